@@ -1,0 +1,108 @@
+"""The one face of a searcher. Everything that searches, of our own or external, is driven through `Engine`.
+
+Moves and positions cross this border as USI text, so that a report means the same on every machine and in every engine.
+
+How to use one::
+
+    engine.set_position(sfen, moves)          # moves since sfen: the history that repetition needs
+    result = engine.go(Limits(movetime_ms=500), on_info=print)   # blocks; another thread may call engine.stop()
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+
+
+class Bound(enum.IntEnum):
+    """What a score says about the true value: exactly it, at least (``LOWER``), at most (``UPPER``)."""
+
+    LOWER = 1
+    UPPER = 2
+    EXACT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a search ends, and which root moves it looks at. Several limits together: the first reached ends it.
+
+    With none of ``movetime_ms``, ``nodes``, ``depth`` the search is infinite: it ends by `Engine.stop` only.
+    """
+
+    movetime_ms: int | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    multipv: int = 1
+    searchmoves: tuple[str, ...] = ()
+    """USI moves to search; empty: all."""
+    ignoremoves: tuple[str, ...] = ()
+    """USI moves to leave out."""
+
+    @property
+    def infinite(self) -> bool:
+        return self.movetime_ms is None and self.nodes is None and self.depth is None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchInfo:
+    """One line of one finished (or bounded) iteration. ``score`` as `worker.score` defines it, side to move at the root."""
+
+    depth: int
+    seldepth: int
+    score: int
+    bound: Bound
+    nodes: int
+    time_ms: int
+    hashfull: int
+    """Transposition-table use in permille."""
+    pv: tuple[str, ...]
+    """USI moves from the root, legal one after the other, never empty."""
+    multipv: int = 1
+
+    @property
+    def nps(self) -> int:
+        return self.nodes * 1000 // max(1, self.time_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """How a search ended. ``bestmove`` is a USI move, ``resign`` (no legal move) or ``win`` (a declaration)."""
+
+    bestmove: str
+    ponder: str | None
+    nodes: int
+    time_ms: int
+    lines: tuple[SearchInfo, ...] = field(default=())
+    """The last complete lines, best first (as many as ``multipv`` asked for)."""
+
+
+class EngineError(Exception):
+    """An engine cannot do what was asked: a bad position, a move that is not legal, an external process that died."""
+
+
+InfoCallback = Callable[[SearchInfo], None]
+
+
+class Engine(Protocol):
+    """A searcher. `set_position`, `go` and `new_game` come from one thread; `stop` from any, at any time."""
+
+    name: str
+
+    def new_game(self) -> None:
+        """Forget what was learned from earlier positions (transposition table, histories)."""
+
+    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
+        """Set the position. Raises EngineError, state unharmed, where ``sfen`` or a move is not legal."""
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        """Search until a limit or `stop`; blocks. ``on_info`` is called from the calling thread."""
+
+    def stop(self) -> None:
+        """End the running search soon (< 5 ms for our own). A stop with no search running has no effect on the next."""
+
+    def close(self) -> None:
+        """Free threads, memory and processes. No call is valid after it."""
