@@ -96,13 +96,19 @@ class Engine(Protocol):
         """Forget what was learned from earlier positions (transposition table, histories)."""
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
-        """Set the position. Raises EngineError, state unharmed, where ``sfen`` or a move is not legal."""
+        """Set the position, and forget an earlier `stop`: one that comes after this call ends the next `go` at once.
+
+        So a driver that checks a job's id and calls this under one lock can never lose a stop to a race.
+
+        Raises:
+            EngineError: ``sfen`` or a move is not legal; the position is as it was.
+        """
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         """Search until a limit or `stop`; blocks. ``on_info`` is called from the calling thread."""
 
     def stop(self) -> None:
-        """End the running search soon (< 5 ms for our own). A stop with no search running has no effect on the next."""
+        """End the running search soon (< 5 ms for our own), or the next `go` of the position that is set."""
 
     def close(self) -> None:
         """Free threads, memory and processes. No call is valid after it."""
