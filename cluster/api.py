@@ -1,0 +1,123 @@
+"""What the master sees of the cluster: a request in, progress and one decision out.
+
+A driver (`cluster.ray_driver`, `cluster.local_driver`, `cluster.virtual_driver`) runs the same pure coordinator behind
+this face. Scores are `worker.score` scores from the side to move at the root; moves are USI text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search of the fleet. The master owns the clock: at ``hard_ms`` after `Searcher.start` a decision goes out."""
+
+    search_id: int
+    """Rises with every request; reports that carry an older one are discarded."""
+    sfen: str
+    moves: tuple[str, ...] = ()
+    """USI moves since ``sfen``: the game's history, for repetition."""
+    soft_ms: int | None = None
+    """The time to aim at; None: search until `Searcher.stop`."""
+    hard_ms: int | None = None
+    """The decision is out by then, whatever is missing. None only together with ``soft_ms`` None."""
+    nodes: int | None = None
+    """Node limit of every node's search (reproducible games, tests, the lab)."""
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """What one voter (a node, or the split tree) wants to play."""
+
+    voter: str
+    move: str
+    score: int
+    depth: int
+    pv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One node as a viewer sees it."""
+
+    node_id: str
+    alive: bool
+    job: str
+    """What it searches, in words: ``7g7f``, ``others``, ``all``, ``idle``."""
+    depth: int
+    score: int | None
+    nodes: int
+    nps: int
+    pv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The state of a running search."""
+
+    search_id: int
+    elapsed_ms: int
+    depth: int
+    score: int | None
+    pv: tuple[str, ...]
+    nodes: int
+    fleet: tuple[NodeView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The end of a search."""
+
+    search_id: int
+    move: str
+    """A USI move, ``resign`` where no legal move exists, or ``win`` (declaration)."""
+    score: int | None
+    """None where nothing was searched in time (the move is then a legal one, no more)."""
+    depth: int
+    pv: tuple[str, ...]
+    """From the root; its first move is ``move`` (empty for ``resign`` and ``win``)."""
+    nodes: int
+    elapsed_ms: int
+    source: str
+    """``split``, ``vote``, ``fallback`` (no node had an answer), or ``forced`` (one legal move, none, or a declaration)."""
+    ballots: tuple[Ballot, ...] = ()
+    fleet: tuple[NodeView, ...] = ()
+
+
+@dataclass(slots=True)
+class Listener:
+    """Where a driver reports to. Called on the driver's event loop; must not block."""
+
+    on_progress: Callable[[Progress], None] = field(default=lambda _: None)
+    on_decision: Callable[[Decision], None] = field(default=lambda _: None)
+    on_event: Callable[[str, dict[str, object]], None] = field(default=lambda _name, _fields: None)
+    """Fleet events for log and viewer: ``node_joined``, ``node_lost``, ``report_refused`` … with their fields."""
+
+
+class Searcher(Protocol):
+    """Anything that searches for the player: the whole fleet, or one local engine. Used from one asyncio loop."""
+
+    name: str
+
+    async def open(self, listener: Listener) -> None:
+        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with the reason."""
+
+    async def new_game(self) -> None:
+        """Tell every node that a new game begins."""
+
+    def start(self, request: SearchRequest) -> None:
+        """Begin; returns at once. Exactly one `Listener.on_decision` follows, at the latest at ``hard_ms`` or `stop`."""
+
+    def stop(self, search_id: int) -> None:
+        """Ask for the decision now. No effect where that search is over."""
+
+    async def close(self) -> None:
+        """End every search, actor and process that `open` started."""
+
+
+class FleetError(Exception):
+    """The fleet cannot be opened or used; the text says what is missing and what to do."""
