@@ -1,0 +1,8 @@
+"""The layer under every compiled function: where its cache lies, which CPU it may use, memory, bits, vectors, time.
+
+Import numba through this package only: the cache folder has to be set before the first function is decorated.
+"""
+
+from worker.jit.options import HAS_AVX2, HAS_PEXT, OPTIONS, cache_dir, jit
+
+__all__ = ["HAS_AVX2", "HAS_PEXT", "OPTIONS", "cache_dir", "jit"]

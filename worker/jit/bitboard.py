@@ -1,0 +1,184 @@
+"""BB: a bitboard of 81 squares as a scalar of its own (LLVM i128) with ``& | ^ ~`` and truth. Square s is bit s.
+
+Loop over squares word by word (`low`, `high`) where it is hot: 9.8 ns against 16.7 for popping 128 bits.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from worker.jit.llvm import I1, I64, I128, call, pointer
+
+
+class BitboardType(types.Type):
+    """The numba type of a bitboard."""
+
+    def __init__(self) -> None:
+        super().__init__(name="BB")
+
+
+BB = BitboardType()
+
+
+@register_model(BitboardType)
+class _BitboardModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, I128)
+
+
+def _register_binary(op: Any, instruction: str) -> None:
+    @infer_global(op)
+    class _Template(ConcreteTemplate):
+        cases = [signature(BB, BB, BB)]
+
+    @lower_builtin(op, BB, BB)
+    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+
+for _op, _instruction in (
+    (operator.and_, "and_"),
+    (operator.or_, "or_"),
+    (operator.xor, "xor"),
+    (operator.iand, "and_"),
+    (operator.ior, "or_"),
+    (operator.ixor, "xor"),
+):
+    _register_binary(_op, _instruction)
+
+
+@infer_global(operator.invert)
+class _InvertTemplate(ConcreteTemplate):
+    cases = [signature(BB, BB)]
+
+
+@lower_builtin(operator.invert, BB)
+def _lower_invert(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.not_(args[0])
+
+
+@infer_global(bool)
+class _BoolTemplate(ConcreteTemplate):
+    cases = [signature(types.boolean, BB)]
+
+
+@lower_builtin(bool, BB)
+def _lower_bool(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.icmp_unsigned("!=", args[0], ir.Constant(I128, 0))
+
+
+@intrinsic
+def bitboard(typingctx: Any, low_word: Any, high_word: Any) -> Any:
+    """A bitboard from its words: squares 0..63 and 64..80."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        upper = builder.shl(builder.zext(args[1], I128), ir.Constant(I128, 64))
+        return builder.or_(builder.zext(args[0], I128), upper)
+
+    return BB(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def low(typingctx: Any, board: Any) -> Any:
+    """Squares 0..63 (uint64)."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.trunc(args[0], I64)
+
+    return types.uint64(BB), codegen
+
+
+@intrinsic
+def high(typingctx: Any, board: Any) -> Any:
+    """Squares 64..80 (uint64)."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.trunc(builder.lshr(args[0], ir.Constant(I128, 64)), I64)
+
+    return types.uint64(BB), codegen
+
+
+@intrinsic
+def lowest(typingctx: Any, board: Any) -> Any:
+    """The lowest square (int64). Undefined for the empty board."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.trunc(call(builder, "llvm.cttz.i128", I128, [args[0], ir.Constant(I1, 1)]), I64)
+
+    return types.int64(BB), codegen
+
+
+@intrinsic
+def without_lowest(typingctx: Any, board: Any) -> Any:
+    """The board less its lowest square."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.and_(args[0], builder.sub(args[0], ir.Constant(I128, 1)))
+
+    return BB(BB), codegen
+
+
+@intrinsic
+def count(typingctx: Any, board: Any) -> Any:
+    """Number of squares (int64)."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.trunc(call(builder, "llvm.ctpop.i128", I128, [args[0]]), I64)
+
+    return types.int64(BB), codegen
+
+
+@intrinsic
+def shift_up(typingctx: Any, board: Any, distance: Any) -> Any:
+    """Each square's number plus ``distance``."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.shl(args[0], builder.zext(args[1], I128))
+
+    return BB(BB, types.int64), codegen
+
+
+@intrinsic
+def shift_down(typingctx: Any, board: Any, distance: Any) -> Any:
+    """Each square's number minus ``distance``."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.lshr(args[0], builder.zext(args[1], I128))
+
+    return BB(BB, types.int64), codegen
+
+
+@intrinsic
+def subtract(typingctx: Any, a: Any, b: Any) -> Any:
+    """128-bit difference, for sliding attacks by carry."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.sub(args[0], args[1])
+
+    return BB(BB, BB), codegen
+
+
+@intrinsic
+def reverse(typingctx: Any, board: Any) -> Any:
+    """All 128 bits in reverse order."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return call(builder, "llvm.bitreverse.i128", I128, [args[0]])
+
+    return BB(BB), codegen
+
+
+@intrinsic
+def ld_bb(typingctx: Any, address: Any) -> Any:
+    """Load a bitboard (16 bytes, 8-byte aligned)."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.load(pointer(builder, args[0], I128), align=8)
+
+    return BB(types.int64), codegen

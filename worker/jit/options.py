@@ -1,0 +1,102 @@
+"""Compiler options, the CPU paths chosen in Python before anything compiles, and the cache folder.
+
+numba does not recompile a caller when a callee in another file or an imported constant changes, so the folder's name
+holds a hash of every source file of the compiled rooms, the versions, the CPU and the options: a stale cache cannot be
+met. Environment:
+
+``GOUGI_CACHE_DIR``  where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or ``~/.cache/gougi``)
+``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has
+``GOUGI_CHECK=1``  bounds checks on array fields, for debugging
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+
+_WORKER: Final = Path(__file__).resolve().parent.parent
+_COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
+
+_FEATURES: Final = dict(llvm.get_host_cpu_features())
+_PORTABLE: Final = os.environ.get("GOUGI_CPU", "").lower() == "portable"
+HAS_AVX2: Final = bool(_FEATURES.get("avx2")) and not _PORTABLE
+"""Whether 256-bit integer vectors may be compiled in: on a CPU without them LLVM would end the process."""
+HAS_PEXT: Final = bool(_FEATURES.get("bmi2")) and not _PORTABLE
+
+OPTIONS: Final[dict[str, Any]] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "cache": True,
+    "boundscheck": os.environ.get("GOUGI_CHECK") == "1",
+}
+"""Of every compiled function. No inlining by hand: it doubles the compile time and gains nothing (ENGINE.md rule 7)."""
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for room in _COMPILED_ROOMS:
+        for source in sorted((_WORKER / room).rglob("*.py")):
+            digest.update(str(source.relative_to(_WORKER)).encode() + b"\0" + source.read_bytes() + b"\0")
+    facts = (
+        numba.__version__,
+        llvmlite.__version__,
+        np.__version__,
+        llvm.get_host_cpu_name(),
+        sorted(_FEATURES.items()),
+        HAS_AVX2,
+        HAS_PEXT,
+        sorted(OPTIONS.items()),
+    )
+    digest.update(repr(facts).encode())
+    return digest.hexdigest()[:16]
+
+
+def _base_dir() -> Path:
+    """The first folder that can be written: numba fails at import where none can."""
+    named = os.environ.get("GOUGI_CACHE_DIR")
+    if named:
+        return Path(named)
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    home = Path(xdg) if xdg else Path(os.path.expanduser("~")) / ".cache"
+    candidate = home / "gougi"
+    try:
+        candidate.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=candidate):
+            return candidate
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"gougi-{os.getuid()}"
+
+
+_CACHE_DIR: Final = _base_dir() / f"jit-{_fingerprint()}"
+_CACHE_DIR.mkdir(parents=True, exist_ok=True)
+os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts
+numba.config.CACHE_DIR = str(_CACHE_DIR)
+
+
+def cache_dir() -> Path:
+    """The folder that holds this build's compiled functions."""
+    return _CACHE_DIR
+
+
+def jit(signature: Any = None) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function for compilation with the project's options. A recursive function needs its signature.
+
+    Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a
+    warm cache a literal ends the process (ENGINE.md, traps).
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        if signature is None:
+            return numba.njit(**OPTIONS)(function)
+        return numba.njit(signature, **OPTIONS)(function)
+
+    return decorate
