@@ -1,0 +1,69 @@
+# Gougi. `make play` and `make test` need Linux, GNU make and Python 3.11 or newer; everything else comes from the lock file.
+#
+#   make play [ARGS="--games 2"]        a whole game, live in this terminal
+#   make test [TESTS="-m 'not slow'"]   the test suite
+#   make lint                           ruff, mypy, import-linter
+#   make lock                           resolve the lock files again, from pyproject.toml
+#   make clean                          remove the environment and what the tools left behind
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: play test lint format lock venv clean help
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The stamp's name holds a hash of what the environment is made from: file times say nothing after a clone or a branch switch.
+STAMP := $(VENV)/.made-from-$(shell cat requirements-dev.lock pyproject.toml | sha256sum | cut -c1-16)
+
+ARGS ?=
+TESTS ?=
+
+help:
+	@sed -n '2,9s/^# \{0,1\}//p' Makefile
+
+play: $(STAMP)
+	@exec $(BIN)/gougi play $(ARGS)
+
+# One process compiles the searcher before the tests start many.
+test: $(STAMP)
+	@$(BIN)/gougi warm
+	@$(BIN)/python -m pytest $(TESTS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+venv: $(STAMP)
+
+$(STAMP): requirements-dev.lock pyproject.toml
+	@python=""; \
+	for name in $(PYTHON) python3.11 python3.12 python3.13 python3; do \
+	    if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then python="$$name"; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    echo "Gougi needs Python 3.11 or newer: none of python3.11, python3.12, python3.13, python3 is one." >&2; \
+	    echo "Install it, or name it: make play PYTHON=path/to/python3.11" >&2; exit 2; \
+	fi; \
+	echo "Making $(VENV) with $$("$$python" -V) (once; about 150 MB to fetch)"; \
+	"$$python" -m venv --clear $(VENV) || { echo "On Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $(STAMP)
+
+# The lock files name no package index: pip uses the one that the machine is set up with.
+COMPILE = $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \
+          --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+lock: $(STAMP)
+	$(COMPILE) --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
