@@ -1,0 +1,228 @@
+"""Attacks, checkers and pins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worker.jit import HAS_PEXT, jit
+from worker.jit.bitboard import (
+    bitboard,
+    count,
+    high,
+    ld_bb,
+    low,
+    lowest,
+    reverse,
+    shift_up,
+    subtract,
+    without_lowest,
+)
+from worker.jit.bits import pext
+from worker.jit.memory import ld64, ldu64
+from worker.shogi import tables
+from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
+from worker.shogi.pieces import (
+    BISHOP,
+    DRAGON,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    ROOK,
+    SILVER,
+)
+from worker.shogi.state import GOLDS
+
+_BETWEEN, _FORWARD, _STEP = tables.BETWEEN, tables.FORWARD, tables.STEP
+
+
+@jit()
+def no_squares() -> Any:
+    """The empty bitboard."""
+    return bitboard(np.uint64(0), np.uint64(0))
+
+
+@jit()
+def all_squares() -> Any:
+    """All 81 squares."""
+    return bitboard(tables.ALL_LOW, tables.ALL_HIGH)
+
+
+@jit()
+def single(sq: int) -> Any:
+    """The bitboard of one square."""
+    return shift_up(bitboard(np.uint64(1), np.uint64(0)), sq)
+
+
+@jit()
+def pieces(pos: Any, piece: int) -> Any:
+    """The squares of ``piece`` (colour included); ``colour << 4`` gives all of a colour."""
+    return bitboard(pos.bb[2 * piece], pos.bb[2 * piece + 1])
+
+
+@jit()
+def occupied(pos: Any) -> Any:
+    """All pieces of both sides."""
+    return bitboard(pos.bb[0] | pos.bb[32], pos.bb[1] | pos.bb[33])
+
+
+if HAS_PEXT:
+    _INDEX, _ATTACKS = tables.LINE_INDEX, tables.LINE_ATTACKS
+
+    @jit()
+    def line_attacks(pos: Any, sq: int, line: int, occ: Any) -> Any:
+        """A slider's attacks both ways along one line, by one table look-up."""
+        entry = pos.tables + _INDEX + sq * 128 + line * 32
+        pattern = pext(low(occ), ldu64(entry)) | (pext(high(occ), ldu64(entry + 8)) << ldu64(entry + 16))
+        return ld_bb(pos.tables + _ATTACKS + ld64(entry + 24) + np.int64(pattern) * 16)
+
+else:
+    _RAYS = tables.LINE_RAYS
+
+    @jit()
+    def line_attacks(pos: Any, sq: int, line: int, occ: Any) -> Any:
+        """A slider's attacks both ways along one line: ``o ^ (o - 1)`` reaches up to the lowest blocker; the falling
+        ray is done on reversed bits (the carry trick that Qugiy brought to shogi)."""
+        entry = pos.tables + _RAYS + sq * 128 + line * 32
+        rising = ld_bb(entry)
+        falling = reverse(ld_bb(entry + 16))
+        one = bitboard(np.uint64(1), np.uint64(0))
+        up = occ & rising
+        down = reverse(occ) & falling
+        return ((up ^ subtract(up, one)) & rising) | reverse((down ^ subtract(down, one)) & falling)
+
+
+@jit()
+def step_attacks(pos: Any, colour: int, kind: int, sq: int) -> Any:
+    """The one-step attacks of a piece type (of horse and dragon the stepping part; `GOLDS` as gold)."""
+    return ld_bb(pos.tables + _STEP + ((colour * 16 + kind) * 81 + sq) * 16)
+
+
+@jit()
+def forward_ray(pos: Any, colour: int, sq: int) -> Any:
+    """All squares ahead of ``sq`` on its file."""
+    return ld_bb(pos.tables + _FORWARD + (colour * 81 + sq) * 16)
+
+
+@jit()
+def between(pos: Any, a: int, b: int) -> Any:
+    """The squares strictly between two squares on a line; none where no line joins them."""
+    return ld_bb(pos.tables + _BETWEEN + (a * 81 + b) * 16)
+
+
+@jit()
+def bishop_attacks(pos: Any, sq: int, occ: Any) -> Any:
+    return line_attacks(pos, sq, LINE_DIAGONAL, occ) | line_attacks(pos, sq, LINE_ANTIDIAGONAL, occ)
+
+
+@jit()
+def rook_attacks(pos: Any, sq: int, occ: Any) -> Any:
+    return line_attacks(pos, sq, LINE_FILE, occ) | line_attacks(pos, sq, LINE_RANK, occ)
+
+
+@jit()
+def lance_attacks(pos: Any, colour: int, sq: int, occ: Any) -> Any:
+    return line_attacks(pos, sq, LINE_FILE, occ) & forward_ray(pos, colour, sq)
+
+
+@jit()
+def piece_attacks(pos: Any, colour: int, kind: int, sq: int, occ: Any) -> Any:
+    """All squares that a piece attacks."""
+    if kind == LANCE:
+        return lance_attacks(pos, colour, sq, occ)
+    if kind == BISHOP:
+        return bishop_attacks(pos, sq, occ)
+    if kind == ROOK:
+        return rook_attacks(pos, sq, occ)
+    if kind == HORSE:
+        return bishop_attacks(pos, sq, occ) | step_attacks(pos, colour, KING, sq)
+    if kind == DRAGON:
+        return rook_attacks(pos, sq, occ) | step_attacks(pos, colour, KING, sq)
+    return step_attacks(pos, colour, kind, sq)
+
+
+@jit()
+def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
+    """The pieces of ``colour`` that attack ``sq``, sliders seen through ``occ``."""
+    enemy = 1 - colour
+    own = colour * 16
+    rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
+    found = step_attacks(pos, enemy, PAWN, sq) & pieces(pos, own + PAWN)
+    found |= step_attacks(pos, enemy, KNIGHT, sq) & pieces(pos, own + KNIGHT)
+    found |= step_attacks(pos, enemy, SILVER, sq) & pieces(pos, own + SILVER)
+    found |= step_attacks(pos, enemy, GOLD, sq) & pieces(pos, own + GOLDS)
+    near = pieces(pos, own + KING) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
+    found |= step_attacks(pos, enemy, KING, sq) & near
+    lances = pieces(pos, own + LANCE) & forward_ray(pos, enemy, sq)
+    found |= line_attacks(pos, sq, LINE_FILE, occ) & (rooks | lances)
+    found |= line_attacks(pos, sq, LINE_RANK, occ) & rooks
+    found |= bishop_attacks(pos, sq, occ) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE))
+    return found
+
+
+@jit()
+def is_attacked(pos: Any, sq: int, colour: int) -> bool:
+    """Whether ``colour`` attacks ``sq``."""
+    return bool(attackers(pos, sq, colour, occupied(pos)))
+
+
+@jit()
+def pinned(pos: Any, colour: int) -> Any:
+    """The pieces of ``colour`` that alone shield their king from a slider."""
+    king = pos.ksq[colour]
+    found = no_squares()
+    if king < 0:
+        return found
+    enemy = (1 - colour) * 16
+    rooks = pieces(pos, enemy + ROOK) | pieces(pos, enemy + DRAGON)
+    bishops = pieces(pos, enemy + BISHOP) | pieces(pos, enemy + HORSE)
+    empty = no_squares()
+    snipers = rook_attacks(pos, king, empty) & rooks
+    snipers |= bishop_attacks(pos, king, empty) & bishops
+    snipers |= forward_ray(pos, colour, king) & pieces(pos, enemy + LANCE)
+    occ = occupied(pos)
+    own = pieces(pos, colour * 16)
+    while snipers:
+        sniper = lowest(snipers)
+        snipers = without_lowest(snipers)
+        shields = between(pos, king, sniper) & occ
+        if count(shields) == 1:
+            found |= shields & own
+    return found
+
+
+@jit()
+def update_checks(pos: Any) -> None:
+    """Fill the stacks of the present ply: checkers, pins and the run of checks. Call once on entering a node."""
+    side = pos.side
+    ply = pos.ply
+    king = pos.ksq[side]
+    checking = no_squares()
+    if king >= 0:
+        checking = attackers(pos, king, 1 - side, occupied(pos))
+    pos.st_checkers[2 * ply] = low(checking)
+    pos.st_checkers[2 * ply + 1] = high(checking)
+    pins = pinned(pos, side)
+    pos.st_pinned[2 * ply] = low(pins)
+    pos.st_pinned[2 * ply + 1] = high(pins)
+    run = np.int64(0)
+    if checking and ply > 0:
+        run = pos.st_run[2 * (ply - 1) + 1 - side] + 2
+    pos.st_run[2 * ply + 1 - side] = run
+    pos.st_run[2 * ply + side] = pos.st_run[2 * (ply - 1) + side] if ply > 0 else 0
+
+
+@jit()
+def checkers(pos: Any) -> Any:
+    """The pieces that check the side to move, as `update_checks` left them."""
+    return bitboard(pos.st_checkers[2 * pos.ply], pos.st_checkers[2 * pos.ply + 1])
+
+
+@jit()
+def in_check(pos: Any) -> bool:
+    """Whether the side to move is in check, as `update_checks` left it."""
+    return (pos.st_checkers[2 * pos.ply] | pos.st_checkers[2 * pos.ply + 1]) != np.uint64(0)

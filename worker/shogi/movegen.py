@@ -1,0 +1,305 @@
+"""Move generation: pseudo-legal lists by kind of target, and the legality of one move.
+
+A list is written to ``pos.moves`` from index ``n`` on; each generator returns the new end. Generators expect
+`attacks.update_checks` to have been called for the present ply. With ``every`` 0 they leave out what is never better
+than its twin (a pawn, bishop or rook that could promote, a lance that could on the last two ranks).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.bitboard import bitboard, count, high, ld_bb, low, lowest, shift_down, shift_up, without_lowest
+from worker.jit.bits import ctz
+from worker.jit.memory import ld8
+from worker.shogi import tables
+from worker.shogi.attacks import (
+    all_squares,
+    attackers,
+    between,
+    bishop_attacks,
+    checkers,
+    in_check,
+    lance_attacks,
+    occupied,
+    piece_attacks,
+    pieces,
+    rook_attacks,
+    single,
+    step_attacks,
+)
+from worker.shogi.pieces import (
+    BISHOP,
+    BLACK,
+    DRAGON,
+    DROP_BIT,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PROMOTE_BIT,
+    ROOK,
+    SILVER,
+)
+from worker.shogi.state import GOLDS
+
+_DIRECTION, _FILE_MASK, _STAND, _ZONE = tables.DIRECTION, tables.FILE_MASK, tables.STAND, tables.ZONE
+
+
+@jit()
+def zone(pos: Any, colour: int) -> Any:
+    """The enemy camp of ``colour``."""
+    return ld_bb(pos.tables + _ZONE + colour * 16)
+
+
+@jit()
+def stand(pos: Any, colour: int, kind: int) -> Any:
+    """Where an unpromoted piece may stand."""
+    return ld_bb(pos.tables + _STAND + (colour * 16 + kind) * 16)
+
+
+@jit()
+def file_of(pos: Any, sq: int) -> Any:
+    """The nine squares of a square's file."""
+    return ld_bb(pos.tables + _FILE_MASK + sq * 16)
+
+
+@jit()
+def _emit(pos: Any, n: int, targets: Any, base: int) -> int:
+    word = low(targets)
+    while word != np.uint64(0):
+        pos.moves[n] = base | ctz(word)
+        n += 1
+        word &= word - np.uint64(1)
+    word = high(targets)
+    while word != np.uint64(0):
+        pos.moves[n] = base | (64 + ctz(word))
+        n += 1
+        word &= word - np.uint64(1)
+    return n
+
+
+@jit()
+def _emit_promotable(pos: Any, n: int, colour: int, kind: int, origin: int, targets: Any, every: int) -> int:
+    piece = colour * 16 + kind
+    base = (origin << 7) | (piece << 16)
+    camp = zone(pos, colour)
+    promoting = targets
+    if not (single(origin) & camp):
+        promoting = targets & camp
+    n = _emit(pos, n, promoting, base | PROMOTE_BIT)
+    plain = targets & stand(pos, colour, kind)
+    if every == 0:
+        if kind == BISHOP or kind == ROOK:
+            plain &= ~promoting
+        elif kind == LANCE:
+            # The knight's squares leave out the last two ranks: a lance there has almost no move left.
+            plain &= stand(pos, colour, KNIGHT)
+    return _emit(pos, n, plain, base)
+
+
+@jit()
+def _pawn_moves(pos: Any, n: int, colour: int, targets: Any, every: int) -> int:
+    pawns = pieces(pos, colour * 16 + PAWN)
+    if colour == BLACK:
+        pushed = shift_down(pawns, 1) & targets
+        back = 1
+    else:
+        pushed = shift_up(pawns, 1) & targets
+        back = -1
+    camp = zone(pos, colour)
+    piece = (colour * 16 + PAWN) << 16
+    promoting = pushed & camp
+    while promoting:
+        target = lowest(promoting)
+        promoting = without_lowest(promoting)
+        pos.moves[n] = target | ((target + back) << 7) | PROMOTE_BIT | piece
+        n += 1
+    plain = pushed & stand(pos, colour, PAWN)
+    if every == 0:
+        plain &= ~camp
+    while plain:
+        target = lowest(plain)
+        plain = without_lowest(plain)
+        pos.moves[n] = target | ((target + back) << 7) | piece
+        n += 1
+    return n
+
+
+@jit()
+def generate_board(pos: Any, n: int, targets: Any, every: int) -> int:
+    """Moves of all pieces but the king to ``targets`` (which must hold no own piece)."""
+    side = pos.side
+    own = side * 16
+    occ = occupied(pos)
+    n = _pawn_moves(pos, n, side, targets, every)
+    rest = pieces(pos, own + LANCE)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        n = _emit_promotable(pos, n, side, LANCE, sq, lance_attacks(pos, side, sq, occ) & targets, every)
+    rest = pieces(pos, own + KNIGHT)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        n = _emit_promotable(pos, n, side, KNIGHT, sq, step_attacks(pos, side, KNIGHT, sq) & targets, every)
+    rest = pieces(pos, own + SILVER)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        n = _emit_promotable(pos, n, side, SILVER, sq, step_attacks(pos, side, SILVER, sq) & targets, every)
+    rest = pieces(pos, own + BISHOP)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        n = _emit_promotable(pos, n, side, BISHOP, sq, bishop_attacks(pos, sq, occ) & targets, every)
+    rest = pieces(pos, own + ROOK)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        n = _emit_promotable(pos, n, side, ROOK, sq, rook_attacks(pos, sq, occ) & targets, every)
+    rest = pieces(pos, own + GOLDS)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        base = (sq << 7) | (np.int64(pos.board[sq]) << 16)
+        n = _emit(pos, n, step_attacks(pos, side, GOLD, sq) & targets, base)
+    rest = pieces(pos, own + HORSE)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        reach = bishop_attacks(pos, sq, occ) | step_attacks(pos, side, KING, sq)
+        n = _emit(pos, n, reach & targets, (sq << 7) | ((own + HORSE) << 16))
+    rest = pieces(pos, own + DRAGON)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        reach = rook_attacks(pos, sq, occ) | step_attacks(pos, side, KING, sq)
+        n = _emit(pos, n, reach & targets, (sq << 7) | ((own + DRAGON) << 16))
+    return n
+
+
+@jit()
+def generate_king(pos: Any, n: int, targets: Any) -> int:
+    """King moves to ``targets``, attacked squares included."""
+    side = pos.side
+    king = pos.ksq[side]
+    if king < 0:
+        return n
+    return _emit(pos, n, step_attacks(pos, side, KING, king) & targets, (king << 7) | ((side * 16 + KING) << 16))
+
+
+@jit()
+def generate_drops(pos: Any, n: int, targets: Any) -> int:
+    """Drops on ``targets`` (which must be empty squares). Two pawns on a file are left out, drop-pawn mate is not."""
+    side = pos.side
+    if pos.hand[side * 8 + PAWN] > 0:
+        free = targets & stand(pos, side, PAWN)
+        pawns = pieces(pos, side * 16 + PAWN)
+        while pawns:
+            sq = lowest(pawns)
+            pawns = without_lowest(pawns)
+            free &= ~file_of(pos, sq)
+        n = _emit(pos, n, free, DROP_BIT | (PAWN << 7) | ((side * 16 + PAWN) << 16))
+    for kind in range(LANCE, KING):
+        if pos.hand[side * 8 + kind] > 0:
+            base = DROP_BIT | (kind << 7) | ((side * 16 + kind) << 16)
+            n = _emit(pos, n, targets & stand(pos, side, kind), base)
+    return n
+
+
+@jit()
+def generate_evasions(pos: Any, n: int, every: int) -> int:
+    """Moves that may answer a check: king moves, captures of a lone checker, interpositions."""
+    side = pos.side
+    king = pos.ksq[side]
+    n = generate_king(pos, n, ~pieces(pos, side * 16) & all_squares())
+    checking = checkers(pos)
+    if count(checking) > 1:
+        return n
+    gap = between(pos, king, lowest(checking))
+    n = generate_board(pos, n, gap | checking, every)
+    return generate_drops(pos, n, gap)
+
+
+@jit()
+def generate(pos: Any, n: int, every: int) -> int:
+    """All pseudo-legal moves; the evasions where the side to move is in check."""
+    if in_check(pos):
+        return generate_evasions(pos, n, every)
+    own = pieces(pos, pos.side * 16)
+    targets = all_squares() & ~own
+    n = generate_board(pos, n, targets, every)
+    n = generate_king(pos, n, targets)
+    return generate_drops(pos, n, all_squares() & ~occupied(pos))
+
+
+@jit()
+def leaves_king_safe(pos: Any, move: int) -> bool:
+    """Whether a pseudo-legal move (in check: a generated evasion) does not leave the own king attacked."""
+    if move & DROP_BIT:
+        return True
+    side = pos.side
+    king = pos.ksq[side]
+    if king < 0:
+        return True
+    origin = (move >> 7) & 127
+    target = move & 127
+    if origin == king:
+        return not attackers(pos, target, 1 - side, occupied(pos) ^ single(king))
+    pins = bitboard(pos.st_pinned[2 * pos.ply], pos.st_pinned[2 * pos.ply + 1])
+    if pins & single(origin):
+        rays = pos.tables + _DIRECTION + king * 81
+        return ld8(rays + origin) == ld8(rays + target)
+    return True
+
+
+@jit()
+def is_pseudo_legal(pos: Any, move: int) -> bool:
+    """Whether any 21-bit number is a pseudo-legal move here (drop-pawn mate and the king's safety aside).
+
+    In check a move that does not answer the check is refused too. Expects `attacks.update_checks`.
+    """
+    side = pos.side
+    target = move & 127
+    piece = move >> 16
+    kind = piece & 15
+    origin = (move >> 7) & 127
+    if move <= 0 or target > 80 or (piece >> 4) != side or kind == 0 or kind > DRAGON:
+        return False
+    if move & DROP_BIT:
+        if (move & PROMOTE_BIT) or kind >= KING or origin != kind:
+            return False
+        if pos.board[target] != 0 or pos.hand[side * 8 + kind] <= 0:
+            return False
+        if not (stand(pos, side, kind) & single(target)):
+            return False
+        if kind == PAWN and (file_of(pos, target) & pieces(pos, side * 16 + PAWN)):
+            return False
+    else:
+        if origin > 80 or pos.board[origin] != piece:
+            return False
+        captured = np.int64(pos.board[target])
+        if captured != 0 and ((captured >> 4) == side or (captured & 15) == KING):
+            return False
+        if move & PROMOTE_BIT:
+            if kind >= GOLD or not (zone(pos, side) & (single(origin) | single(target))):
+                return False
+        elif not (stand(pos, side, kind) & single(target)):
+            return False
+        if not (piece_attacks(pos, side, kind, origin, occupied(pos)) & single(target)):
+            return False
+    if in_check(pos) and kind != KING:
+        checking = checkers(pos)
+        if count(checking) > 1:
+            return False
+        answers = between(pos, pos.ksq[side], lowest(checking))
+        if not (move & DROP_BIT):
+            answers |= checking
+        return bool(answers & single(target))
+    return True

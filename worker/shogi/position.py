@@ -1,0 +1,235 @@
+"""Position: the face of the rules. Compiled functions take its ``record``; everything else goes through its methods."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from worker.shogi import declaration, makemove, notation, sfen
+from worker.shogi.attacks import in_check, is_attacked, update_checks
+from worker.shogi.notation import MoveError
+from worker.shogi.pieces import BLACK, KING, SQUARES
+from worker.shogi.sfen import SfenError
+from worker.shogi.state import MAX_HISTORY, new_record
+from worker.shogi.tables import ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES, ZOBRIST_SIDE
+
+_FORGET = 256
+_OCCURRENCES_OF_A_DRAW = 4
+
+
+class Repetition(enum.Enum):
+    """How a fourth occurrence ends the game, for the side to move."""
+
+    NONE = "none"
+    DRAW = "draw"
+    WIN = "win"
+    LOSE = "lose"
+
+
+class Position:
+    """A position with its history.
+
+    Moves are ints (`worker.shogi.pieces`). `push` trusts its caller; `push_usi` and `push_csa` check everything.
+    """
+
+    def __init__(self, setup: sfen.Setup) -> None:
+        self.record: Any = new_record()
+        self._first_number = setup.move_number
+        self._forgotten = 0
+        self._fill(setup)
+
+    @classmethod
+    def startpos(cls) -> Position:
+        return cls.from_sfen(sfen.STARTPOS)
+
+    @classmethod
+    def from_sfen(cls, text: str) -> Position:
+        """Read an SFEN (or ``startpos``). Raises `SfenError`, which names what is wrong and where."""
+        setup = sfen.parse(text)
+        position = cls(setup)
+        if position._can_take_king():
+            raise SfenError("the side to move could take the king")
+        return position
+
+    def _fill(self, setup: sfen.Setup) -> None:
+        record = self.record
+        key = np.uint64(0)
+        for sq, piece in enumerate(setup.board):
+            if piece:
+                record.board[sq] = piece
+                makemove.toggle_piece(record, piece, sq)
+                key ^= ZOBRIST_BOARD_VALUES[piece, sq]
+                if piece & 15 == KING:
+                    record.ksq[piece >> 4] = sq
+        for colour, hand in enumerate(setup.hands):
+            for kind, number in enumerate(hand):
+                record.hand[colour * 8 + kind] = number
+                key ^= ZOBRIST_HAND_VALUES[colour, kind, number]
+        record.side = setup.turn
+        if setup.turn != BLACK:
+            key ^= ZOBRIST_SIDE
+        record.key = key
+        record.st_key[0] = key
+        update_checks(record)
+
+    def _can_take_king(self) -> bool:
+        record = self.record
+        king = int(record.ksq[1 - self.turn])
+        return king >= 0 and bool(is_attacked(record, king, self.turn))
+
+    @property
+    def turn(self) -> int:
+        """Whose move it is: 0 black, 1 white."""
+        return int(self.record.side)
+
+    @property
+    def move_number(self) -> int:
+        """The number of the move to be made, counted on from the SFEN's."""
+        return self._first_number + self._forgotten + int(self.record.ply)
+
+    @property
+    def key(self) -> int:
+        """The zobrist key of board, hands and side."""
+        return int(self.record.key)
+
+    @property
+    def history(self) -> list[int]:
+        """The moves made since the position was set (of a very long game the last ones)."""
+        return [int(move) for move in self.record.st_move[: int(self.record.ply)]]
+
+    def piece_on(self, sq: int) -> int:
+        """The piece on a square, 0 where it is empty."""
+        return int(self.record.board[sq])
+
+    def hand(self, colour: int) -> tuple[int, ...]:
+        """Pieces in hand by type, 8 counts (index 0 unused)."""
+        return tuple(int(number) for number in self.record.hand[colour * 8 : colour * 8 + 8])
+
+    def sfen(self) -> str:
+        """The canonical SFEN with move number."""
+        board = tuple(int(piece) for piece in self.record.board[:SQUARES])
+        hands = (self.hand(0), self.hand(1))
+        return sfen.write(sfen.Setup(board, hands, self.turn, self.move_number))
+
+    def copy(self) -> Position:
+        """An independent copy, history included."""
+        twin = object.__new__(Position)
+        twin.record = new_record()
+        for name in self.record.dtype.names:
+            if name != "moves":
+                twin.record[name] = self.record[name]
+        twin._first_number = self._first_number
+        twin._forgotten = self._forgotten
+        return twin
+
+    def legal_moves(self) -> list[int]:
+        """Every legal move, those that decline a promotion included."""
+        end = makemove.legal_moves(self.record, 0, 1)
+        return [int(move) for move in self.record.moves[:end]]
+
+    def is_legal(self, move: int) -> bool:
+        """Whether any int is a legal move here."""
+        return 0 < move < 1 << 21 and bool(makemove.check_move(self.record, move))
+
+    def push(self, move: int) -> None:
+        """Make a move that is known to be legal."""
+        record = self.record
+        if record.ply >= MAX_HISTORY:
+            self._forget()
+        makemove.make(record, move)
+        update_checks(record)
+
+    def pop(self) -> int:
+        """Take the last move back and give it. Raises IndexError where none is left."""
+        ply = int(self.record.ply)
+        if ply == 0:
+            raise IndexError("no move to take back")
+        makemove.unmake(self.record)
+        return int(self.record.st_move[ply - 1])
+
+    def _forget(self) -> None:
+        record = self.record
+        ply = int(record.ply)
+        for name in record.dtype.names:
+            if name.startswith("st_"):
+                stack = record[name]
+                width = 2 if name in ("st_run", "st_checkers", "st_pinned") else 1
+                stack[: (ply + 1 - _FORGET) * width] = stack[_FORGET * width : (ply + 1) * width].copy()
+        record.ply = ply - _FORGET
+        self._forgotten += _FORGET
+
+    def parse_usi(self, text: str) -> int:
+        """A legal move from USI text. Raises `MoveError`."""
+        return self._checked(notation.parse_usi(text, self.turn, self.piece_on), text)
+
+    def parse_csa(self, text: str) -> int:
+        """A legal move from CSA text (without its time). Raises `MoveError`."""
+        return self._checked(notation.parse_csa(text, self.piece_on), text)
+
+    def _checked(self, move: int, text: str) -> int:
+        if not self.is_legal(move):
+            raise MoveError(f"{text} is not legal in {self.sfen()}")
+        return move
+
+    def push_usi(self, text: str) -> int:
+        """Make a move given in USI. Raises `MoveError`; the position is then as it was."""
+        move = self.parse_usi(text)
+        self.push(move)
+        return move
+
+    def push_csa(self, text: str) -> int:
+        """Make a move given in CSA. Raises `MoveError`; the position is then as it was."""
+        move = self.parse_csa(text)
+        self.push(move)
+        return move
+
+    def push_all(self, moves: Sequence[str]) -> None:
+        """Make several USI moves. Raises `MoveError` and takes back those already made where one is not legal."""
+        done = 0
+        try:
+            for text in moves:
+                self.push_usi(text)
+                done += 1
+        except MoveError as error:
+            for _ in range(done):
+                self.pop()
+            raise MoveError(f"move {done + 1}: {error}") from None
+
+    def in_check(self) -> bool:
+        """Whether the side to move is in check."""
+        return bool(in_check(self.record))
+
+    def is_mated(self) -> bool:
+        """Whether the side to move has no legal move: a loss in shogi, check or not."""
+        return makemove.legal_moves(self.record, 0, 1) == 0
+
+    def occurrences(self) -> int:
+        """How often this position has stood in the history, this time included."""
+        return len(self._earlier()) + 1
+
+    def _earlier(self) -> Any:
+        ply = int(self.record.ply)
+        return np.flatnonzero(self.record.st_key[:ply] == self.record.key)
+
+    def repetition(self) -> Repetition:
+        """NONE until the position stands for the fourth time; then DRAW, or a loss for who gave check all the while."""
+        earlier = self._earlier()
+        if len(earlier) < _OCCURRENCES_OF_A_DRAW - 1:
+            return Repetition.NONE
+        distance = int(self.record.ply) - int(earlier[1 - _OCCURRENCES_OF_A_DRAW])
+        checker = makemove.perpetual_check(self.record, distance)
+        return {1: Repetition.LOSE, -1: Repetition.WIN, 0: Repetition.DRAW}[int(checker)]
+
+    def can_declare(self) -> bool:
+        """Whether the side to move may declare a win by the CSA 27-point rule."""
+        return bool(declaration.can_declare(self.record))
+
+    def perft(self, depth: int) -> int:
+        """Number of legal move sequences of ``depth`` plies (0: one)."""
+        return int(makemove.perft(self.record, depth, 0, 1)) if depth > 0 else 1
+
+    def __repr__(self) -> str:
+        return f"Position({self.sfen()!r})"

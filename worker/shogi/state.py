@@ -1,0 +1,58 @@
+"""The position as one structured Record: what every compiled function of the rules gets, by pointer.
+
+One Record per thread. ``ply`` counts moves since the position that was set and indexes the ``st_*`` stacks, the game's
+history included, so repetition needs no second structure. `worker.shogi.position.Position` is the face of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import from_dtype
+
+from worker.jit.memory import aligned_zeros
+from worker.score import MAX_PLY
+from worker.shogi import tables
+
+MAX_HISTORY: Final = 1024
+"""Moves of a game that a position remembers; of a longer game the oldest are forgotten."""
+STACK: Final = MAX_HISTORY + MAX_PLY + 8
+MAX_MOVES: Final = 600
+"""No position has more legal moves (the most known is 593); pseudo-legal lists stay below it too."""
+MOVE_BUFFER: Final = (MAX_PLY + 8) * MAX_MOVES
+GOLDS: Final = 15
+"""The bitboard of all gold movers of a colour: ``bb`` of piece ``colour << 4 | GOLDS``."""
+
+POS_DTYPE: Final = np.dtype(
+    [
+        ("board", np.int8, (96,)),  # piece by square, 81 used
+        ("bb", np.uint64, (64,)),  # two words by piece; colour << 4: all of that colour; | GOLDS: gold movers
+        ("hand", np.int64, (16,)),  # colour * 8 + type
+        ("ksq", np.int64, (2,)),  # king squares; -1: none (tsume positions)
+        ("side", np.int64),  # to move
+        ("ply", np.int64),
+        ("key", np.uint64),  # zobrist key: board, hands, side
+        ("tables", np.int64),  # address of worker.shogi.tables
+        # Stacks by ply. The move at i leads from i to i + 1; a null move is 0.
+        ("st_key", np.uint64, (STACK,)),
+        ("st_move", np.int64, (STACK,)),
+        ("st_captured", np.int64, (STACK,)),  # captured piece, 0: none
+        ("st_hand", np.int64, (STACK,)),  # 0-based index of the hand piece that the move brought or took
+        ("st_run", np.int64, (STACK * 2,)),  # by ply and colour: plies over which that colour's every move checked
+        ("st_checkers", np.uint64, (STACK * 2,)),  # two words: pieces that check the side to move
+        ("st_pinned", np.uint64, (STACK * 2,)),  # two words: pieces of the side to move that are pinned
+        ("moves", np.int64, (MOVE_BUFFER,)),  # a stack of move lists: each node appends behind its parent's
+    ],
+    align=True,
+)
+POS = from_dtype(POS_DTYPE)
+"""The numba type, for explicit signatures."""
+
+
+def new_record() -> Any:
+    """An empty position Record (a ``np.record`` of `POS_DTYPE`, 64-byte aligned)."""
+    record = aligned_zeros(1, POS_DTYPE).view(np.recarray)[0]
+    record.tables = tables.address()
+    record.ksq[:] = -1
+    return record

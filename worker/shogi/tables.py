@@ -1,0 +1,145 @@
+"""Constant tables of the rules in one flat buffer; offsets are module constants, its address travels in the Record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worker.jit import HAS_PEXT
+from worker.jit.memory import CACHE_LINE, aligned_zeros
+from worker.shogi import geometry as geo
+from worker.shogi.pieces import BLACK, GOLD, LANCE, SQUARES, WHITE
+
+COLOURS = (BLACK, WHITE)
+_LOW_WORD = (1 << 64) - 1
+
+_parts: list[tuple[int, np.ndarray[Any, Any]]] = []
+_size = 0
+
+
+def _place(table: np.ndarray[Any, Any]) -> int:
+    """Append a table to the buffer and give its offset in bytes."""
+    global _size
+    offset = _size
+    _parts.append((offset, np.ascontiguousarray(table)))
+    _size += -(-table.nbytes // CACHE_LINE) * CACHE_LINE
+    return offset
+
+
+def _words(value: int) -> tuple[int, int]:
+    return value & _LOW_WORD, value >> 64
+
+
+def _line_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Slider attacks on one line by PEXT.
+
+    Returns:
+        ``index`` uint64[81, 4, 4]: mask of the inner squares (two words), bits in the low word, byte offset into
+        ``attacks``; ``attacks`` uint64[4, 81, 128, 2].
+    """
+    index = np.zeros((SQUARES, 4, 4), np.uint64)
+    attacks = np.zeros((4, SQUARES, 128, 2), np.uint64)
+    for sq in range(SQUARES):
+        for line, (up, down) in enumerate(geo.LINES):
+            rays = geo.ray(sq, up), geo.ray(sq, down)
+            inner = sorted(rays[0][:-1] + rays[1][:-1])
+            mask = _words(geo.bits(inner))
+            index[sq, line] = (*mask, mask[0].bit_count(), (line * SQUARES + sq) * 128 * 16)
+            for pattern in range(1 << len(inner)):
+                occupied = geo.bits(s for i, s in enumerate(inner) if pattern >> i & 1)
+                attacks[line, sq, pattern] = _words(geo.slide(sq, (up, down), occupied))
+    return index, attacks
+
+
+def _ray_tables() -> np.ndarray[Any, Any]:
+    """uint64[81, 4, 4]: the two rays of a line (rising, falling), two words each, for sliding by subtraction."""
+    rays = np.zeros((SQUARES, 4, 4), np.uint64)
+    for sq in range(SQUARES):
+        for line, (up, down) in enumerate(geo.LINES):
+            rays[sq, line] = (*_words(geo.bits(geo.ray(sq, up))), *_words(geo.bits(geo.ray(sq, down))))
+    return rays
+
+
+if HAS_PEXT:
+    _line_index, _line_attacks = _line_tables()
+    LINE_INDEX = _place(_line_index)
+    LINE_ATTACKS = _place(_line_attacks)
+else:
+    LINE_RAYS = _place(_ray_tables())
+
+
+def _step_table() -> np.ndarray[Any, Any]:
+    """uint64[2, 16, 81, 2] by colour and piece type. Type 15 is gold (the union of all gold movers)."""
+    table = np.zeros((2, 16, SQUARES, 2), np.uint64)
+    for colour in COLOURS:
+        for piece_type in range(1, 16):
+            for sq in range(SQUARES):
+                steps = geo.step_attacks(sq, GOLD if piece_type == 15 else piece_type, colour)
+                table[colour, piece_type, sq] = _words(steps)
+    return table
+
+
+def _between_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """``between`` uint64[81, 81, 2]: the squares strictly between two on one line; ``direction`` int8[81, 81]:
+    1..8, 0 where no line joins them. Two squares seen from a third lie in line where their directions are equal."""
+    between = np.zeros((SQUARES, SQUARES, 2), np.uint64)
+    direction = np.zeros((SQUARES, SQUARES), np.int8)
+    for sq in range(SQUARES):
+        for number, way in enumerate(geo.ORTHOGONAL + geo.DIAGONAL, start=1):
+            squares = geo.ray(sq, way)
+            for i, target in enumerate(squares):
+                between[sq, target] = _words(geo.bits(squares[:i]))
+                direction[sq, target] = number
+    return between, direction
+
+
+def _by_colour_and_square(function: Any) -> np.ndarray[Any, Any]:
+    return np.array([[_words(function(colour, sq)) for sq in range(SQUARES)] for colour in COLOURS], np.uint64)
+
+
+def _zobrist() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """uint64[32, 81] by piece and square; uint64[2, 8, 20] by colour, type and count in hand (0 for none).
+
+    Bit 0 is left 0: it belongs to the side to move."""
+    rng = np.random.default_rng(0x60_0619)
+    board = rng.integers(0, 1 << 63, (32, SQUARES), np.uint64) << np.uint64(1)
+    hand = rng.integers(0, 1 << 63, (2, 8, 20), np.uint64) << np.uint64(1)
+    hand[:, :, 0] = 0
+    return board, hand
+
+
+ZOBRIST_SIDE = np.uint64(1)
+
+STEP = _place(_step_table())
+FORWARD = _place(
+    _by_colour_and_square(lambda colour, sq: geo.bits(geo.ray(sq, geo.for_colour(geo.SLIDES[LANCE][0], colour))))
+)
+_between, _direction = _between_tables()
+BETWEEN = _place(_between)
+DIRECTION = _place(_direction)
+FILE_MASK = _place(np.array([_words(geo.FILES[sq // 9]) for sq in range(SQUARES)], np.uint64))
+ZONE = _place(np.array([_words(geo.promotion_zone(colour)) for colour in COLOURS], np.uint64))
+STAND = _place(
+    np.array([[_words(geo.may_stand(kind, colour)) for kind in range(16)] for colour in COLOURS], np.uint64)
+)
+ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES = _zobrist()
+ZOBRIST_BOARD = _place(ZOBRIST_BOARD_VALUES)
+ZOBRIST_HAND = _place(ZOBRIST_HAND_VALUES)
+
+ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(geo.ALL_SQUARES))
+
+def _build() -> np.ndarray[Any, Any]:
+    buffer = aligned_zeros(_size, np.uint8)
+    for offset, table in _parts:
+        buffer[offset : offset + table.nbytes] = table.reshape(-1).view(np.uint8)
+    return buffer
+
+
+_BUFFER = _build()
+_parts.clear()
+
+
+def address() -> int:
+    """The address of the tables in this process; valid as long as the process lives."""
+    return int(_BUFFER.ctypes.data)
