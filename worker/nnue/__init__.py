@@ -1,0 +1,28 @@
+"""NNUE evaluation: the field's network files, features, lazily updated accumulators, the forward pass.
+
+A thread evaluates so::
+
+    network = load_network("nn.bin")  # or default_network(); once a process
+    state = NnueState(network)  # once a thread
+    raw = evaluate(position.record, state.record)
+"""
+
+from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate_score
+from worker.nnue.format import NetworkFileError
+from worker.nnue.network import DEFAULT_FV_SCALE, Network, default_network, load_network
+from worker.nnue.state import NN, NN_DTYPE, NnueState
+
+__all__ = [
+    "DEFAULT_FV_SCALE",
+    "NN",
+    "NN_DTYPE",
+    "Network",
+    "NetworkFileError",
+    "NnueState",
+    "centipawns",
+    "default_network",
+    "evaluate",
+    "evaluate_full",
+    "evaluate_score",
+    "load_network",
+]

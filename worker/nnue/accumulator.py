@@ -1,0 +1,135 @@
+"""Accumulators, lazily: computed when a position is evaluated, from the nearest ancestor that has them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.bits import ctz
+from worker.jit.memory import ld16, ld32, ldu64, st64
+from worker.nnue.features import BLOCKS_OFFSET, HANDS_OFFSET, PIECES_OFFSET
+from worker.nnue.kernels import copy_row, exchange_row, exchange_two_rows, sum_rows
+from worker.nnue.state import SLOTS
+from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
+
+_WALK: Final = 6
+"""How many plies back a valid accumulator is looked for: a refresh costs about as much as six updates."""
+
+
+@jit()
+def accumulator(nn: Any, ply: int, perspective: int) -> Any:
+    """Address of the accumulator of a ply."""
+    return nn.accumulators + ((ply & (SLOTS - 1)) * 2 + perspective) * nn.row_bytes
+
+
+@jit()
+def _key_address(nn: Any, ply: int, perspective: int) -> Any:
+    return nn.keys + ((ply & (SLOTS - 1)) * 2 + perspective) * 8
+
+
+@jit()
+def _mark_valid(pos: Any, nn: Any, ply: int, perspective: int) -> None:
+    st64(_key_address(nn, ply, perspective), np.int64(pos.st_key[ply]))
+
+
+@jit()
+def _is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
+    return ldu64(_key_address(nn, ply, perspective)) == pos.st_key[ply]
+
+
+@jit()
+def _king_block(pos: Any, nn: Any, perspective: int) -> Any:
+    """Address of the row at which the piece numbers count for the king that stands now."""
+    block = ld32(nn.tables + BLOCKS_OFFSET + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * 4)
+    return nn.transformer_weight + block * nn.row_bytes
+
+
+@jit()
+def _piece_row(nn: Any, block: int, perspective: int, piece: int, square: int) -> Any:
+    number = ld16(nn.tables + PIECES_OFFSET + ((perspective * 32 + piece) * SQUARES + square) * 2)
+    return block + number * nn.row_bytes
+
+
+@jit()
+def _hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) -> Any:
+    """``holder``: colour * 8 + type."""
+    number = ld16(nn.tables + HANDS_OFFSET + (perspective * 16 + holder) * 2)
+    return block + (number + index) * nn.row_bytes
+
+
+@jit()
+def _list_pieces(pos: Any, nn: Any, block: int, perspective: int, word: Any, first: int, count: int) -> Any:
+    """Append the rows of the pieces on the squares of a bitboard's word, whose bit 0 is square ``first``."""
+    while word != 0:
+        square = first + ctz(word)
+        word &= word - np.uint64(1)
+        st64(nn.rows + 8 * count, _piece_row(nn, block, perspective, np.int64(pos.board[square]), square))
+        count += 1
+    return count
+
+
+@jit()
+def refresh(pos: Any, nn: Any, perspective: int) -> None:
+    """Compute the accumulator of the position as it stands from all its pieces."""
+    block = _king_block(pos, nn, perspective)
+    count = _list_pieces(pos, nn, block, perspective, pos.bb[0] | pos.bb[2 * (WHITE << 4)], np.int64(0), np.int64(0))
+    count = _list_pieces(pos, nn, block, perspective, pos.bb[1] | pos.bb[2 * (WHITE << 4) + 1], np.int64(64), count)
+    for holder in range(16):
+        for index in range(pos.hand[holder]):
+            st64(nn.rows + 8 * count, _hand_row(nn, block, perspective, holder, index))
+            count += 1
+    sum_rows(accumulator(nn, pos.ply, perspective), nn.transformer_bias, nn.row_bytes, nn.rows, count)
+    _mark_valid(pos, nn, pos.ply, perspective)
+    nn.refreshes += 1
+
+
+@jit()
+def _update(pos: Any, nn: Any, block: int, ply: int, perspective: int) -> None:
+    """Compute the accumulator of ``ply + 1`` from that of ``ply``; ``block``: of the king, which has not moved."""
+    source = accumulator(nn, ply, perspective)
+    target = accumulator(nn, ply + 1, perspective)
+    move = pos.st_move[ply]
+    if move == 0:
+        copy_row(target, source, nn.row_bytes)
+    else:
+        piece = move >> 16
+        square = move & 127
+        origin = (move >> 7) & 127
+        hand = (piece >> 4) * 8
+        added = _piece_row(nn, block, perspective, piece | ((move >> 11) & 8), square)
+        if move & DROP_BIT:
+            removed = _hand_row(nn, block, perspective, hand + origin, pos.st_hand[ply])
+        else:
+            removed = _piece_row(nn, block, perspective, piece, origin)
+        captured = pos.st_captured[ply]
+        if captured == 0:
+            exchange_row(target, source, nn.row_bytes, added, removed)
+        else:
+            added2 = _hand_row(nn, block, perspective, hand + (captured & 7), pos.st_hand[ply])
+            removed2 = _piece_row(nn, block, perspective, captured, square)
+            exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
+    _mark_valid(pos, nn, ply + 1, perspective)
+    nn.updates += 1
+
+
+@jit()
+def ensure(pos: Any, nn: Any, perspective: int) -> None:
+    """Make the accumulator of the current ply valid: by updates from a near ancestor, else by a refresh."""
+    ply = pos.ply
+    own_king = (perspective << 4) | KING
+    nearest = ply
+    while not _is_valid(pos, nn, nearest, perspective):
+        if nearest == 0 or ply - nearest == _WALK:
+            refresh(pos, nn, perspective)
+            return
+        nearest -= 1
+        if nn.king_rows != 0 and pos.st_move[nearest] >> 16 == own_king:
+            refresh(pos, nn, perspective)
+            return
+    if nearest < ply:
+        block = _king_block(pos, nn, perspective)
+        while nearest < ply:
+            _update(pos, nn, block, nearest, perspective)
+            nearest += 1

@@ -1,0 +1,44 @@
+"""The evaluation that the search calls. ``pos`` is a Record of `worker.shogi.state.POS`, ``nn`` one of `state.NN`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worker.jit import jit
+from worker.nnue.accumulator import accumulator, ensure, refresh
+from worker.nnue.kernels import forward
+from worker.score import MAX_EVAL
+
+
+@jit()
+def _output(pos: Any, nn: Any) -> Any:
+    return forward(accumulator(nn, pos.ply, pos.side), accumulator(nn, pos.ply, 1 - pos.side), nn)
+
+
+@jit()
+def evaluate(pos: Any, nn: Any) -> Any:
+    """The network's raw output (int64) for the side to move, before FV_SCALE."""
+    ensure(pos, nn, 0)
+    ensure(pos, nn, 1)
+    return _output(pos, nn)
+
+
+@jit()
+def evaluate_full(pos: Any, nn: Any) -> Any:
+    """`evaluate` from all pieces, whatever has been computed before."""
+    refresh(pos, nn, 0)
+    refresh(pos, nn, 1)
+    return _output(pos, nn)
+
+
+@jit()
+def centipawns(raw: int, fv_scale: int) -> Any:
+    """A raw output in centipawns: divided with truncation, as YaneuraOu does, and kept within `MAX_EVAL`."""
+    value = raw // fv_scale if raw >= 0 else -(-raw // fv_scale)
+    return max(-MAX_EVAL, min(MAX_EVAL, value))
+
+
+@jit()
+def evaluate_score(pos: Any, nn: Any) -> Any:
+    """The score (`worker.score`) of the position for the side to move, int64 centipawns."""
+    return centipawns(evaluate(pos, nn), nn.fv_scale)

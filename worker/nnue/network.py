@@ -1,0 +1,88 @@
+"""A network in memory, arranged for the compiled evaluation. Read-only: any number of threads may share one."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from typing import Any, Final
+
+import numpy.typing as npt
+
+from worker.jit.memory import aligned_zeros
+from worker.nnue import kernels
+from worker.nnue.features import NO_FEATURE, PIECE_NUMBERS, tables
+from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
+
+DEFAULT_FV_SCALE: Final = 16
+"""Raw output to a centipawn, the field's usual value; a network trained for another names it or its user does."""
+
+
+class Network:
+    """Weights and feature tables in 64-byte aligned memory.
+
+    Attributes:
+        architecture: its shape.
+        fv_scale: raw output to a centipawn.
+        name: where it came from, for logs.
+    """
+
+    def __init__(self, source: NetworkFile, *, fv_scale: int | None = None, name: str = "network") -> None:
+        """Arrange the weights of a network file.
+
+        Args:
+            fv_scale: 1 or more; None: what the file names, else `DEFAULT_FV_SCALE`.
+
+        Raises:
+            ValueError: ``fv_scale`` below 1.
+        """
+        arch = source.architecture
+        if fv_scale is None:
+            fv_scale = arch.fv_scale or DEFAULT_FV_SCALE
+        if fv_scale < 1:
+            raise ValueError(f"FV_SCALE is {fv_scale}, expected 1 or more")
+        self.architecture: Final[Architecture] = arch
+        self.fv_scale: Final = fv_scale
+        self.name: Final = name
+        self.tables: Final = tables(arch.features)
+        self.transformer_bias: Final = _aligned(source.transformer_bias)
+        self.transformer_weight: Final = _aligned(source.transformer_weight)
+        # No position switches these rows on: zeros for pieces without a feature (worker.nnue.features).
+        self.transformer_weight[NO_FEATURE::PIECE_NUMBERS] = 0
+        self.layers: Final[tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]] = tuple(
+            (_aligned(bias), _aligned(weight))
+            for bias, weight in (
+                kernels.arrange_layer(bias, weight, layer)
+                for layer, (bias, weight) in enumerate(zip(source.biases, source.weights, strict=True))
+            )
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        arrays = [self.tables, self.transformer_bias, self.transformer_weight]
+        return sum(array.nbytes for array in arrays) + sum(b.nbytes + w.nbytes for b, w in self.layers)
+
+
+def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    copy = aligned_zeros(array.shape, array.dtype.newbyteorder("="))
+    copy[...] = array
+    return copy
+
+
+def load_network(path: str | os.PathLike[str], *, fv_scale: int | None = None) -> Network:
+    """Read a network file of the field (``nn.bin``).
+
+    Raises:
+        NetworkFileError: it is broken or of an unknown kind.
+        OSError: it cannot be read.
+    """
+    return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path))
+
+
+DEFAULT_NETWORK: Final = "generation0.bin"
+
+
+def default_network() -> Network:
+    """The network that comes with the package."""
+    data = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+    return Network(parse_network(data, file=DEFAULT_NETWORK), name=f"<{DEFAULT_NETWORK}>")

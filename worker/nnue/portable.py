@@ -1,0 +1,137 @@
+"""Rows and layers in plain loops that LLVM vectorises for whatever the CPU has: the same results as `vector`.
+
+Layer weights are widened to int16 and kept row by row, each row padded to a multiple of 32 inputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+
+from worker.jit import jit
+from worker.jit.llvm import pointer
+from worker.jit.memory import ld32, ld64
+
+ACTIVATION_BYTES: Final = 2
+_PADDING: Final = 32
+
+
+def padded_outputs(outputs: int) -> int:
+    """How many outputs the kernels compute for a hidden layer: all, and no more."""
+    return outputs
+
+
+def arrange_layer(
+    bias: npt.NDArray[np.int32], weight: npt.NDArray[np.int8], layer: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Bias and weights of layer 0, 1 (hidden) or 2 (output) in the order in which `forward` reads them."""
+    outputs, inputs = weight.shape
+    rows = np.zeros((outputs, -(-inputs // _PADDING) * _PADDING), np.int16)
+    rows[:, :inputs] = weight
+    return bias, rows.ravel()
+
+
+def _typed_pointer(width: int, element: Any) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def typed_pointer(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return pointer(builder, args[0], ir.IntType(width))
+
+        return types.CPointer(element)(types.int64), codegen
+
+    return typed_pointer
+
+
+_pointer16 = _typed_pointer(16, types.int16)
+_pointer32 = _typed_pointer(32, types.int32)
+
+
+@jit()
+def _row16(address: int, length: int) -> Any:
+    """The int16 array at an address: indexed access, unlike loads by address, is seen through by the vectoriser."""
+    return carray(_pointer16(address), (length,))
+
+
+@jit()
+def copy_row(target: int, source: int, row_bytes: int) -> None:
+    """Copy one accumulator."""
+    n = row_bytes // 2
+    t, s = _row16(target, n), _row16(source, n)
+    for i in range(n):
+        t[i] = s[i]
+
+
+@jit()
+def exchange_row(target: int, source: int, row_bytes: int, added: int, removed: int) -> None:
+    """target = source + added - removed, rows by address."""
+    n = row_bytes // 2
+    t, s, a, r = _row16(target, n), _row16(source, n), _row16(added, n), _row16(removed, n)
+    for i in range(n):
+        t[i] = np.int16(s[i] + a[i] - r[i])
+
+
+@jit()
+def exchange_two_rows(
+    target: int, source: int, row_bytes: int, added: int, added2: int, removed: int, removed2: int
+) -> None:
+    """target = source + added + added2 - removed - removed2, rows by address."""
+    n = row_bytes // 2
+    t, s, a, r = _row16(target, n), _row16(source, n), _row16(added, n), _row16(removed, n)
+    a2, r2 = _row16(added2, n), _row16(removed2, n)
+    for i in range(n):
+        t[i] = np.int16(s[i] + a[i] + a2[i] - r[i] - r2[i])
+
+
+@jit()
+def sum_rows(target: int, bias: int, row_bytes: int, rows: int, count: int) -> None:
+    """target = bias + the ``count`` rows whose addresses stand at ``rows``."""
+    n = row_bytes // 2
+    t, b = _row16(target, n), _row16(bias, n)
+    for i in range(n):
+        t[i] = b[i]
+    for k in range(count):
+        r = _row16(ld64(rows + 8 * k), n)
+        for i in range(n):
+            t[i] = np.int16(t[i] + r[i])
+
+
+@jit()
+def _clip_row(source: int, target: int, width: int) -> None:
+    """int16 [width] clipped to 0..127."""
+    s, t = _row16(source, width), _row16(target, width)
+    for i in range(width):
+        t[i] = max(np.int16(0), min(np.int16(127), s[i]))
+
+
+@jit()
+def _dot(values: int, weights: int, length: int, bias: int) -> Any:
+    """bias + the scalar product, in int32: wider sums would cost the vectorisation."""
+    x, w = _row16(values, length), _row16(weights, length)
+    total = np.int32(bias)
+    for i in range(length):
+        total = np.int32(total + np.int32(np.int32(x[i]) * np.int32(w[i])))
+    return total
+
+
+@jit()
+def _hidden_layer(source: int, inputs: int, bias: int, weights: int, outputs: int, target: int) -> None:
+    """A hidden layer with its activation; ``inputs`` a multiple of 32."""
+    b, t = carray(_pointer32(bias), (outputs,)), _row16(target, outputs)
+    for i in range(outputs):
+        value = _dot(source, weights + 2 * inputs * i, inputs, b[i]) >> np.int32(6)
+        t[i] = np.int16(max(np.int32(0), min(np.int32(127), value)))
+
+
+@jit()
+def forward(own: int, enemy: int, nn: Any) -> Any:
+    """The raw output (int64) from the accumulators of the side to move and of the other side, by address."""
+    _clip_row(own, nn.activations, nn.width)
+    _clip_row(enemy, nn.activations + 2 * nn.width, nn.width)
+    _hidden_layer(nn.activations, 2 * nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
+    _hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
+    return np.int64(_dot(nn.values2, nn.weight3, (nn.hidden2 + 31) & ~31, ld32(nn.bias3)))

@@ -1,0 +1,108 @@
+"""What a thread needs to evaluate: the ``nn`` Record that compiled code gets, and the memory behind it.
+
+The Record holds addresses of the network's weights (shared) and of the thread's own buffers. Accumulators lie in a ring
+of `SLOTS` plies. Beside each stands the zobrist key of the position for which it was computed; where that equals the
+key on the position's stack, the accumulator is valid. So moves, unmoves and new positions have nothing to do or to
+reset here, and a slot that two plies share can only be recomputed, never be mistaken.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import from_dtype
+
+from worker.jit.memory import CACHE_LINE, aligned_zeros
+from worker.nnue import kernels
+from worker.nnue.network import Network
+from worker.score import MAX_PLY
+
+SLOTS: Final = MAX_PLY
+"""Plies whose accumulators are kept; a power of two, so that a ply finds its slot by its low bits."""
+MAX_ACTIVE: Final = 128
+"""Room for the rows that a position switches on: 40 with a full set, never more than squares and hands hold."""
+
+NN_DTYPE: Final = np.dtype(
+    [
+        # Addresses in the network.
+        ("tables", np.int64),
+        ("transformer_bias", np.int64),
+        ("transformer_weight", np.int64),
+        ("bias1", np.int64),
+        ("weight1", np.int64),
+        ("bias2", np.int64),
+        ("weight2", np.int64),
+        ("bias3", np.int64),
+        ("weight3", np.int64),
+        # Its shape.
+        ("width", np.int64),
+        ("row_bytes", np.int64),  # of an accumulator, and of a row of the transformer's weights
+        ("hidden1", np.int64),  # outputs that the kernels compute
+        ("hidden2", np.int64),
+        ("king_rows", np.int64),  # 1: a move of the own king changes every row
+        ("fv_scale", np.int64),  # raw output to a centipawn; may be changed between searches
+        # Addresses of the thread's own buffers.
+        ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]
+        ("keys", np.int64),  # uint64 [SLOTS][perspective 2]
+        ("rows", np.int64),  # int64 [MAX_ACTIVE]: addresses of the rows that a refresh adds
+        ("activations", np.int64),  # clipped accumulators
+        ("values1", np.int64),  # activations of the hidden layers
+        ("values2", np.int64),
+        # Counted for benchmarks and tests.
+        ("updates", np.int64),
+        ("refreshes", np.int64),
+    ],
+    align=True,
+)
+NN: Final = from_dtype(NN_DTYPE)
+"""The numba type, for explicit signatures."""
+
+_UNUSED_KEY: Final = (1 << 64) - 1
+
+
+class NnueState:
+    """One thread's evaluation of one network.
+
+    Attributes:
+        network: its weights, shared with other threads.
+        record: the Record (``np.record`` of `NN_DTYPE`) for compiled code. Valid as long as this object lives.
+        nbytes: memory of its own buffers (128 KiB for a width of 256).
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network: Final = network
+        arch = network.architecture
+        hidden1, hidden2 = (kernels.padded_outputs(width) for width in (arch.hidden1, arch.hidden2))
+        values_bytes = [kernels.ACTIVATION_BYTES * (-(-width // 32) * 32) for width in (hidden1, hidden2)]
+        sizes = {
+            "accumulators": SLOTS * 2 * 2 * arch.width,
+            "keys": SLOTS * 2 * 8,
+            "rows": MAX_ACTIVE * 8,
+            "activations": kernels.ACTIVATION_BYTES * 2 * arch.width,
+            "values1": values_bytes[0],
+            "values2": values_bytes[1],
+        }
+        rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
+        self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)
+        self.nbytes: Final = self._buffer.nbytes
+        self.record: Final[Any] = aligned_zeros(1, NN_DTYPE).view(np.recarray)[0]
+        address = self._buffer.ctypes.data
+        for name, size in rounded.items():
+            self.record[name] = address
+            address += size
+        keys_at = rounded["accumulators"]
+        self._buffer[keys_at : keys_at + sizes["keys"]].view(np.uint64)[:] = _UNUSED_KEY
+
+        self.record.tables = network.tables.ctypes.data
+        self.record.transformer_bias = network.transformer_bias.ctypes.data
+        self.record.transformer_weight = network.transformer_weight.ctypes.data
+        for number, (bias, weight) in enumerate(network.layers, 1):
+            self.record[f"bias{number}"] = bias.ctypes.data
+            self.record[f"weight{number}"] = weight.ctypes.data
+        self.record.width = arch.width
+        self.record.row_bytes = 2 * arch.width
+        self.record.hidden1 = hidden1
+        self.record.hidden2 = hidden2
+        self.record.king_rows = arch.features.king_rows
+        self.record.fv_scale = network.fv_scale

@@ -1,0 +1,201 @@
+"""Rows and layers on AVX2 vectors. Compile only where `worker.jit.HAS_AVX2`.
+
+Layer weights are arranged as int8 [block][inputs / 4][outputs of the block][4]: one 32-bit broadcast of four
+activations meets the weights of all outputs of a block (8, 16 or 32, in 1, 2 or 4 registers). Packing to 8 bits works
+within the 128-bit halves of a register and so leaves activations in an order of its own; the weights' columns are put
+into that order when a network is loaded, instead of the activations at every evaluation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.jit import jit
+from worker.jit.memory import ld32, ld64
+from worker.jit.simd import (
+    vadd16,
+    vadd32,
+    vhsum32,
+    vload,
+    vmaddubs,
+    vmaddwd,
+    vmax8_0,
+    vpackssdw,
+    vpacksswb,
+    vset1_16,
+    vset1_32,
+    vsra32_6,
+    vstore,
+    vsub16,
+    vzero,
+)
+
+ACTIVATION_BYTES: Final = 1
+_VECTOR: Final = 32
+
+_LANES: Final = np.arange(_VECTOR)
+_INPUT_ORDER: Final = 16 * (_LANES % 16 // 8) + 8 * (_LANES // 16) + _LANES % 8
+"""After one pack of two registers of int16, byte i holds activation ``_INPUT_ORDER[i]`` of the 32."""
+_HIDDEN_ORDER: Final = 8 * (_LANES % 16 // 4) + 4 * (_LANES // 16) + _LANES % 4
+"""After two packs of four registers of int32, byte i holds sum ``_HIDDEN_ORDER[i]`` of the 32."""
+
+
+def padded_outputs(outputs: int) -> int:
+    """How many outputs the kernels compute for a hidden layer: 8, 16 or a multiple of 32."""
+    return 8 if outputs <= 8 else 16 if outputs <= 16 else -(-outputs // 32) * 32
+
+
+def arrange_layer(
+    bias: npt.NDArray[np.int32], weight: npt.NDArray[np.int8], layer: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Bias and weights of layer 0, 1 (hidden) or 2 (output) in the order in which `forward` reads them."""
+    outputs, inputs = weight.shape
+    rows = outputs if layer == 2 else padded_outputs(outputs)
+    columns = -(-inputs // _VECTOR) * _VECTOR
+    full = np.zeros((rows, columns), np.int8)
+    full[:outputs, :inputs] = weight
+    order = _INPUT_ORDER if layer == 0 else _HIDDEN_ORDER
+    full = full.reshape(rows, columns // _VECTOR, _VECTOR)[:, :, order]
+    block = min(rows, 32)
+    arranged = full.reshape(rows // block, block, columns // 4, 4).transpose(0, 2, 1, 3)
+    padded_bias = np.zeros(rows, np.int32)
+    padded_bias[:outputs] = bias
+    return padded_bias, arranged.ravel()
+
+
+@jit()
+def copy_row(target: int, source: int, row_bytes: int) -> None:
+    """Copy one accumulator."""
+    for i in range(0, row_bytes, 128):
+        vstore(target + i, vload(source + i))
+        vstore(target + i + 32, vload(source + i + 32))
+        vstore(target + i + 64, vload(source + i + 64))
+        vstore(target + i + 96, vload(source + i + 96))
+
+
+@jit()
+def _exchange(target: int, source: int, added: int, removed: int) -> None:
+    vstore(target, vsub16(vadd16(vload(source), vload(added)), vload(removed)))
+
+
+@jit()
+def _exchange_two(target: int, source: int, added: int, added2: int, removed: int, removed2: int) -> None:
+    value = vadd16(vadd16(vload(source), vload(added)), vload(added2))
+    vstore(target, vsub16(vsub16(value, vload(removed)), vload(removed2)))
+
+
+@jit()
+def exchange_row(target: int, source: int, row_bytes: int, added: int, removed: int) -> None:
+    """target = source + added - removed, rows by address."""
+    for i in range(0, row_bytes, 128):
+        for j in range(i, i + 128, 32):
+            _exchange(target + j, source + j, added + j, removed + j)
+
+
+@jit()
+def exchange_two_rows(
+    target: int, source: int, row_bytes: int, added: int, added2: int, removed: int, removed2: int
+) -> None:
+    """target = source + added + added2 - removed - removed2, rows by address."""
+    for i in range(0, row_bytes, 128):
+        for j in range(i, i + 128, 32):
+            _exchange_two(target + j, source + j, added + j, added2 + j, removed + j, removed2 + j)
+
+
+@jit()
+def sum_rows(target: int, bias: int, row_bytes: int, rows: int, count: int) -> None:
+    """target = bias + the ``count`` rows whose addresses stand at ``rows``; eight registers at a time."""
+    for i in range(0, row_bytes, 256):
+        b = bias + i
+        a0, a1, a2, a3 = vload(b), vload(b + 32), vload(b + 64), vload(b + 96)
+        a4, a5, a6, a7 = vload(b + 128), vload(b + 160), vload(b + 192), vload(b + 224)
+        for k in range(count):
+            r = ld64(rows + 8 * k) + i
+            a0, a1, a2, a3 = (
+                vadd16(a0, vload(r)),
+                vadd16(a1, vload(r + 32)),
+                vadd16(a2, vload(r + 64)),
+                vadd16(a3, vload(r + 96)),
+            )
+            a4, a5, a6, a7 = (
+                vadd16(a4, vload(r + 128)),
+                vadd16(a5, vload(r + 160)),
+                vadd16(a6, vload(r + 192)),
+                vadd16(a7, vload(r + 224)),
+            )
+        t = target + i
+        vstore(t, a0)
+        vstore(t + 32, a1)
+        vstore(t + 64, a2)
+        vstore(t + 96, a3)
+        vstore(t + 128, a4)
+        vstore(t + 160, a5)
+        vstore(t + 192, a6)
+        vstore(t + 224, a7)
+
+
+@jit()
+def _clip_row(source: int, target: int, width: int) -> None:
+    """int16 [width] clipped to 0..127 into uint8 [width], in `_INPUT_ORDER`."""
+    for i in range(0, width, 32):
+        vstore(target + i, vmax8_0(vpacksswb(vload(source + 2 * i), vload(source + 2 * i + 32))))
+
+
+@jit()
+def _dot4(total: Any, activations: Any, weights: Any, ones: Any) -> Any:
+    """total + the products of 32 activations with 32 weights, summed by fours. 127 * 128 * 2 does not saturate."""
+    return vadd32(total, vmaddwd(vmaddubs(activations, weights), ones))
+
+
+@jit()
+def _clip_sums(a0: Any, a1: Any, a2: Any, a3: Any, target: int) -> None:
+    """Four registers of int32 sums, shifted right by 6 and clipped to 0..127, in `_HIDDEN_ORDER`."""
+    low = vpackssdw(vsra32_6(a0), vsra32_6(a1))
+    high = vpackssdw(vsra32_6(a2), vsra32_6(a3))
+    vstore(target, vmax8_0(vpacksswb(low, high)))
+
+
+@jit()
+def _hidden_layer(source: int, inputs: int, bias: int, weights: int, outputs: int, target: int) -> None:
+    """A hidden layer with its activation; ``inputs`` a multiple of 32, ``outputs`` as `padded_outputs` gives it."""
+    ones = vset1_16(1)
+    if outputs == 8:
+        a0 = vload(bias)
+        for c in range(0, inputs, 4):
+            a0 = _dot4(a0, vset1_32(ld32(source + c)), vload(weights + c * 8), ones)
+        _clip_sums(a0, vzero(), vzero(), vzero(), target)
+    elif outputs == 16:
+        a0, a1 = vload(bias), vload(bias + 32)
+        for c in range(0, inputs, 4):
+            x, w = vset1_32(ld32(source + c)), weights + c * 16
+            a0 = _dot4(a0, x, vload(w), ones)
+            a1 = _dot4(a1, x, vload(w + 32), ones)
+        _clip_sums(a0, a1, vzero(), vzero(), target)
+    else:
+        for block in range(0, outputs, 32):
+            b, start = bias + block * 4, weights + block * inputs
+            a0, a1, a2, a3 = vload(b), vload(b + 32), vload(b + 64), vload(b + 96)
+            for c in range(0, inputs, 4):
+                x, w = vset1_32(ld32(source + c)), start + c * 32
+                a0 = _dot4(a0, x, vload(w), ones)
+                a1 = _dot4(a1, x, vload(w + 32), ones)
+                a2 = _dot4(a2, x, vload(w + 64), ones)
+                a3 = _dot4(a3, x, vload(w + 96), ones)
+            _clip_sums(a0, a1, a2, a3, target + block)
+
+
+@jit()
+def forward(own: int, enemy: int, nn: Any) -> Any:
+    """The raw output (int64) from the accumulators of the side to move and of the other side, by address."""
+    _clip_row(own, nn.activations, nn.width)
+    _clip_row(enemy, nn.activations + nn.width, nn.width)
+    _hidden_layer(nn.activations, 2 * nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
+    _hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
+    ones = vset1_16(1)
+    total = vzero()
+    for i in range(0, nn.hidden2, 32):
+        total = _dot4(total, vload(nn.values2 + i), vload(nn.weight3 + i), ones)
+    return np.int64(np.int32(vhsum32(total) + ld32(nn.bias3)))
