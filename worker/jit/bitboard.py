@@ -64,13 +64,19 @@ def _lower_invert(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 @infer_global(bool)
-class _BoolTemplate(ConcreteTemplate):
+@infer_global(operator.not_)
+class _TruthTemplate(ConcreteTemplate):
     cases = [signature(types.boolean, BB)]
 
 
 @lower_builtin(bool, BB)
 def _lower_bool(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.icmp_unsigned("!=", args[0], ir.Constant(I128, 0))
+
+
+@lower_builtin(operator.not_, BB)
+def _lower_not(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.icmp_unsigned("==", args[0], ir.Constant(I128, 0))
 
 
 @intrinsic

@@ -7,6 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from worker.jit.llvm import I32, I64, call
@@ -19,7 +20,8 @@ def monotonic_ns(typingctx: Any) -> Any:
     """Nanoseconds of CLOCK_MONOTONIC (int64): the same clock as Python's ``time.monotonic_ns()``."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        timespec = builder.alloca(ir.ArrayType(I64, 2))
+        # In the entry block: an alloca inside a loop would eat the stack.
+        timespec = cgutils.alloca_once(builder, ir.ArrayType(I64, 2))
         call(builder, "clock_gettime", I32, [ir.Constant(I32, _CLOCK_MONOTONIC), timespec])
         zero = ir.Constant(I32, 0)
         seconds = builder.load(builder.gep(timespec, [zero, zero]))
