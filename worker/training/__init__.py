@@ -1,0 +1,1 @@
+"""How networks come to be: the hand-made generation 0."""
