@@ -1,0 +1,57 @@
+"""What a server charges for a move, and when a flag falls: one side's time control, as pure arithmetic.
+
+Source: CSA server protocol 1.2.1 (``BEGIN Time``) and the tournament server's own arithmetic: with ``t`` the charged
+time, the flag falls when ``t >= remaining + byoyomi + increment``; otherwise ``remaining`` becomes
+``max(0, remaining + increment - t)``. The increment is therefore there on the very first move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """One side's time, all in milliseconds. With neither time, byoyomi nor increment there is no limit."""
+
+    total_ms: int = 0
+    byoyomi_ms: int = 0
+    increment_ms: int = 0
+    delay_ms: int = 0
+    """Kept as the server gave it. Not counted on: to think as if it were 0 is always safe."""
+    least_ms: int = 0
+    """``Least_Time_Per_Move``: a faster move is charged this much."""
+    unit_ms: int = 1000
+    """``Time_Unit``: times are counted in whole units."""
+    roundup: bool = False
+    """``Time_Roundup``: a fraction of a unit counts as a whole one (otherwise it is free)."""
+
+    @property
+    def unlimited(self) -> bool:
+        return self.total_ms == self.byoyomi_ms == self.increment_ms == 0
+
+    def limit_ms(self, remaining_ms: int) -> int:
+        """The charge at which the flag falls."""
+        return remaining_ms + self.byoyomi_ms + self.increment_ms
+
+    def charge(self, elapsed_ms: float) -> int:
+        """What a move that took ``elapsed_ms`` on the server's clock costs, in milliseconds (whole units)."""
+        whole, fraction = divmod(max(0.0, elapsed_ms), self.unit_ms)
+        units = int(whole) + (1 if self.roundup and fraction > 0 else 0)
+        return max(units * self.unit_ms, self.least_ms)
+
+    def flag_falls(self, remaining_ms: int, charged_ms: int) -> bool:
+        """Whether a move that is charged ``charged_ms`` comes too late."""
+        return not self.unlimited and charged_ms >= self.limit_ms(remaining_ms)
+
+    def after(self, remaining_ms: int, charged_ms: int) -> int:
+        """What remains after a move in time."""
+        return max(0, remaining_ms + self.increment_ms - charged_ms)
+
+    def flag_elapsed_ms(self, remaining_ms: int) -> int:
+        """The first whole millisecond of the turn at which the flag has fallen."""
+        limit = self.limit_ms(remaining_ms)
+        units = -(-limit // self.unit_ms)
+        if self.least_ms >= limit:
+            return 0
+        return (units - 1) * self.unit_ms + 1 if self.roundup else units * self.unit_ms

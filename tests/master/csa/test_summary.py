@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from master.csa.summary import GameSummary, PlayedMove, SummaryError, format_summary, parse_summary
+from master.csa.timecontrol import TimeControl
+from tests.master.csa.transcripts import NAMES, server_lines
+
+START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+
+
+def summary_lines(name: str) -> list[str]:
+    """The summary block of a recorded session, markers included."""
+    lines = list(server_lines(name))
+    return lines[lines.index("BEGIN Game_Summary") : lines.index("END Game_Summary") + 1]
+
+
+WITH_SUMMARY = [name for name in NAMES if "BEGIN Game_Summary" in list(server_lines(name))]
+BUOY = summary_lines("24_buoy.white")[1:-1]
+
+
+def changed(old: str, *new: str) -> list[str]:
+    """The summary of ``24_buoy.white`` with one line replaced."""
+    index = BUOY.index(old)
+    return [*BUOY[:index], *new, *BUOY[index + 1 :]]
+
+
+@pytest.mark.parametrize("name", WITH_SUMMARY)
+def test_recorded_summaries_are_read_and_written_unchanged(name: str) -> None:
+    lines = summary_lines(name)
+    assert format_summary(parse_summary(lines[1:-1])) == lines
+
+
+def test_fields() -> None:
+    time = TimeControl(total_ms=60_000, increment_ms=5_000)
+    assert parse_summary(BUOY) == GameSummary(
+        game_id="test+buoy_open-60-5F+alice+bob+20261121082718",
+        names=("alice", "bob"),
+        my_colour=1,
+        to_move=1,
+        time=(time, time),
+        start_sfen=START,
+        moves=(PlayedMove("+7776FU", 1000), PlayedMove("-3334FU", 1000), PlayedMove("+2726FU", 1000)),
+        max_moves=256,
+        declaration="Jishogi 1.1",
+    )
+
+
+def test_no_limit_of_moves() -> None:
+    assert parse_summary(changed("Max_Moves:256", "Max_Moves:0")).max_moves is None
+    assert parse_summary(changed("Max_Moves:256")).max_moves is None
+
+
+def test_time_per_side_and_units() -> None:
+    lines = summary_lines("01_fischer_toryo.black")[1:-1]
+    start, end = lines.index("BEGIN Time"), lines.index("END Time")
+    black = ["BEGIN Time+", "Time_Unit:1msec", "Total_Time:900000", "Delay:500", "Time_Roundup:YES", "END Time+"]
+    white = ["BEGIN Time-", "Time_Unit:1min", "Total_Time:10", "Byoyomi:1", "Least_Time_Per_Move:1", "END Time-"]
+    summary = parse_summary([*lines[:start], *black, *white, *lines[end + 1 :]])
+    assert summary.time[0] == TimeControl(total_ms=900_000, delay_ms=500, unit_ms=1, roundup=True)
+    assert summary.time[1] == TimeControl(total_ms=600_000, byoyomi_ms=60_000, least_ms=60_000, unit_ms=60_000)
+    assert parse_summary(format_summary(summary)[1:-1]) == summary
+
+
+def test_a_common_time_block_holds_for_the_side_without_its_own() -> None:
+    lines = [*BUOY, "BEGIN Time+", "Total_Time:1", "END Time+"]
+    assert parse_summary(lines).time == (
+        TimeControl(total_ms=1000),
+        TimeControl(total_ms=60_000, increment_ms=5_000),
+    )
+
+
+def test_unknown_keys_and_blocks_are_skipped() -> None:
+    lines = ["Colour:red", "no colon at all", "BEGIN Weather", "Sun:yes", "END Weather", *BUOY]
+    assert parse_summary(lines) == parse_summary(BUOY)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (changed("Your_Turn:-"), "Your_Turn is missing"),
+        (changed("Your_Turn:-", "Your_Turn:x"), "Your_Turn"),
+        (changed("To_Move:-", "To_Move:+"), "contradicts"),
+        (changed("Max_Moves:256", "Max_Moves:many"), "Max_Moves"),
+        (changed("Max_Moves:256", "Max_Moves:99999999999999999999"), "Max_Moves"),
+        (changed("Total_Time:60", "Total_Time:-1"), "Total_Time"),
+        (changed("Time_Unit:1sec", "Time_Unit:1fortnight"), "Time_Unit"),
+        (changed("Time_Unit:1sec", "Time_Unit:0sec"), "Time_Unit"),
+        (changed("Byoyomi:0", "Time_Roundup:MAYBE"), "Time_Roundup"),
+        (changed("END Time"), "not closed"),
+        (changed("+"), "no side to move"),
+        (changed("P5 *  *  *  *  *  *  *  *  * ", "P5?"), "no piece"),
+        (changed("-3334FU,T1", "-3334F,T1"), "no move"),
+        (changed("-3334FU,T1", "+3334FU,T1"), "out of turn"),
+        (changed("-3334FU,T1", "-3334FU,Tx"), "no time"),
+        (BUOY[: BUOY.index("BEGIN Position")], "no position block"),
+        ([*BUOY, "BEGIN Time", "END Time"], "stands twice"),
+    ],
+)
+def test_names_what_is_wrong(lines: list[str], why: str) -> None:
+    with pytest.raises(SummaryError, match=why):
+        parse_summary(lines)
+
+
+@given(st.data())
+def test_damaged_summaries_give_a_summary_or_the_error(data: st.DataObject) -> None:
+    lines = list(BUOY)
+    for _ in range(data.draw(st.integers(1, 4))):
+        index = data.draw(st.integers(0, len(lines) - 1))
+        lines[index] = data.draw(st.one_of(st.text(max_size=30), st.sampled_from(BUOY)))
+    try:
+        summary = parse_summary(lines)
+    except SummaryError:
+        return
+    assert parse_summary(format_summary(summary)[1:-1]).moves == summary.moves
+
+
+def test_formats_a_rematch() -> None:
+    summary = replace(parse_summary(BUOY), rematch_on_draw=True)
+    assert "Rematch_On_Draw:YES" in format_summary(summary)
