@@ -83,7 +83,7 @@ class Decision:
     nodes: int
     elapsed_ms: int
     source: str
-    """``split``, ``vote``, ``fallback`` (no node had an answer), or ``forced`` (one legal move, none, or a declaration)."""
+    """``split``, ``vote``, ``fallback`` (no node had an answer) or ``forced`` (one legal move, none, a declaration)."""
     ballots: tuple[Ballot, ...] = ()
     fleet: tuple[NodeView, ...] = ()
 
@@ -104,19 +104,27 @@ class Searcher(Protocol):
     name: str
 
     async def open(self, listener: Listener) -> None:
-        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with the reason."""
+        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with why not."""
 
     async def new_game(self) -> None:
         """Tell every node that a new game begins."""
 
     def start(self, request: SearchRequest) -> None:
-        """Begin; returns at once. Exactly one `Listener.on_decision` follows, at the latest at ``hard_ms`` or `stop`."""
+        """Begin; returns at once. Exactly one `Listener.on_decision` follows, at the latest at ``hard_ms``.
+
+        Raises:
+            FleetError: the searcher is not open.
+            ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
+        """
 
     def stop(self, search_id: int) -> None:
-        """Ask for the decision now. No effect where that search is over."""
+        """Ask for the decision now: it follows at once, or within 100 ms where nothing is known yet.
+
+        No effect where that search is over.
+        """
 
     async def close(self) -> None:
-        """End every search, actor and process that `open` started."""
+        """End every search, actor and process that `open` started. The listener is not called again."""
 
 
 class FleetError(Exception):

@@ -1,0 +1,94 @@
+"""What every driver on a real clock shares: it feeds the coordinator, keeps its timer and carries out what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from cluster.api import Listener
+from cluster.coordinator import Coordinator
+from cluster.events import Decide, Event, Instruction, LogEvent, Publish, SendJob, StopNode, Tick
+from cluster.messages import Job, NewGame, Stop
+from cluster.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """How orders reach the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
+
+    def send(self, node_id: str, order: Job | Stop | NewGame) -> None: ...
+
+
+def now_ms() -> int:
+    """The clock of all real drivers: monotonic, in milliseconds."""
+    return time.monotonic_ns() // 1_000_000
+
+
+class CoordinatorHost:
+    """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
+
+    def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
+        self.coordinator = Coordinator(settings)
+        self._transport = transport
+        self._listener = listener
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def handle(self, event: Event) -> None:
+        """Feed one event and carry out the instructions.
+
+        Raises:
+            ValueError: as `Coordinator.handle`; nothing changed.
+        """
+        now = now_ms()
+        for instruction in self.coordinator.handle(event, now):
+            self._carry_out(instruction)
+        self._set_timer()
+
+    def log(self, name: str, **fields: object) -> None:
+        """Tell the listener of something that the coordinator does not know of."""
+        _guarded(lambda: self._listener.on_event(name, fields))
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _carry_out(self, instruction: Instruction) -> None:
+        match instruction:
+            case SendJob(node_id, job):
+                self._transport.send(node_id, job)
+            case StopNode(node_id, job_id):
+                self._transport.send(node_id, Stop(job_id))
+            case Decide(decision):
+                _guarded(lambda: self._listener.on_decision(decision))
+            case Publish(progress):
+                _guarded(lambda: self._listener.on_progress(progress))
+            case LogEvent(name, fields):
+                _guarded(lambda: self._listener.on_event(name, fields))
+
+    def _set_timer(self) -> None:
+        """The loop's own timer brings the next tick, and so the hard deadline: no node can hold it up."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now = now_ms()
+        wake = self.coordinator.wake_ms(now)
+        if wake is not None:
+            self._timer = self._loop.call_later((wake - now) / 1000, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.handle(Tick())
+
+
+def _guarded(call: Callable[[], None]) -> None:
+    """A listener's fault must not keep the coordinator's other instructions from being carried out."""
+    try:
+        call()
+    except Exception:
+        _log.exception("a listener failed")

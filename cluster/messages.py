@@ -1,0 +1,304 @@
+"""What crosses the network between the master and its nodes, as values and as msgpack.
+
+One message is one msgpack map: ``{"kind": "report", field: value, …}``. A peer's bytes are checked here and nowhere
+else: an unknown kind, a missing, extra or wrongly typed field, a number out of range or a message that is too large is
+a `MessageError` that names what and where. What `decode` returns can be used without another look, except that moves
+are only *words* here: whether they are legal is for `cluster.root` to say.
+
+Master to node: `Job`, `Stop`, `NewGame`. Node to master: `Hello`, `Heartbeat`, `Report`, `Done`.
+
+Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, Final
+
+import msgpack
+
+from worker.engine import Bound, Limits, SearchInfo
+from worker.score import MATE, MAX_PLY
+
+MAX_BYTES: Final = 64 * 1024
+"""The largest message. A job after 2,000 moves of game has about 12 KiB."""
+
+MAX_MOVES: Final = 4096
+"""The most moves in one list."""
+
+
+class MessageError(ValueError):
+    """Bytes from a peer are no message. The text says what is wrong, and in which kind and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The values that a field may have: a number's range, or a text's length in characters."""
+
+    low: int
+    high: int
+
+
+_Id = Annotated[int, Span(0, 2**53)]
+_Count = Annotated[int, Span(0, 2**62)]
+_Milliseconds = Annotated[int, Span(0, 2**40)]
+_Depth = Annotated[int, Span(0, 4 * MAX_PLY)]
+_Word = Annotated[str, Span(1, 8)]
+_Words = Annotated[tuple[_Word, ...], Span(0, MAX_MOVES)]
+_Name = Annotated[str, Span(1, 128)]
+_Text = Annotated[str, Span(0, 1024)]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Search this. It takes the place of whatever the node is searching.
+
+    ``moves`` is the game's history *and* the path down the split tree; ``searchmoves`` and ``ignoremoves`` are moves of
+    the position after it. Without any limit the job runs until `Stop`.
+    """
+
+    search_id: _Id
+    job_id: _Id
+    """Rises with every job of a master, over all searches and nodes."""
+    sfen: Annotated[str, Span(1, 256)]
+    moves: _Words = ()
+    searchmoves: _Words = ()
+    ignoremoves: _Words = ()
+    multipv: Annotated[int, Span(1, 600)] = 1
+    movetime_ms: _Milliseconds | None = None
+    nodes: _Count | None = None
+    depth: _Depth | None = None
+
+    def limits(self) -> Limits:
+        return Limits(self.movetime_ms, self.nodes, self.depth, self.multipv, self.searchmoves, self.ignoremoves)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the job ``job_id`` and every earlier one, also one that is still on its way."""
+
+    job_id: _Id
+
+
+@dataclass(frozen=True, slots=True)
+class NewGame:
+    """A new game begins: forget the transposition table when the next job comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first message of a node's life: it can search now."""
+
+    node_id: _Name
+    incarnation: _Name
+    """Differs each time the node's process starts anew."""
+    host: _Name
+    pid: _Count
+    engine: _Name
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The node lives. ``job_id`` is the last job that it accepted (0: none yet), ``idle`` whether it is over."""
+
+    node_id: _Name
+    incarnation: _Name
+    job_id: _Id
+    idle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One line of a running search; fields as `worker.engine.SearchInfo` has them, ``pv`` from the job's root."""
+
+    node_id: _Name
+    search_id: _Id
+    job_id: _Id
+    depth: _Depth
+    seldepth: _Depth
+    score: Annotated[int, Span(-MATE, MATE)]
+    bound: Bound
+    nodes: _Count
+    time_ms: _Milliseconds
+    hashfull: Annotated[int, Span(0, 1000)]
+    pv: Annotated[tuple[_Word, ...], Span(1, MAX_MOVES)]
+    multipv: Annotated[int, Span(1, 600)] = 1
+
+    @classmethod
+    def of(cls, node_id: str, job: Job, info: SearchInfo) -> Report:
+        """What ``info``, found in a search for ``job``, looks like on its way."""
+        return cls(
+            node_id=node_id,
+            search_id=job.search_id,
+            job_id=job.job_id,
+            depth=info.depth,
+            seldepth=info.seldepth,
+            score=info.score,
+            bound=info.bound,
+            nodes=info.nodes,
+            time_ms=info.time_ms,
+            hashfull=info.hashfull,
+            pv=tuple(info.pv),
+            multipv=info.multipv,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The job is over, by its limits or by `Stop`; its last lines went out before as reports."""
+
+    node_id: _Name
+    search_id: _Id
+    job_id: _Id
+    nodes: _Count
+    time_ms: _Milliseconds
+    error: _Text = ""
+    """Not empty: the engine could not do the job, and why."""
+
+
+Message = Job | Stop | NewGame | Hello | Heartbeat | Report | Done
+
+KINDS: Final[Mapping[str, type[Message]]] = {
+    "job": Job,
+    "stop": Stop,
+    "new_game": NewGame,
+    "hello": Hello,
+    "heartbeat": Heartbeat,
+    "report": Report,
+    "done": Done,
+}
+_NAMES: Final[Mapping[type[Message], str]] = {kind: name for name, kind in KINDS.items()}
+
+_Check = Callable[[object, str], Any]
+"""Takes a raw value and the place it stands at; returns the value to use, or raises `MessageError`."""
+
+
+def _check_int(span: Span) -> _Check:
+    def check(value: object, where: str) -> int:
+        if type(value) is not int:
+            raise MessageError(f"{where}: expected an integer, got {type(value).__name__}")
+        if not span.low <= value <= span.high:
+            raise MessageError(f"{where}: {value} is not in {span.low}..{span.high}")
+        return value
+
+    return check
+
+
+def _check_str(span: Span) -> _Check:
+    def check(value: object, where: str) -> str:
+        if type(value) is not str:
+            raise MessageError(f"{where}: expected text, got {type(value).__name__}")
+        if not span.low <= len(value) <= span.high:
+            raise MessageError(f"{where}: {len(value)} characters, allowed are {span.low}..{span.high}")
+        return value
+
+    return check
+
+
+def _check_bool(value: object, where: str) -> bool:
+    if type(value) is not bool:
+        raise MessageError(f"{where}: expected true or false, got {type(value).__name__}")
+    return value
+
+
+def _check_bound(value: object, where: str) -> Bound:
+    try:
+        return Bound(_check_int(Span(1, 3))(value, where))
+    except ValueError as error:
+        raise MessageError(f"{where}: {value!r} is no bound") from error
+
+
+def _check_tuple(span: Span, item: _Check) -> _Check:
+    def check(value: object, where: str) -> tuple[Any, ...]:
+        if type(value) is not list:
+            raise MessageError(f"{where}: expected a list, got {type(value).__name__}")
+        if not span.low <= len(value) <= span.high:
+            raise MessageError(f"{where}: {len(value)} items, allowed are {span.low}..{span.high}")
+        return tuple([item(element, f"{where}[{index}]") for index, element in enumerate(value)])
+
+    return check
+
+
+def _optional(check: _Check) -> _Check:
+    return lambda value, where: None if value is None else check(value, where)
+
+
+def _checker(hint: Any) -> _Check:
+    """The check for one field's type; a type that no message has yet is a programming error (TypeError)."""
+    span = None
+    if typing.get_origin(hint) is Annotated:
+        hint, span = typing.get_args(hint)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is types.UnionType or origin is typing.Union:
+        inner = [argument for argument in arguments if argument is not types.NoneType]
+        if len(inner) == 1:
+            return _optional(_checker(inner[0]))
+    elif origin is tuple and span is not None:
+        return _check_tuple(span, _checker(arguments[0]))
+    elif hint is int and span is not None:
+        return _check_int(span)
+    elif hint is str and span is not None:
+        return _check_str(span)
+    elif hint is bool:
+        return _check_bool
+    elif hint is Bound:
+        return _check_bound
+    raise TypeError(f"no check for {hint!r}")
+
+
+def _schema(kind: type[Message]) -> dict[str, _Check]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {entry.name: _checker(hints[entry.name]) for entry in fields(kind)}
+
+
+_SCHEMAS: Final = {name: _schema(kind) for name, kind in KINDS.items()}
+_REQUIRED: Final = {
+    name: {entry.name for entry in fields(kind) if entry.default is MISSING} for name, kind in KINDS.items()
+}
+
+
+def encode(message: Message) -> bytes:
+    """``message`` as bytes.
+
+    Raises:
+        MessageError: it is larger than `MAX_BYTES`.
+    """
+    raw: dict[str, object] = {"kind": _NAMES[type(message)]}
+    for entry in fields(message):
+        raw[entry.name] = getattr(message, entry.name)
+    data: bytes = msgpack.packb(raw)
+    if len(data) > MAX_BYTES:
+        raise MessageError(f"{raw['kind']}: {len(data)} bytes, at most {MAX_BYTES} are allowed")
+    return data
+
+
+def decode(data: bytes) -> Message:
+    """The message in ``data``, every field checked.
+
+    Raises:
+        MessageError: ``data`` is none.
+    """
+    if len(data) > MAX_BYTES:
+        raise MessageError(f"message: {len(data)} bytes, at most {MAX_BYTES} are allowed")
+    try:
+        raw = msgpack.unpackb(data)
+    except (ValueError, msgpack.exceptions.UnpackException, RecursionError) as error:
+        raise MessageError(f"message: no msgpack ({error})") from error
+    if type(raw) is not dict:
+        raise MessageError(f"message: expected a map, got {type(raw).__name__}")
+    name = raw.pop("kind", None)
+    if type(name) is not str or name not in KINDS:
+        raise MessageError(f"message: unknown kind {name!r}"[:200])
+    schema = _SCHEMAS[name]
+    if missing := _REQUIRED[name] - raw.keys():
+        raise MessageError(f"{name}: missing {', '.join(sorted(missing))}")
+    values: dict[str, Any] = {}
+    for key, value in raw.items():
+        check = schema.get(key) if isinstance(key, str) else None
+        if check is None:
+            raise MessageError(f"{name}: unknown field {key!r}"[:200])
+        values[key] = check(value, f"{name}.{key}")
+    return KINDS[name](**values)

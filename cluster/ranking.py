@@ -1,0 +1,44 @@
+"""The presearch: every node searches the same position with MultiPV, and the furthest one ranks the root moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cluster.split import Line
+
+
+class Presearch:
+    """Collects MultiPV lines by node, depth and rank. A depth counts once all its ranks are there.
+
+    Args:
+        multipv: how many ranks a complete depth has.
+    """
+
+    def __init__(self, multipv: int) -> None:
+        self.multipv = multipv
+        self._tables: dict[str, dict[int, dict[int, Line]]] = {}
+
+    def add(self, node_id: str, multipv: int, line: Line) -> None:
+        """Take one line; one of a rank that nobody asked for is passed over."""
+        if 1 <= multipv <= self.multipv:
+            self._tables.setdefault(node_id, {}).setdefault(line.depth, {})[multipv] = line
+
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of the deepest complete depth, best first; of equally deep nodes the first that reported.
+
+        Where no depth is complete: what there is of the depth that has most ranks. Empty: no line came yet.
+        """
+        best: Mapping[int, Line] = {}
+        best_key = (0, 0)
+        for table in self._tables.values():
+            for depth, ranks in table.items():
+                key = (len(ranks), depth)
+                if key > best_key:
+                    best, best_key = ranks, key
+        return tuple(best[rank] for rank in sorted(best))
+
+
+def rank_moves(lines: Sequence[Line], legal: Sequence[str]) -> tuple[str, ...]:
+    """Every legal move once: first those of ``lines`` in their order, then the rest in the order of ``legal``."""
+    first = dict.fromkeys(line.pv[0] for line in lines)
+    return (*first, *(move for move in legal if move not in first))

@@ -1,0 +1,58 @@
+"""The position that a fleet searches: its legal moves, what needs no search, and the check of foreign variations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cluster.api import SearchRequest
+from worker.engine import STARTPOS
+from worker.shogi import MoveError, Position, move_to_usi
+
+_CACHE_SIZE = 4096
+
+
+class Root:
+    """The root of one search, history included.
+
+    Raises (constructor):
+        SfenError, MoveError: the request's position or a move of it is not legal; both are ValueErrors.
+    """
+
+    def __init__(self, request: SearchRequest) -> None:
+        self._position = Position.from_sfen(request.sfen)
+        self._position.push_all(request.moves)
+        self.legal: tuple[str, ...] = tuple(move_to_usi(move) for move in self._position.legal_moves())
+        """Legal moves in USI, as the generator orders them; empty: the side to move has lost."""
+        self.may_declare: bool = bool(self.legal) and self._position.can_declare()
+        self._checked: dict[tuple[str, ...], int] = {}
+
+    def legal_part(self, pv: Sequence[str]) -> tuple[str, ...]:
+        """The moves of ``pv`` from its start up to the first that is not legal; ``pv`` starts at the root.
+
+        Engines say the same variation again and again, therefore the answers are kept.
+        """
+        pv = tuple(pv)
+        length = self._checked.get(pv)
+        if length is None:
+            if len(self._checked) >= _CACHE_SIZE:
+                self._checked.clear()
+            length = self._checked[pv] = self._walk(pv)
+        return pv[:length]
+
+    def _walk(self, pv: tuple[str, ...]) -> int:
+        made = 0
+        try:
+            for move in pv:
+                self._position.push_usi(move)
+                made += 1
+        except MoveError:
+            pass
+        finally:
+            for _ in range(made):
+                self._position.pop()
+        return made
+
+
+def prepare_rules() -> None:
+    """Compile the rules that a master uses, or load them from the cache, so that no search has to wait for it."""
+    Root(SearchRequest(0, STARTPOS, ("7g7f",))).legal_part(("3c3d", "8h2b+", "3a2b"))

@@ -1,0 +1,79 @@
+"""How the fleet searches, and how a node's engine is made: plain values with the defaults in one place."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from cluster.consultation import Vote
+from cluster.split import Caution
+from worker.engine import Engine
+
+
+class Mode(enum.StrEnum):
+    """What the nodes of one search do."""
+
+    SPLIT = "split"
+    """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
+    CONSULT = "consult"
+    """All search the same position, and vote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The coordinator's settings. Times in milliseconds."""
+
+    mode: Mode = Mode.SPLIT
+    vote: Vote = Vote.MAJORITY
+    caution: Caution = field(default_factory=Caution)
+    ballot_depth_slack: int = 4
+    """Ballots this many plies or less behind the deepest are counted."""
+
+    presearch_share: float = 0.1
+    """Part of the soft time, or of the node limit, that the MultiPV presearch takes."""
+    presearch_min_ms: int = 30
+    presearch_max_ms: int = 300
+    """Gikou's figure."""
+    presearch_multipv: int = 7
+    """Gikou's figure; never more than the split has use for."""
+    min_split_ms: int = 400
+    """Below this soft time the presearch costs more than it gives: all consult."""
+    min_split_nodes: int = 2000
+    """The same for a node limit."""
+    min_redeal_ms: int = 200
+    """A node that joins with less than this to go waits for the next search."""
+
+    deadline_margin_ms: int = 10
+    """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
+    answer_grace_ms: int = 250
+    """How long after the soft time silent nodes are waited for before the fallback's word is taken."""
+    stop_grace_ms: int = 100
+    """How long a stop may wait for the first answer where nothing at all is known yet."""
+    resend_ms: int = 400
+    """A heartbeat that does not know of a job sent this long ago means that the job was lost."""
+    refusals: int = 5
+    """A node that sent so many reports that are not legal gets no job in that search any more."""
+    progress_ms: int = 100
+    """The shortest time between two `Progress` of one search."""
+
+    fallback_nodes: int | None = None
+    """Node limit of the fallback's search while nodes live, where it shares the CPU with them. None: it searches all
+    the time, as it should on a master's own machine."""
+    validate: bool = False
+    """Check the coordinator's invariants after every event (tests; costs time)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """How a node makes its searcher, as a value that travels to it."""
+
+    hash_mb: int = 64
+    threads: int = 1
+    eval_file: str | None = None
+    """A network file on the node's own machine; None: the one that comes with the package."""
+
+    def build(self) -> Engine:
+        """Make the engine. The import is here because it compiles: a master that only drives others need not wait."""
+        from worker.search.engine import NumbaEngine
+
+        return NumbaEngine(hash_mb=self.hash_mb, threads=self.threads, eval_file=self.eval_file)

@@ -1,0 +1,148 @@
+"""The local driver: real threads, a real loop, a real clock."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from cluster.api import Decision, FleetError, Listener, Progress, SearchRequest
+from cluster.local_driver import LocalSearcher
+from cluster.settings import Settings
+from tests.cluster.engines import DeafEngine, HashEngine
+from worker.engine import STARTPOS, EngineError
+
+
+@dataclass
+class Heard:
+    """A listener that keeps what it hears, and lets a test wait for the decision."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    events: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+    def listener(self) -> Listener:
+        return Listener(
+            self.progress.append, self.decisions.append, lambda name, fields: self.events.append((name, fields))
+        )
+
+    async def decision(self, count: int = 1, timeout_s: float = 5.0) -> Decision:
+        async with asyncio.timeout(timeout_s):
+            while len(self.decisions) < count:
+                await asyncio.sleep(0.002)
+        return self.decisions[-1]
+
+
+async def opened(engine: HashEngine) -> tuple[LocalSearcher, Heard]:
+    searcher, heard = LocalSearcher(lambda: engine, Settings(validate=True)), Heard()
+    await searcher.open(heard.listener())
+    return searcher, heard
+
+
+def test_search_by_time_ends_at_the_soft_time() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(HashEngine(pace_s=0.005))
+        began = time.monotonic()
+        searcher.start(SearchRequest(1, STARTPOS, ("7g7f",), soft_ms=200, hard_ms=1000))
+        decision = await heard.decision()
+        assert 0.19 <= time.monotonic() - began < 0.5
+        assert decision.source == "vote"
+        assert decision.depth > 5
+        assert decision.pv[0] == decision.move
+        assert heard.progress
+        assert heard.progress[-1].fleet[0].node_id == "local"
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_searches_follow_one_another_and_a_new_game_is_passed_on() -> None:
+    async def play() -> None:
+        engine = HashEngine()
+        searcher, heard = await opened(engine)
+        await searcher.new_game()
+        for number in range(1, 6):
+            searcher.start(SearchRequest(number, STARTPOS, nodes=3000))
+            decision = await heard.decision(number)
+            assert (decision.search_id, decision.nodes) == (number, 3000)
+        assert engine.games == 1
+        assert len({decision.move for decision in heard.decisions}) == 1
+        await searcher.close()
+        assert engine.closed
+
+    asyncio.run(play())
+
+
+def test_stop_brings_the_decision_at_once() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(HashEngine(pace_s=0.005))
+        searcher.start(SearchRequest(1, STARTPOS))
+        await asyncio.sleep(0.1)
+        assert not heard.decisions
+        searcher.stop(7)
+        assert not heard.decisions
+        searcher.stop(1)
+        assert len(heard.decisions) == 1
+        searcher.stop(1)
+        await asyncio.sleep(0.05)
+        assert len(heard.decisions) == 1
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_an_engine_that_says_nothing_cannot_delay_the_move() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(DeafEngine())
+        began = time.monotonic()
+        searcher.start(SearchRequest(1, STARTPOS, soft_ms=50, hard_ms=200))
+        decision = await heard.decision()
+        assert time.monotonic() - began < 0.25
+        assert (decision.source, decision.score) == ("fallback", None)
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_wrong_use_is_refused() -> None:
+    async def play() -> None:
+        searcher, heard = LocalSearcher(HashEngine), Heard()
+        with pytest.raises(FleetError, match="not open"):
+            searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+        await searcher.open(heard.listener())
+        with pytest.raises(FleetError, match="open already"):
+            await searcher.open(heard.listener())
+        with pytest.raises(ValueError, match="7g7e"):
+            searcher.start(SearchRequest(1, STARTPOS, ("7g7e",), nodes=100))
+        searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+        await heard.decision()
+        await searcher.close()
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_an_engine_that_cannot_be_made_says_why() -> None:
+    def broken() -> HashEngine:
+        raise EngineError("no such net: x.bin")
+
+    async def play() -> None:
+        with pytest.raises(FleetError, match=r"no such net: x\.bin"):
+            await LocalSearcher(broken).open(Heard().listener())
+
+    asyncio.run(play())
+
+
+def test_close_in_the_middle_of_a_search() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(HashEngine(pace_s=0.005))
+        searcher.start(SearchRequest(1, STARTPOS))
+        await asyncio.sleep(0.02)
+        began = time.monotonic()
+        await searcher.close()
+        assert time.monotonic() - began < 0.5
+        assert not heard.decisions
+
+    asyncio.run(play())
