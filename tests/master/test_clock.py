@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from master.clock import Budget, ClockSettings, GameClock
+from master.csa.timecontrol import TimeControl
+
+SETTINGS = ClockSettings()
+
+CONTROLS = {
+    "wcsc": TimeControl(total_ms=900_000, increment_ms=5_000),
+    "floodgate": TimeControl(total_ms=300_000, increment_ms=10_000),
+    "blitz": TimeControl(total_ms=10_000, increment_ms=1_000),
+    "soak": TimeControl(total_ms=5_000, increment_ms=1_000),
+    "byoyomi 1": TimeControl(byoyomi_ms=1_000),
+    "byoyomi 10": TimeControl(total_ms=60_000, byoyomi_ms=10_000),
+    "sudden death": TimeControl(total_ms=120_000),
+    "nothing left": TimeControl(total_ms=1_000),
+    "least": TimeControl(total_ms=120_000, byoyomi_ms=2_000, least_ms=1_000),
+    "roundup": TimeControl(total_ms=300_000, increment_ms=3_000, roundup=True),
+    "milliseconds": TimeControl(total_ms=60_000, increment_ms=1_000, unit_ms=1),
+    "minutes": TimeControl(total_ms=1_800_000, byoyomi_ms=60_000, unit_ms=60_000),
+}
+
+
+def play_out(
+    control: TimeControl, rng: random.Random, own_moves: int, effort: str, max_moves: int | None = None
+) -> tuple[bool, int]:
+    """Black's side of a game against a server that charges as the protocol says.
+
+    Returns:
+        Whether the flag fell, and the main time that was left.
+    """
+    clock = GameClock((control, control), SETTINGS)
+    remaining = control.total_ms
+    now = 0.0
+    for number in range(own_moves):
+        # The opponent's echo leaves the server, takes a while to reach us; so does our line.
+        delay = rng.uniform(0, SETTINGS.network_margin_ms)
+        coming, going = delay * (split := rng.random()), delay * (1 - split)
+        budget = clock.budget(now, ply=2 * number, max_moves=max_moves)
+        thought = {
+            "soft": budget.soft_ms,
+            "hard": budget.hard_ms,
+            "random": rng.choice([budget.soft_ms, budget.hard_ms, rng.uniform(0, budget.hard_ms)]),
+        }[effort]
+        charged = control.charge(coming + thought + going)
+        if control.flag_falls(remaining, charged):
+            return True, remaining
+        remaining = control.after(remaining, charged)
+        now += thought + going + coming
+        clock.moved(charged, now)
+        clock.moved(0, now)
+        assert clock.remaining_ms[0] == remaining
+    return False, remaining
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("effort", ["soft", "hard", "random"])
+def test_no_flag_falls_in_a_hundred_games(name: str, effort: str) -> None:
+    rng = random.Random(f"{name} {effort}")
+    for _ in range(100):
+        fell, _ = play_out(CONTROLS[name], rng, own_moves=rng.randint(1, 160), effort=effort)
+        assert not fell
+
+
+@settings(max_examples=300)
+@given(
+    total=st.integers(0, 3600),
+    byoyomi=st.integers(0, 60),
+    increment=st.integers(0, 30),
+    least=st.sampled_from([0, 0, 1]),
+    roundup=st.booleans(),
+    unit_ms=st.sampled_from([1000, 1000, 1, 60_000]),
+    effort=st.sampled_from(["soft", "hard", "random"]),
+    seed=st.integers(0, 1 << 30),
+)
+def test_no_flag_falls_under_any_control(
+    total: int, byoyomi: int, increment: int, least: int, roundup: bool, unit_ms: int, effort: str, seed: int
+) -> None:
+    scale = max(1000, unit_ms)
+    control = TimeControl(total * scale, byoyomi * scale, increment * scale, 0, least * scale, unit_ms, roundup)
+    cost_of_a_move_at_once = control.charge(SETTINGS.network_margin_ms + SETTINGS.least_ms)
+    if cost_of_a_move_at_once and control.byoyomi_ms + control.increment_ms <= cost_of_a_move_at_once:
+        return  # what a move costs at the least does not come back: any game is lost on time in the end
+    fell, _ = play_out(control, random.Random(seed), own_moves=100, effort=effort, max_moves=256)
+    assert not fell
+
+
+@pytest.mark.parametrize(
+    "name", ["wcsc", "floodgate", "blitz", "byoyomi 10", "sudden death", "milliseconds", "roundup"]
+)
+def test_most_of_the_main_time_is_used(name: str) -> None:
+    control = CONTROLS[name]
+    _, left = play_out(control, random.Random(1), own_moves=75, effort="soft")
+    assert left <= 0.2 * control.total_ms
+
+
+def test_the_whole_second_is_used() -> None:
+    """What a move is charged is a whole number of seconds, so that the search may run nearly to the next one."""
+    for name in ("wcsc", "floodgate", "blitz", "sudden death"):
+        soft = GameClock((CONTROLS[name],) * 2, SETTINGS).budget(0.0, ply=40).soft_ms
+        assert (soft + SETTINGS.network_margin_ms) % 1000 == 0
+
+
+def test_byoyomi_is_used_to_its_end() -> None:
+    clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
+    assert clock.budget(0.0) == Budget(9_200, 9_200)
+
+
+def test_a_short_byoyomi_keeps_the_margin() -> None:
+    clock = GameClock((TimeControl(byoyomi_ms=1_000),) * 2, SETTINGS)
+    assert clock.budget(0.0) == Budget(650, 650)
+
+
+def test_the_increment_counts_on_the_first_move() -> None:
+    clock = GameClock((TimeControl(total_ms=1_000, increment_ms=10_000),) * 2, SETTINGS)
+    assert clock.budget(0.0).hard_ms > 9_000
+
+
+def test_time_that_is_gone_already_is_taken_off() -> None:
+    clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
+    full, late = clock.budget(0.0), clock.budget(1500.0)
+    assert (full.soft_ms - late.soft_ms, full.hard_ms - late.hard_ms) == (1500, 1500)
+    assert clock.budget(10.0**9) == Budget(SETTINGS.least_ms, SETTINGS.least_ms)
+
+
+def test_the_move_limit_spends_what_would_be_left() -> None:
+    clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
+    assert clock.budget(0.0, ply=250, max_moves=256).soft_ms > 3 * clock.budget(0.0, ply=250).soft_ms
+
+
+def test_no_limit_of_time() -> None:
+    clock = GameClock((TimeControl(), TimeControl()), SETTINGS)
+    assert clock.budget(0.0) == Budget(SETTINGS.unlimited_ms, SETTINGS.unlimited_ms)
+
+
+def test_sides_may_have_different_times() -> None:
+    clock = GameClock((TimeControl(total_ms=10_000), TimeControl(total_ms=600_000)), SETTINGS, turn=1)
+    slow = clock.budget(0.0, ply=40).soft_ms
+    clock.moved(5_000, 5_000.0)
+    assert clock.remaining_ms == [10_000, 595_000]
+    assert clock.budget(5_000.0, ply=41).soft_ms < slow / 10
+
+
+def test_moves_before_the_start_are_charged_but_earn_nothing() -> None:
+    clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
+    clock.charge_before_start(0, 0)
+    clock.charge_before_start(1, 3_000)
+    assert clock.remaining_ms == [10_000, 8_000]
+
+
+def test_the_shown_time_runs_down_only_on_turn() -> None:
+    clock = GameClock((TimeControl(total_ms=10_000, byoyomi_ms=5_000),) * 2, SETTINGS)
+    assert (clock.left_ms(0, 4_000.0), clock.left_ms(1, 4_000.0)) == (6_000, 10_000)
+    assert clock.left_ms(0, 12_000.0) == 0
+    fischer = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
+    assert (fischer.left_ms(0, 500.0), fischer.left_ms(0, 4_000.0)) == (10_000, 7_000)
