@@ -1,0 +1,233 @@
+"""Game records: CSA V3 files with times, scores and PVs, written after every move, so that a crash loses nothing.
+
+How to use one::
+
+    file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
+    file.record.moves.append(RecordedMove("7g7f", 3000, score=55, pv=("-3334FU",)))
+    file.save()                              # replaces the file as a whole: a reader never sees half of one
+    file.record.ending = Ending("RESIGN", winner=1)
+    file.save()
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rsshogi.record import (
+    EngineInfo,
+    GameResult,
+    MoveEntry,
+    Record,
+    RecordMetadata,
+    SpecialMoveEntry,
+)
+from rsshogi.record import TimeControl as RecordTime
+
+from master.csa.position import BLACK, WHITE
+from master.csa.timecontrol import TimeControl
+
+_COMMENT: Final = re.compile(r"\* ?(-?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*) ?")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.+@-]")
+
+
+class RecordError(Exception):
+    """A record cannot be written; the text names the file and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMove:
+    usi: str
+    consumed_ms: int
+    score: int | None = None
+    """Centipawns, black's view."""
+    pv: tuple[str, ...] = ()
+    """CSA moves from the opponent's reply on."""
+    nodes: int | None = None
+    comment: str = ""
+    """Free text, where there is more to say than score and PV."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a game ended: a word of `master.csa.events.REASONS`, or what cut it short in words of our own."""
+
+    reason: str
+    winner: int | None = None
+    """A colour; None for a draw, and where there is no result."""
+    comment: str = ""
+
+
+@dataclass(slots=True)
+class GameRecord:
+    """A game as far as it has come."""
+
+    game_id: str
+    names: tuple[str, str]
+    start_sfen: str
+    time: tuple[TimeControl, TimeControl]
+    max_moves: int | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    moves: list[RecordedMove] = field(default_factory=list)
+    ending: Ending | None = None
+    """None while the game goes on."""
+
+    def to_csa(self) -> str:
+        """The record as CSA V3.
+
+        Raises:
+            ValueError: a move is not legal where it stands.
+        """
+        entries = [_entry(move) for move in self.moves]
+        record = Record(self.start_sfen, entries, self._metadata(), None)
+        if self.ending is not None:
+            record.main_terminal = self._terminal(self.ending)
+            try:
+                return str(record.to_csa(version="3.0"))
+            except ValueError:
+                # CSA lets only the side to move resign, lose on time and so on; anything else is told in a comment.
+                record.main_terminal = _interrupted(self.ending)
+        return str(record.to_csa(version="3.0"))
+
+    def _metadata(self) -> RecordMetadata:
+        common = self.time[BLACK] == self.time[WHITE]
+        black, white = (_record_time(control) for control in self.time)
+        return RecordMetadata(
+            event=self.game_id or None,
+            black_player=self.names[BLACK] or None,
+            white_player=self.names[WHITE] or None,
+            time_control=black if common else None,
+            black_time_control=None if common else black,
+            white_time_control=None if common else white,
+            max_moves=self.max_moves,
+            start_date=_date(self.started),
+            end_date=_date(self.ended),
+        )
+
+    def _terminal(self, ending: Ending) -> SpecialMoveEntry:
+        results = _RESULTS.get(ending.reason)
+        if results is None:
+            return _interrupted(ending)
+        result = results[-1 if ending.winner is None else ending.winner]
+        if result is None:
+            return _interrupted(ending)
+        return SpecialMoveEntry.from_result(result, comment=_say(ending) if ending.comment else None)
+
+
+class RecordFile:
+    """A record and the file that it is kept in. The name is taken at once: nobody else's record is overwritten."""
+
+    def __init__(self, folder: Path, record: GameRecord) -> None:
+        """Make ``folder`` and an empty file in it.
+
+        Raises:
+            RecordError: the folder or the file cannot be made.
+        """
+        self.record = record
+        stem = _UNSAFE.sub("_", record.game_id) or "game"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.path = _take_name(folder, stem[:150])
+        except OSError as error:
+            raise RecordError(f"no record can be written to {folder}: {error.strerror}") from error
+
+    def save(self) -> None:
+        """Replace the file by the record as it is now.
+
+        Raises:
+            RecordError: the disk refuses, or the record holds an illegal move. The file is then as it was.
+        """
+        temporary = None
+        try:
+            text = self.record.to_csa()
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", dir=self.path.parent, prefix=f".{self.path.stem}.", delete=False
+            ) as file:
+                temporary = file.name
+                file.write(text)
+                file.flush()
+                if self.record.ending is not None:
+                    os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, self.path)
+            temporary = None
+        except (OSError, ValueError) as error:
+            raise RecordError(f"{self.path} cannot be written: {error}") from error
+        finally:
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
+
+
+def parse_comment(comment: str) -> tuple[int | None, tuple[str, ...]]:
+    """Score (black's view) and PV of a move's comment ``'* 123 -3334FU``, the apostrophe left out.
+
+    A comment of another form has neither: ``(None, ())``.
+    """
+    match = _COMMENT.fullmatch(comment)
+    if match is None:
+        return None, ()
+    return int(match[1]), tuple(match[2].split())
+
+
+_Results = tuple[GameResult | None, GameResult | None, GameResult | None]
+
+_WINS: Final[_Results] = (GameResult.BLACK_WIN, GameResult.WHITE_WIN, None)
+_FOUL_WINS: Final[_Results] = (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE, None)
+_RESULTS: Final[dict[str, _Results]] = {
+    # By the winner: black, white, nobody.
+    "RESIGN": _WINS,
+    "TIME_UP": (GameResult.BLACK_WIN_BY_TIMEOUT, GameResult.WHITE_WIN_BY_TIMEOUT, None),
+    "ILLEGAL_MOVE": _FOUL_WINS,
+    "ILLEGAL_ACTION": _FOUL_WINS,
+    "OUTE_SENNICHITE": _FOUL_WINS,
+    "JISHOGI": (
+        GameResult.BLACK_WIN_BY_DECLARATION,
+        GameResult.WHITE_WIN_BY_DECLARATION,
+        GameResult.DRAW_BY_IMPASSE,
+    ),
+    "SENNICHITE": (None, None, GameResult.DRAW_BY_REPETITION),
+    "MAX_MOVES": (None, None, GameResult.DRAW_BY_MAX_PLIES),
+}
+
+
+def _interrupted(ending: Ending) -> SpecialMoveEntry:
+    return SpecialMoveEntry.from_result(GameResult.PAUSED, comment=_say(ending))
+
+
+def _say(ending: Ending) -> str:
+    result = "" if ending.winner is None else f", {('black', 'white')[ending.winner]} wins"
+    return f"{ending.reason}{result}" + (f": {ending.comment}" if ending.comment else "")
+
+
+def _entry(move: RecordedMove) -> MoveEntry:
+    info = None
+    if move.score is not None:
+        extras: dict[str, Any] = {"csa_pv": " ".join(move.pv)} if move.pv else {}
+        info = EngineInfo(eval=move.score, nodes=move.nodes, extras=extras)
+    return MoveEntry(move.usi, time_ms=move.consumed_ms, comment=move.comment or None, engine_info=info)
+
+
+def _record_time(control: TimeControl) -> RecordTime:
+    """``$TIME`` counts in whole seconds."""
+    return RecordTime(control.total_ms // 1000, control.byoyomi_ms // 1000, control.increment_ms // 1000)
+
+
+def _date(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.strftime("%Y/%m/%d %H:%M:%S")
+
+
+def _take_name(folder: Path, stem: str) -> Path:
+    for number in range(1, 1000):
+        path = folder / (f"{stem}.csa" if number == 1 else f"{stem}.{number}.csa")
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(17, f"a thousand records are named {stem}")

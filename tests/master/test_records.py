@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from rsshogi.record import Record
+
+from master.csa.timecontrol import TimeControl
+from master.records import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
+
+START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
+
+
+def record(**changes: object) -> GameRecord:
+    fields: dict[str, object] = {
+        "game_id": "test+g-60-5F+alice+bob+20261121082246",
+        "names": ("alice", "bob"),
+        "start_sfen": START,
+        "time": (FISCHER, FISCHER),
+        "max_moves": 256,
+        "started": datetime(2026, 11, 21, 8, 22, 46),
+        "moves": [
+            RecordedMove("7g7f", 3000, score=55, pv=("-3334FU", "+2726FU"), nodes=12345),
+            RecordedMove("3c3d", 500, comment="book"),
+            RecordedMove("2g2f", 0, score=-31990),
+        ],
+        **changes,
+    }
+    return GameRecord(**fields)  # type: ignore[arg-type]
+
+
+def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
+    file.save()
+    back = Record.from_csa_file(str(file.path))
+    assert file.path.read_text().splitlines()[:2] == ["'CSA encoding=UTF-8", "V3.0"]
+    assert [str(entry.move.to_usi()) for entry in back.moves] == ["7g7f", "3c3d", "2g2f"]
+    assert [entry.time_ms for entry in back.moves] == [3000, 500, 0]
+    first = back.moves[0].engine_info
+    assert (first.eval, first.nodes, first.extras["csa_pv"]) == (55, 12345, "-3334FU +2726FU")
+    assert back.moves[1].comment == "book"
+    assert back.moves[2].engine_info.eval == -31990
+    assert (back.metadata.black_player, back.metadata.white_player) == ("alice", "bob")
+    assert back.metadata.max_moves == 256
+    assert back.metadata.time_control.increment_seconds == 5
+    assert back.result.is_black_win()
+
+
+@pytest.mark.parametrize(
+    ("plies", "ending", "line"),
+    [
+        (1, Ending("RESIGN", 0), "%TORYO"),
+        (2, Ending("RESIGN", 1), "%TORYO"),
+        (1, Ending("TIME_UP", 0), "%TIME_UP"),
+        (1, Ending("ILLEGAL_MOVE", 0), "%ILLEGAL_MOVE"),
+        (1, Ending("JISHOGI", 1), "%KACHI"),
+        (1, Ending("SENNICHITE"), "%SENNICHITE"),
+        (1, Ending("OUTE_SENNICHITE", 0), "%ILLEGAL_MOVE"),
+        (1, Ending("OUTE_SENNICHITE", 1), "%+ILLEGAL_ACTION"),
+        (2, Ending("OUTE_SENNICHITE", 0), "%-ILLEGAL_ACTION"),
+        (3, Ending("MAX_MOVES"), "%MAX_MOVES"),
+        (3, Ending("CHUDAN"), "%CHUDAN"),
+        (3, Ending("disconnected"), "%CHUDAN"),
+        (2, Ending("RESIGN", 0), "%CHUDAN"),  # out of turn: CSA has no word for it
+        (2, Ending("METEORITE", 0), "%CHUDAN"),
+        (2, Ending("RESIGN"), "%CHUDAN"),
+    ],
+)
+def test_endings(plies: int, ending: Ending, line: str) -> None:
+    text = record(moves=record().moves[:plies], ending=ending).to_csa()
+    assert line in text.splitlines()
+    if line == "%CHUDAN":
+        assert ending.reason in text.splitlines()[-1]
+    Record.from_csa_str(text)
+
+
+def test_an_ending_with_a_comment() -> None:
+    text = record(ending=Ending("OUTE_SENNICHITE", 0, comment="perpetual check")).to_csa()
+    assert text.splitlines()[-1] == "'*OUTE_SENNICHITE, black wins: perpetual check"
+
+
+def test_a_game_that_goes_on_has_no_ending() -> None:
+    text = record().to_csa()
+    assert "%" not in text
+    assert Record.from_csa_str(text).move_count == 3
+
+
+def test_different_times_and_a_handicap(tmp_path: Path) -> None:
+    sfen = "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    time = (FISCHER, TimeControl(byoyomi_ms=30_000))
+    text = record(start_sfen=sfen, moves=[RecordedMove("3c3d", 0)], time=time).to_csa()
+    assert "$TIME-:0+30+0" in text
+    back = Record.from_csa_str(text)
+    assert back.init_position_sfen.split()[:3] == sfen.split()[:3]
+
+
+def test_written_after_every_move_and_never_half(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record(moves=[]))
+    for count, move in enumerate(record().moves, start=1):
+        file.record.moves.append(move)
+        file.save()
+        assert Record.from_csa_file(str(file.path)).move_count == count
+    assert [path.name for path in tmp_path.iterdir()] == [file.path.name]
+
+
+def test_a_second_record_of_the_same_game_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    first, second = RecordFile(tmp_path, record()), RecordFile(tmp_path, record())
+    assert first.path.name == "test+g-60-5F+alice+bob+20261121082246.csa"
+    assert second.path.name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
+
+
+def test_a_hostile_game_id_stays_in_the_folder(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path / "records", record(game_id="../../etc/passwd\x00" + "x" * 300))
+    file.save()
+    assert file.path.parent == tmp_path / "records"
+
+
+def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record())
+    file.save()
+    before = file.path.read_text()
+    file.record.moves.append(RecordedMove("7g7f", 0))
+    with pytest.raises(RecordError, match="cannot be written"):
+        file.save()
+    assert file.path.read_text() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecordError, match="no record can be written"):
+        RecordFile(tmp_path / "file" / "records", record())
+
+
+@pytest.mark.parametrize(
+    ("comment", "score", "pv"),
+    [
+        ("* 123 -3334FU +2726FU", 123, ("-3334FU", "+2726FU")),
+        ("* -30", -30, ()),
+        ("** 30 -3334FU", None, ()),
+        ("hello", None, ()),
+        ("* 12 nonsense", None, ()),
+    ],
+)
+def test_comments_of_players(comment: str, score: int | None, pv: tuple[str, ...]) -> None:
+    assert parse_comment(comment) == (score, pv)
