@@ -132,12 +132,12 @@ def _pawn_moves(pos: Any, n: int, colour: int, targets: Any, every: int) -> int:
 
 
 @jit()
-def generate_board(pos: Any, n: int, targets: Any, every: int) -> int:
-    """Moves of all pieces but the king to ``targets`` (which must hold no own piece)."""
+def generate_board(pos: Any, n: int, targets: Any, pawn_targets: Any, every: int) -> int:
+    """Moves of all pieces but the king to ``targets``, of pawns to ``pawn_targets`` (neither may hold own pieces)."""
     side = pos.side
     own = side * 16
     occ = occupied(pos)
-    n = _pawn_moves(pos, n, side, targets, every)
+    n = _pawn_moves(pos, n, side, pawn_targets, every)
     rest = pieces(pos, own + LANCE)
     while rest:
         sq = lowest(rest)
@@ -223,7 +223,8 @@ def generate_evasions(pos: Any, n: int, every: int) -> int:
     if count(checking) > 1:
         return n
     gap = between(pos, king, lowest(checking))
-    n = generate_board(pos, n, gap | checking, every)
+    answers = gap | checking
+    n = generate_board(pos, n, answers, answers, every)
     return generate_drops(pos, n, gap)
 
 
@@ -234,9 +235,28 @@ def generate(pos: Any, n: int, every: int) -> int:
         return generate_evasions(pos, n, every)
     own = pieces(pos, pos.side * 16)
     targets = all_squares() & ~own
-    n = generate_board(pos, n, targets, every)
+    n = generate_board(pos, n, targets, targets, every)
     n = generate_king(pos, n, targets)
     return generate_drops(pos, n, all_squares() & ~occupied(pos))
+
+
+@jit()
+def generate_captures(pos: Any, n: int) -> int:
+    """Captures, and pawns that promote; not in check. Together with `generate_quiets`: every move of the short list."""
+    side = pos.side
+    enemies = pieces(pos, (1 - side) * 16)
+    pushes = ~occupied(pos) & zone(pos, side)
+    n = generate_board(pos, n, enemies, enemies | pushes, 0)
+    return generate_king(pos, n, enemies)
+
+
+@jit()
+def generate_quiets(pos: Any, n: int) -> int:
+    """What `generate_captures` leaves: other board moves to empty squares, and drops; not in check."""
+    empty = all_squares() & ~occupied(pos)
+    n = generate_board(pos, n, empty, empty & ~zone(pos, pos.side), 0)
+    n = generate_king(pos, n, empty)
+    return generate_drops(pos, n, empty)
 
 
 @jit()

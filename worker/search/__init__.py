@@ -1,0 +1,1 @@
+"""The searcher of one node: transposition table, move ordering, alpha-beta, quiescence, limits, threads."""

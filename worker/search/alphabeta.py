@@ -1,0 +1,486 @@
+"""The tree search: principal variation search with quiescence. One thread, one Record each of position, network, thread.
+
+``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). A score of 0 comes back when
+``th.stopped`` is set: callers return at once and use nothing of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.clock import monotonic_ns
+from worker.jit.memory import atomic_ld64
+from worker.nnue.evaluation import evaluate_score
+from worker.score import DRAW, INFINITE, MATE, MATE_BOUND, MAX_EVAL, MAX_PLY, NO_SCORE
+from worker.search.exchange import discoverers, exchange_at_least, gives_check
+from worker.search.history import (
+    add_killer,
+    bonus_of,
+    capture_address,
+    learn,
+    learn_quiet,
+    quiet_history,
+    slot_of,
+)
+from worker.search.picker import EVASIONS, MAIN, QUIESCENCE, next_move, start_picker
+from worker.search.state import LOG_SCALE, OFFSET, PV_ROW, TRIED
+from worker.search.tt import (
+    entry_bound,
+    entry_depth,
+    entry_eval,
+    entry_is_pv,
+    entry_move,
+    entry_score,
+    prefetch_entry,
+    probe,
+    store,
+)
+from worker.search.values import SWING
+from worker.shogi.attacks import in_check, update_checks
+from worker.shogi.declaration import can_declare
+from worker.shogi.makemove import (
+    is_legal,
+    make,
+    make_null,
+    perpetual_check,
+    repetition_distance,
+    unmake,
+    unmake_null,
+)
+from worker.shogi.movegen import is_pseudo_legal
+from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
+
+POLL_NODES: Final = 1024
+"""Nodes between two looks at the stop flag and the clock: about a millisecond."""
+REPETITION_WINDOW: Final = 24
+"""Plies back in which the tree looks for a repetition."""
+REPETITION_WIN: Final = MAX_EVAL
+"""A win by the opponent's perpetual check: above every evaluation, below every mate."""
+
+LOWER, UPPER, EXACT = 1, 2, 3
+
+
+@jit()
+def poll(th: Any) -> None:
+    """Look at the node limit, the stop flag and the clock; set ``stopped`` where one of them says so."""
+    if th.nodes >= th.node_limit or atomic_ld64(th.stop_flag) != 0:
+        th.stopped = 1
+    elif th.deadline_ns != 0 and monotonic_ns() >= th.deadline_ns:
+        th.stopped = 1
+    th.next_poll = min(th.nodes + POLL_NODES, th.node_limit)
+
+
+@jit()
+def repetition_score(pos: Any, ply: int) -> Any:
+    """The score of a position that stood before (in the tree or shortly before its root), `NO_SCORE` otherwise.
+
+    Expects `update_checks`.
+    """
+    distance = repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW))
+    if distance == 0:
+        return np.int64(NO_SCORE)
+    checker = perpetual_check(pos, distance)
+    if checker > 0:
+        return np.int64(-REPETITION_WIN) + ply
+    if checker < 0:
+        return np.int64(REPETITION_WIN) - ply
+    return np.int64(DRAW)
+
+
+@jit()
+def update_pv(th: Any, ply: int, move: int) -> None:
+    """The line from ``ply``: ``move``, then the child's line."""
+    row = ply * PV_ROW
+    child = (ply + 1) * PV_ROW
+    length = th.pv_length[ply + 1]
+    th.pv[row] = move
+    for i in range(length):
+        th.pv[row + 1 + i] = th.pv[child + i]
+    th.pv_length[ply] = length + 1
+
+
+@jit()
+def do_move(pos: Any, th: Any, ply: int, move: int) -> None:
+    """Make a move of the tree."""
+    th.nodes += 1
+    th.slot[OFFSET + ply] = slot_of(move)
+    make(pos, move)
+    prefetch_entry(th, pos.key)
+
+
+@jit()
+def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> Any:
+    """Captures and pawn promotions until the position is quiet; all evasions in check."""
+    if th.nodes >= th.next_poll:
+        poll(th)
+    if th.stopped != 0:
+        return np.int64(0)
+    is_pv = beta - alpha > 1
+    if is_pv:
+        th.pv_length[ply] = 0
+    th.seldepth = max(th.seldepth, ply)
+    update_checks(pos)
+    repeated = repetition_score(pos, ply)
+    if repeated != NO_SCORE:
+        return repeated
+    if can_declare(pos):
+        return np.int64(MATE - 1) - ply
+    if ply >= MAX_PLY - 2:
+        return evaluate_score(pos, nn)
+
+    data = probe(th, pos.key)
+    table_move = np.int64(0)
+    static_eval = np.int64(NO_SCORE)
+    if data != np.uint64(0):
+        score = entry_score(data, ply)
+        bound = entry_bound(data)
+        if not is_pv and (bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)):
+            return score
+        table_move = entry_move(pos, data)
+        static_eval = entry_eval(data)
+
+    checked = in_check(pos)
+    old_alpha = alpha
+    best = np.int64(-INFINITE)
+    if checked:
+        static_eval = np.int64(NO_SCORE)
+        if table_move != 0 and not is_pseudo_legal(pos, table_move):
+            table_move = np.int64(0)
+        start_picker(pos, th, ply, EVASIONS, table_move)
+    else:
+        if static_eval == NO_SCORE:
+            static_eval = evaluate_score(pos, nn)
+        best = static_eval
+        if best >= beta:
+            if data == np.uint64(0):
+                store(th, pos.key, ply, np.int64(0), best, static_eval, np.int64(0), LOWER, np.int64(0))
+            return best
+        alpha = max(alpha, best)
+        # Only what the quiescence list itself would hold: captures, and promotions of pawns.
+        promotes = (table_move & PROMOTE_BIT) != 0 and ((table_move >> 16) & 15) == PAWN
+        quiet = pos.board[table_move & 127] == 0 and not promotes
+        if table_move != 0 and (quiet or not is_pseudo_legal(pos, table_move)):
+            table_move = np.int64(0)
+        start_picker(pos, th, ply, QUIESCENCE, table_move)
+
+    best_move = np.int64(0)
+    tried = 0
+    while True:
+        move = next_move(pos, th, ply, False)
+        if move == 0:
+            break
+        if not checked:
+            if best > -MATE_BOUND:
+                gain = SWING[np.int64(pos.board[move & 127]) & 15]
+                if (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
+                    best = max(best, static_eval + gain + 180)
+                    continue
+                if not exchange_at_least(pos, move, np.int64(0)):
+                    continue
+        elif tried >= 2 and best > -MATE_BOUND and pos.board[move & 127] == 0:
+            break
+        if not is_legal(pos, move, th.list_end[OFFSET + ply]):
+            continue
+        tried += 1
+        do_move(pos, th, ply, move)
+        score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha)
+        unmake(pos)
+        if th.stopped != 0:
+            return np.int64(0)
+        if score > best:
+            best = score
+            if score > alpha:
+                best_move = move
+                if is_pv:
+                    update_pv(th, ply, move)
+                if score >= beta:
+                    break
+                alpha = score
+    if checked and best == -INFINITE:
+        return np.int64(-MATE) + ply
+    bound = LOWER if best >= beta else (EXACT if is_pv and best > old_alpha else UPPER)
+    store(th, pos.key, ply, best_move, best, static_eval, np.int64(0), bound, np.int64(is_pv))
+    return best
+
+
+@jit()
+def reduction(th: Any, depth: int, number: int) -> Any:
+    """Base late-move reduction in plies of the ``number``-th move."""
+    product = th.log_table[min(depth, np.int64(63))] * th.log_table[min(number, np.int64(63))]
+    return (product // LOG_SCALE + LOG_SCALE // 2) // (2 * LOG_SCALE)
+
+
+@jit()
+def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: int, cut_node: int) -> Any:
+    """The score of the position for the side to move, exact within (alpha, beta), else a bound (fail-soft).
+
+    ``cut_node`` is 1 where a fail-high is expected.
+    """
+    if depth <= 0:
+        return quiescence(pos, nn, th, ply, alpha, beta)
+    if th.nodes >= th.next_poll:
+        poll(th)
+    if th.stopped != 0:
+        return np.int64(0)
+    at = OFFSET + ply
+    is_pv = beta - alpha > 1
+    if is_pv:
+        th.pv_length[ply] = 0
+    th.seldepth = max(th.seldepth, ply)
+    update_checks(pos)
+    checked = in_check(pos)
+    excluded = th.excluded[at]
+    th.killers[2 * at + 2] = 0
+    th.killers[2 * at + 3] = 0
+    th.cutoffs[at + 1] = 0
+
+    repeated = repetition_score(pos, ply)
+    if repeated != NO_SCORE:
+        return repeated
+    if ply >= MAX_PLY - 2:
+        return evaluate_score(pos, nn)
+    if can_declare(pos):
+        return np.int64(MATE - 1) - ply
+    # Mate distance: no line from here can beat a mate already found nearer the root.
+    alpha = max(alpha, ply - MATE)
+    beta = min(beta, MATE - ply - 1)
+    if alpha >= beta:
+        return alpha
+
+    key = pos.key
+    data = np.uint64(0)
+    table_move = np.int64(0)
+    table_score = np.int64(NO_SCORE)
+    table_bound = np.int64(0)
+    table_depth = np.int64(-1)
+    was_pv = is_pv
+    if excluded == 0:
+        data = probe(th, key)
+    if data != np.uint64(0):
+        table_score = entry_score(data, ply)
+        table_bound = entry_bound(data)
+        table_depth = entry_depth(data)
+        was_pv = is_pv or entry_is_pv(data)
+        table_move = entry_move(pos, data)
+        if table_move != 0 and not is_pseudo_legal(pos, table_move):
+            table_move = np.int64(0)
+        if not is_pv and table_depth >= depth:
+            if table_score >= beta:
+                if table_bound & LOWER:
+                    if table_move != 0 and pos.board[table_move & 127] == 0:
+                        learn_quiet(th, ply, table_move, bonus_of(depth))
+                    return table_score
+            elif table_bound & UPPER:
+                return table_score
+
+    # Static evaluation, and what it allows to leave out.
+    static_eval = np.int64(NO_SCORE)
+    improving = False
+    evaluation = np.int64(NO_SCORE)
+    if not checked:
+        if excluded != 0:
+            static_eval = th.static_eval[at]
+        elif data != np.uint64(0):
+            static_eval = entry_eval(data)
+        if static_eval == NO_SCORE:
+            static_eval = evaluate_score(pos, nn)
+            if excluded == 0 and data == np.uint64(0):
+                store(th, key, ply, np.int64(0), static_eval, static_eval, np.int64(0), 0, np.int64(was_pv))
+        evaluation = static_eval
+        if table_score != NO_SCORE and (
+            (table_bound & LOWER and table_score > evaluation) or (table_bound & UPPER and table_score < evaluation)
+        ):
+            evaluation = table_score
+        earlier = th.static_eval[at - 2]
+        if earlier == NO_SCORE:
+            earlier = th.static_eval[at - 4]
+        improving = earlier == NO_SCORE or static_eval > earlier
+    th.static_eval[at] = static_eval
+
+    if not checked and not is_pv and excluded == 0:
+        if depth <= 3 and evaluation + 250 + 220 * depth * depth < alpha:
+            score = quiescence(pos, nn, th, ply, alpha, alpha + np.int64(1))
+            if score <= alpha or th.stopped != 0:
+                return score
+        if depth < 9 and evaluation >= beta and evaluation < MATE_BOUND and beta > -MATE_BOUND:
+            margin = 95 * (depth - (1 if improving else 0))
+            if evaluation - margin >= beta:
+                return (2 * beta + evaluation) // 3
+        if (
+            evaluation >= beta
+            and static_eval >= beta - 20 * depth + 150
+            and depth >= 2
+            and beta > -MATE_BOUND
+            and pos.st_move[pos.ply - 1] != 0
+        ):
+            reduced = depth - 4 - depth // 4 - min((evaluation - beta) // 200, np.int64(3))
+            th.slot[at] = 0
+            th.list_end[at] = th.list_end[at - 1]
+            make_null(pos)
+            prefetch_entry(th, pos.key)
+            score = -search(pos, nn, th, ply + np.int64(1), -beta, -beta + np.int64(1), reduced, 1 - cut_node)
+            unmake_null(pos)
+            if th.stopped != 0:
+                return np.int64(0)
+            if score >= beta:
+                # An unproven mate is not passed on.
+                return beta if score >= MATE_BOUND else score
+
+    if depth >= 4 and table_move == 0 and (is_pv or cut_node != 0):
+        depth -= 1
+
+    hidden = discoverers(pos)
+    start_picker(pos, th, ply, EVASIONS if checked else MAIN, table_move)
+    best = np.int64(-INFINITE)
+    best_move = np.int64(0)
+    old_alpha = alpha
+    number = np.int64(0)
+    skip_quiets = False
+    tried_quiets = np.int64(0)
+    tried_captures = np.int64(0)
+    tried_at = at * 2 * TRIED
+    while True:
+        move = next_move(pos, th, ply, skip_quiets)
+        if move == 0:
+            break
+        if move == excluded:
+            continue
+        list_end = th.list_end[at]
+        captured = np.int64(0)
+        if not (move & DROP_BIT):
+            captured = np.int64(pos.board[move & 127]) & 15
+        quiet = captured == 0 and not ((move & PROMOTE_BIT) != 0 and ((move >> 16) & 15) == PAWN)
+        checks = gives_check(pos, move, hidden)
+        history = np.int64(0)
+
+        # Pruning at shallow depth, once some move is known to avoid a mate.
+        if number > 0 and best > -MATE_BOUND:
+            if number >= (4 + depth * depth) // (1 if improving else 2) + 2:
+                skip_quiets = True
+            lmr_depth = max(np.int64(0), depth - reduction(th, depth, number))
+            if quiet and not checks:
+                history = quiet_history(th, ply, move)
+                if skip_quiets and not checked:
+                    continue
+                if lmr_depth < 6 and history < -4500 * depth:
+                    continue
+                if not checked and lmr_depth < 8 and static_eval + 130 + 110 * lmr_depth + history // 256 <= alpha:
+                    continue
+                if not checked and lmr_depth < 9 and not exchange_at_least(pos, move, -28 * lmr_depth * lmr_depth):
+                    continue
+            elif not checked and depth < 7 and not exchange_at_least(pos, move, -150 * depth):
+                continue
+        elif quiet:
+            history = quiet_history(th, ply, move)
+        if not is_legal(pos, move, list_end):
+            continue
+        number += 1
+
+        extension = np.int64(0)
+        if (
+            move == table_move
+            and excluded == 0
+            and depth >= 7
+            and table_bound & LOWER
+            and table_depth >= depth - 3
+            and abs(table_score) < MATE_BOUND
+            and ply < 2 * th.root_depth
+        ):
+            # Singular: if no other move comes near the table's, this one is searched deeper.
+            bar = table_score - 2 * depth
+            th.excluded[at] = move
+            score = search(pos, nn, th, ply, bar - np.int64(1), bar, (depth - 1) // 2, cut_node)
+            th.excluded[at] = 0
+            if th.stopped != 0:
+                return np.int64(0)
+            # The inner search used this ply's picker: begin the list anew behind the table's move.
+            start_picker(pos, th, ply, EVASIONS if checked else MAIN, table_move)
+            next_move(pos, th, ply, False)
+            list_end = th.list_end[at]
+            if score < bar:
+                extension = np.int64(1)
+            elif bar >= beta:
+                return bar
+            elif table_score >= beta:
+                extension = np.int64(-1)
+        elif checks and depth < 12 and ply < 2 * th.root_depth and exchange_at_least(pos, move, np.int64(0)):
+            extension = np.int64(1)
+
+        new_depth = depth - 1 + extension
+        do_move(pos, th, ply, move)
+        score = np.int64(0)
+        full = is_pv and number == 1
+        if depth >= 2 and number > 1 and (quiet or number > 6):
+            less = reduction(th, depth, number)
+            if cut_node != 0:
+                less += 2
+            if not improving:
+                less += 1
+            if was_pv:
+                less -= 1
+            if checks or checked:
+                less -= 1
+            if th.cutoffs[at + 1] > 3:
+                less += 1
+            if quiet:
+                less -= history // 12000
+            else:
+                less -= 1
+            shallow = min(new_depth, max(np.int64(1), new_depth - less))
+            score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, np.int64(1))
+            if score > alpha and shallow < new_depth:
+                score = -search(
+                    pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node
+                )
+            full = is_pv and score > alpha and score < beta
+        elif not is_pv or number > 1:
+            score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
+            full = is_pv and score > alpha and score < beta
+        if full:
+            score = -search(pos, nn, th, ply + np.int64(1), -beta, -alpha, new_depth, np.int64(0))
+        unmake(pos)
+        if th.stopped != 0:
+            return np.int64(0)
+
+        if score > best:
+            best = score
+            if score > alpha:
+                best_move = move
+                if is_pv:
+                    update_pv(th, ply, move)
+                if score >= beta:
+                    break
+                alpha = score
+        if quiet and tried_quiets < TRIED:
+            th.tried[tried_at + tried_quiets] = move
+            tried_quiets += 1
+        elif not quiet and tried_captures < TRIED:
+            th.tried[tried_at + TRIED + tried_captures] = move
+            tried_captures += 1
+
+    if number == 0:
+        # With a move excluded nothing is known but that no other is as good.
+        return alpha if excluded != 0 else np.int64(-MATE) + ply
+
+    if best >= beta:
+        th.cutoffs[at] += 1
+        bonus = bonus_of(depth)
+        captured = np.int64(pos.board[best_move & 127])
+        promotes = (best_move & PROMOTE_BIT) != 0 and ((best_move >> 16) & 15) == PAWN
+        if captured == 0 and not promotes:
+            add_killer(th, ply, best_move)
+            learn_quiet(th, ply, best_move, bonus)
+            for i in range(tried_quiets):
+                learn_quiet(th, ply, th.tried[tried_at + i], -bonus)
+        else:
+            learn(capture_address(th, best_move, captured), bonus)
+        for i in range(tried_captures):
+            other = th.tried[tried_at + TRIED + i]
+            learn(capture_address(th, other, np.int64(pos.board[other & 127])), -bonus)
+    if excluded == 0:
+        bound = LOWER if best >= beta else (EXACT if is_pv and best > old_alpha else UPPER)
+        store(th, key, ply, best_move, best, static_eval, min(depth, np.int64(127)), bound, np.int64(was_pv))
+    return best

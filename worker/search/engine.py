@@ -1,0 +1,183 @@
+"""NumbaEngine: our own searcher behind `worker.engine.Engine`. Lazy SMP: every thread searches the root on one table."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from worker.engine import STARTPOS, Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.nnue import Network, NetworkFileError, default_network, load_network
+
+from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
+from worker.search.tt import TranspositionTable
+from worker.shogi import MoveError, Position, SfenError, makemove, move_to_usi
+
+_SOFT_SHARE: Final = 0.6
+"""An iteration that begins later than this share of the soft time would hardly end within it."""
+
+
+class NumbaEngine:
+    """The numba searcher of one node.
+
+    Args:
+        hash_mb: size of the transposition table in MB.
+        threads: search threads (Lazy SMP). With one thread and a node or depth limit a search is reproducible.
+        eval_file: a network file; None: the one that comes with the package.
+        fv_scale: raw network output to a centipawn; None: what the file names, else 16.
+
+    Raises:
+        EngineError: the network cannot be read, or a size is out of range.
+    """
+
+    def __init__(
+        self,
+        hash_mb: int = 64,
+        threads: int = 1,
+        eval_file: str | None = None,
+        fv_scale: int | None = None,
+    ) -> None:
+        if threads < 1:
+            raise EngineError(f"{threads} threads: expected 1 or more")
+        try:
+            self._network: Network = (
+                load_network(eval_file, fv_scale=fv_scale) if eval_file else default_network()
+            )
+            self._table = TranspositionTable(hash_mb)
+        except (NetworkFileError, OSError, ValueError, MemoryError) as error:
+            raise EngineError(str(error)) from error
+        self.name = "gougi"
+        self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._position = Position.startpos()
+        self.set_position(STARTPOS)
+
+    def new_game(self) -> None:
+        self._table.clear()
+        for thread in self._threads:
+            thread.clear()
+
+    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
+        try:
+            position = Position.from_sfen(sfen)
+            position.push_all(moves)
+        except (SfenError, MoveError) as error:
+            raise EngineError(str(error)) from error
+        with self._lock:
+            self._stopped = False
+            self._position = position
+            for thread in self._threads:
+                thread.position = position.copy()
+                thread.set_stop(False)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for thread in self._threads:
+                thread.set_stop(True)
+
+    def close(self) -> None:
+        self.stop()
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the running or last search, all threads together."""
+        return sum(thread.nodes for thread in self._threads)
+
+    def _root_moves(self, limits: Limits) -> list[int]:
+        position = self._position
+        try:
+            ignored = {position.parse_usi(text) for text in limits.ignoremoves}
+            if limits.searchmoves:
+                moves = [position.parse_usi(text) for text in limits.searchmoves]
+            else:
+                end = makemove.legal_moves(position.record, 0, 0)
+                moves = [int(move) for move in position.record.moves[:end]]
+        except MoveError as error:
+            raise EngineError(str(error)) from error
+        return [move for move in dict.fromkeys(moves) if move not in ignored]
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        began = time.monotonic_ns()
+        if self._position.can_declare():
+            return SearchResult("win", None, 0, 0)
+        moves = self._root_moves(limits)
+        if not moves:
+            if self._position.is_mated():
+                return SearchResult("resign", None, 0, 0)
+            raise EngineError("no root move is left to search: every legal move is ignored")
+        self._table.new_search()
+        deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
+        depth = MAX_DEPTH if limits.depth is None else limits.depth
+        task = Task(moves, limits.multipv, depth, limits.nodes, deadline)
+        main, *rest = self._threads
+
+        def elapsed_ms() -> int:
+            return (time.monotonic_ns() - began) // 1_000_000
+
+        def on_iteration(_depth: int) -> bool:
+            if on_info is not None:
+                for info in self._infos(main.lines, elapsed_ms()):
+                    on_info(info)
+            return limits.soft_ms is None or elapsed_ms() < limits.soft_ms * _SOFT_SHARE
+
+        with self._lock:
+            for thread in rest:
+                thread.set_stop(self._stopped)
+        helpers = [threading.Thread(target=self._help, args=(thread, task, i)) for i, thread in enumerate(rest)]
+        for helper in helpers:
+            helper.start()
+        try:
+            main.run(task, on_iteration)
+            if limits.infinite:
+                # Every depth is done, but an infinite search ends by `stop` only.
+                while not self._stopped:
+                    time.sleep(0.001)
+        finally:
+            for thread in rest:
+                thread.set_stop(True)
+            for helper in helpers:
+                helper.join()
+        return self._result(moves, elapsed_ms())
+
+    @staticmethod
+    def _help(thread: SearchThread, task: Task, number: int) -> None:
+        """A helper thread: fills the table from another depth on until it is stopped."""
+        apart = Task(task.root_moves, 1, MAX_DEPTH, None, task.deadline_ns, first_depth=1 + (number + 1) % 2)
+        thread.run(apart, lambda _depth: True)
+
+    def _infos(self, lines: list[Line], time_ms: int) -> list[SearchInfo]:
+        nodes, hashfull = self.nodes, self._table.hashfull()
+        return [
+            SearchInfo(
+                depth=line.depth,
+                seldepth=line.seldepth,
+                score=line.score,
+                bound=line.bound,
+                nodes=nodes,
+                time_ms=time_ms,
+                hashfull=hashfull,
+                pv=tuple(move_to_usi(move) for move in line.pv),
+                multipv=number,
+            )
+            for number, line in enumerate(lines, start=1)
+        ]
+
+    def _result(self, moves: list[int], time_ms: int) -> SearchResult:
+        main = self._threads[0]
+        # Stopped before the first move was searched: any move is better than none.
+        lines = main.lines or [Line(0, 0, 0, Bound.LOWER, (moves[0],))]
+        best = lines[0]
+        reply = best.pv[1] if len(best.pv) > 1 else main.expected_reply(best.pv[0])
+        infos = tuple(self._infos(lines, time_ms))
+        return SearchResult(
+            bestmove=move_to_usi(best.pv[0]),
+            ponder=None if reply is None else move_to_usi(reply),
+            nodes=self.nodes,
+            time_ms=time_ms,
+            lines=infos,
+        )
+
+

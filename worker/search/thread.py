@@ -1,0 +1,161 @@
+"""One search thread: iterative deepening with aspiration windows over the compiled root search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from worker.engine import Bound
+from worker.nnue import Network, NnueState
+from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
+from worker.search.root import search_root
+from worker.search.state import PV_ROW, ThreadState
+from worker.search.tt import TranspositionTable, entry_move, probe
+from worker.shogi import Position
+
+MAX_DEPTH: Final = MAX_PLY - 8
+_NO_LIMIT: Final = 1 << 62
+_WINDOW: Final = 24
+_WINDOW_FROM_DEPTH: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A root line: moves as ints."""
+
+    depth: int
+    seldepth: int
+    score: int
+    bound: Bound
+    pv: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Task:
+    """What a thread is to search. ``first_depth`` lets helper threads begin elsewhere."""
+
+    root_moves: list[int]
+    multipv: int
+    depth: int
+    node_limit: int | None
+    deadline_ns: int
+    first_depth: int = 1
+
+
+class SearchThread:
+    """Position, evaluation and search state of one thread.
+
+    `run` blocks and releases the GIL inside compiled code; `stop` may come from any thread.
+    """
+
+    def __init__(self, network: Network, table: TranspositionTable) -> None:
+        self._table = table
+        self._nnue = NnueState(network)
+        self._state = ThreadState()
+        self.position = Position.startpos()
+        self.lines: list[Line] = []
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the running or last search; may be read while it runs."""
+        return int(self._state.record.nodes)
+
+    def set_stop(self, value: bool) -> None:
+        self._state.set_stop(value)
+
+    def clear(self) -> None:
+        """Forget what earlier games taught."""
+        self._state.clear_histories()
+
+    def expected_reply(self, move: int) -> int | None:
+        """The table's move after ``move``, for a line that ends with its first move."""
+        self.position.push(move)
+        try:
+            record = self.position.record
+            reply = int(entry_move(record, probe(self._state.record, record.key)))
+            return reply if self.position.is_legal(reply) else None
+        finally:
+            self.position.pop()
+
+    def _prepare(self, task: Task) -> Any:
+        th = self._state.record
+        th.nodes = 0
+        th.next_poll = 0
+        th.node_limit = _NO_LIMIT if task.node_limit is None else task.node_limit
+        th.deadline_ns = task.deadline_ns
+        th.stopped = 0
+        th.tt = self._table.address
+        th.tt_clusters = self._table.clusters
+        th.tt_generation = self._table.generation
+        th.killers[:] = 0
+        th.excluded[:] = 0
+        th.root_count = len(task.root_moves)
+        th.root_moves[: len(task.root_moves)] = task.root_moves
+        th.root_scores[: len(task.root_moves)] = -MATE
+        return th
+
+    def run(self, task: Task, on_iteration: Callable[[int], bool]) -> None:
+        """Search until a limit or `stop`; ``lines`` then holds the best lines, as many as ``task.multipv``.
+
+        Args:
+            on_iteration: called with each finished depth, ``lines`` in place; False ends the search.
+        """
+        th = self._prepare(task)
+        wanted = min(task.multipv, len(task.root_moves))
+        self.lines = []
+        for depth in range(task.first_depth, min(task.depth, MAX_DEPTH) + 1):
+            fresh: list[Line] = []
+            for first in range(wanted):
+                line = self._search_line(th, depth, first)
+                if line is not None:
+                    fresh.append(line)
+                if th.stopped:
+                    break
+            self._adopt(fresh, complete=not th.stopped)
+            if not th.stopped:
+                # The next iteration looks at the lines in their new order.
+                th.root_moves[:wanted] = [line.pv[0] for line in self.lines]
+            if th.stopped or not on_iteration(depth):
+                return
+
+    def _search_line(self, th: Any, depth: int, first: int) -> Line | None:
+        """The best line among the root moves from ``first`` on; None where the search was stopped before it had one."""
+        record, nnue = self.position.record, self._nnue.record
+        before = self.lines[first].score if first < len(self.lines) else 0
+        narrow = depth >= _WINDOW_FROM_DEPTH and first < len(self.lines) and not is_mate(before)
+        delta = _WINDOW if narrow else 2 * INFINITE
+        alpha, beta = max(-INFINITE, before - delta), min(INFINITE, before + delta)
+        th.seldepth = 0
+        found: Line | None = None
+        while True:
+            score = int(search_root(record, nnue, th, alpha, beta, depth, first))
+            if th.stopped:
+                # What was proven before the stop stands: a move that beat the window, or the first one within it.
+                if th.root_improved and int(th.root_scores[first]) > alpha:
+                    found = self._line(th, depth, int(th.root_scores[first]), alpha, beta)
+                return found
+            found = self._line(th, depth, score, alpha, beta)
+            if score <= alpha and alpha > -INFINITE:
+                beta = (alpha + beta) // 2
+                alpha = max(-INFINITE, score - delta) if score > -MATE_BOUND else -INFINITE
+            elif score >= beta and beta < INFINITE:
+                beta = min(INFINITE, score + delta) if score < MATE_BOUND else INFINITE
+            else:
+                return found
+            delta += delta
+
+    @staticmethod
+    def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> Line:
+        bound = Bound.UPPER if score <= alpha else Bound.LOWER if score >= beta else Bound.EXACT
+        pv = tuple(int(move) for move in th.pv[: min(int(th.pv_length[0]), PV_ROW)])
+        return Line(depth, max(depth, int(th.seldepth)), score, bound, pv)
+
+    def _adopt(self, fresh: list[Line], *, complete: bool) -> None:
+        """Take over an iteration's lines; of one that was cut short only those that it finished."""
+        if not complete:
+            taken = {line.pv[0] for line in fresh}
+            kept = [line for line in self.lines if line.pv[0] not in taken]
+            self.lines = (fresh + kept)[: max(len(self.lines), len(fresh))]
+        else:
+            self.lines = sorted(fresh, key=lambda line: -line.score)

@@ -1,0 +1,173 @@
+"""The transposition table: clusters of four 16-byte entries, one cache line each, shared by all threads.
+
+An entry is two words: ``key ^ data`` and ``data``. A torn entry (two threads write at once) fails the XOR test, so no
+lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 7 |
+bound 2 | pv 1 | generation 6. The whole 64-bit key is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.bits import mul_high
+from worker.jit.memory import aligned_zeros, ldu64, prefetch, st64
+from worker.score import MATE_BOUND, NO_SCORE
+from worker.shogi.pieces import DROP_BIT
+
+CLUSTER_BYTES: Final = 64
+_ENTRY: Final = 16
+_GENERATIONS: Final = 64
+_BIAS: Final = 32768
+
+
+class TranspositionTable:
+    """The memory of the table.
+
+    Args:
+        megabytes: its size, 1 or more. The memory is taken by the system when it is first touched.
+    """
+
+    def __init__(self, megabytes: int) -> None:
+        if megabytes < 1:
+            raise ValueError(f"hash of {megabytes} MB: expected 1 or more")
+        self.megabytes = megabytes
+        self.clusters = megabytes * (1 << 20) // CLUSTER_BYTES
+        self.generation = 0
+        self._words = aligned_zeros(self.clusters * CLUSTER_BYTES // 8, np.uint64)
+
+    @property
+    def address(self) -> int:
+        return int(self._words.ctypes.data)
+
+    def new_search(self) -> None:
+        """Age what earlier searches left."""
+        self.generation = (self.generation + 1) % _GENERATIONS
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._words[:] = 0
+        self.generation = 0
+
+    def hashfull(self) -> int:
+        """Permille of a sample's entries that the present search wrote."""
+        data = self._words[1:2000:2]
+        fresh = (data != 0) & ((data >> np.uint64(58)) == np.uint64(self.generation))
+        return int(fresh.sum()) * 1000 // len(data)
+
+
+@jit()
+def cluster_address(th: Any, key: Any) -> Any:
+    """Where the entries of ``key`` lie."""
+    return th.tt + np.int64(mul_high(key, th.tt_clusters)) * CLUSTER_BYTES
+
+
+@jit()
+def prefetch_entry(th: Any, key: Any) -> None:
+    prefetch(cluster_address(th, key))
+
+
+@jit()
+def probe(th: Any, key: Any) -> Any:
+    """The data word (uint64) of ``key``, 0 where the table has none."""
+    entry = cluster_address(th, key)
+    for _ in range(4):
+        data = ldu64(entry + 8)
+        if (ldu64(entry) ^ data) == key and data != np.uint64(0):
+            return data
+        entry += _ENTRY
+    return np.uint64(0)
+
+
+@jit()
+def entry_score(data: Any, ply: int) -> Any:
+    """The score of an entry, mates counted from the root's ``ply``."""
+    score = np.int64((data >> np.uint64(16)) & np.uint64(0xFFFF)) - _BIAS
+    if score >= MATE_BOUND:
+        return score - ply
+    if score <= -MATE_BOUND:
+        return score + ply
+    return score
+
+
+@jit()
+def entry_eval(data: Any) -> Any:
+    """The static evaluation of an entry (`NO_SCORE` where it has none)."""
+    return np.int64((data >> np.uint64(32)) & np.uint64(0xFFFF)) - _BIAS
+
+
+@jit()
+def entry_depth(data: Any) -> Any:
+    return np.int64((data >> np.uint64(48)) & np.uint64(0x7F))
+
+
+@jit()
+def entry_bound(data: Any) -> Any:
+    """0 none, 1 lower, 2 upper, 3 exact (`worker.engine.Bound`)."""
+    return np.int64((data >> np.uint64(55)) & np.uint64(3))
+
+
+@jit()
+def entry_is_pv(data: Any) -> Any:
+    return (data >> np.uint64(57)) & np.uint64(1) != np.uint64(0)
+
+
+@jit()
+def entry_move(pos: Any, data: Any) -> Any:
+    """The move of an entry with its piece taken from the board; it may be no legal move. 0: none."""
+    move = np.int64(data & np.uint64(0xFFFF))
+    if move == 0:
+        return np.int64(0)
+    origin = (move >> 7) & 127
+    if move & DROP_BIT:
+        return move | (((pos.side << 4) | origin) << 16)
+    if origin > 80:
+        return np.int64(0)
+    return move | (np.int64(pos.board[origin]) << 16)
+
+
+@jit()
+def store(
+    th: Any, key: Any, ply: int, move: int, score: int, static_eval: int, depth: int, bound: int, is_pv: int
+) -> None:
+    """Write an entry: over the same key, else over the one of least depth and greatest age."""
+    first = cluster_address(th, key)
+    chosen = first
+    worst = np.int64(1 << 30)
+    generation = th.tt_generation
+    for i in range(4):
+        entry = first + i * _ENTRY
+        data = ldu64(entry + 8)
+        if data == np.uint64(0):
+            chosen = entry
+            worst = np.int64(-(1 << 30))
+            break
+        if (ldu64(entry) ^ data) == key:
+            # A shallow bound does not wipe out a deep result of the same search.
+            fresh = np.int64(data >> np.uint64(58)) == generation
+            if bound != 3 and depth + 4 + 2 * is_pv < entry_depth(data) and fresh:
+                return
+            if move == 0:
+                move = np.int64(data & np.uint64(0xFFFF))
+            chosen = entry
+            worst = np.int64(-(1 << 30))
+            break
+        age = (generation - np.int64(data >> np.uint64(58))) & (_GENERATIONS - 1)
+        worth = entry_depth(data) - 8 * age
+        if worth < worst:
+            worst = worth
+            chosen = entry
+    if score >= MATE_BOUND and score < NO_SCORE:
+        score += ply
+    elif score <= -MATE_BOUND:
+        score -= ply
+    word = np.uint64(move & 0xFFFF) | (np.uint64(score + _BIAS) << np.uint64(16))
+    word |= np.uint64(static_eval + _BIAS) << np.uint64(32)
+    word |= np.uint64(depth) << np.uint64(48)
+    word |= np.uint64(bound) << np.uint64(55)
+    word |= np.uint64(is_pv) << np.uint64(57)
+    word |= np.uint64(generation) << np.uint64(58)
+    st64(chosen, np.int64(key ^ word))
+    st64(chosen + 8, np.int64(word))
