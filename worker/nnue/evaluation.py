@@ -18,16 +18,16 @@ def _output(pos: Any, nn: Any) -> Any:
 @jit()
 def evaluate(pos: Any, nn: Any) -> Any:
     """The network's raw output (int64) for the side to move, before FV_SCALE."""
-    ensure(pos, nn, 0)
-    ensure(pos, nn, 1)
+    for perspective in range(2):
+        ensure(pos, nn, perspective)
     return _output(pos, nn)
 
 
 @jit()
 def evaluate_full(pos: Any, nn: Any) -> Any:
     """`evaluate` from all pieces, whatever has been computed before."""
-    refresh(pos, nn, 0)
-    refresh(pos, nn, 1)
+    for perspective in range(2):
+        refresh(pos, nn, perspective)
     return _output(pos, nn)
 
 

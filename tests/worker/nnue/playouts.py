@@ -1,0 +1,74 @@
+"""What the tests of the evaluation share: the oracle on a `Position`, and random play-outs.
+
+rsshogi generates the moves: the project's own generator would take longer to compile than everything here, and again in
+the process that tests the portable path.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+from rsshogi.core import Board
+
+from worker.nnue import reference
+from worker.nnue.format import NetworkFile
+from worker.shogi import Position
+from worker.shogi.makemove import make_null, unmake_null
+from worker.shogi.notation import parse_usi
+
+STARTS = (
+    "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+    "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124",
+    "4k4/9/9/9/9/9/9/9/4K4 b RBGSNLPrb3g3s3n3l17p 1",
+    "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+)
+"""The start, a middle game, two endgames with kings in the open and full hands, a handicap."""
+
+
+def expected(network: NetworkFile, position: Position) -> int:
+    """The numpy reference's output."""
+    board = [position.piece_on(square) for square in range(81)]
+    hands = (position.hand(0), position.hand(1))
+    kings = [int(square) for square in position.record.ksq]
+    return reference.evaluate(network, position.turn, board, hands, kings)
+
+
+def mirrored(position: Position) -> Position:
+    """The same position with the board turned and the colours exchanged."""
+    board, turn, hands, number = position.sfen().split()
+    turned = "".join(reversed(re.findall(r"\+?[A-Za-z]|\d|/", board))).swapcase()
+    swapped = sorted(re.findall(r"\d*[A-Za-z]", hands.swapcase()), key=lambda held: held[-1].islower())
+    return Position.from_sfen(f"{turned} {'w' if turn == 'b' else 'b'} {''.join(swapped) or '-'} {number}")
+
+
+def walk(rng: random.Random, steps: int) -> Iterator[Position]:
+    """A walk through a game tree as a search takes it: moves, null moves, lines taken back, siblings.
+
+    Yields the position after each step. Whoever looks at only some of them leaves the others' accumulators uncomputed.
+    """
+    position = Position.from_sfen(rng.choice(STARTS))
+    nulls: list[bool] = []
+    for _ in range(steps):
+        action = rng.random()
+        if action < 0.15 and nulls:
+            for _ in range(rng.randint(1, min(12, len(nulls)))):
+                if nulls.pop():
+                    unmake_null(position.record)
+                else:
+                    position.pop()
+            yield position
+            continue
+        board = Board(position.sfen())
+        if action < 0.22 and not board.is_in_check() and not (nulls and nulls[-1]):
+            make_null(position.record)
+            nulls.append(True)
+        else:
+            moves = board.legal_moves()
+            if not moves:
+                return
+            position.push(parse_usi(rng.choice(moves).to_usi(), position.turn, position.piece_on))
+            nulls.append(False)
+        yield position

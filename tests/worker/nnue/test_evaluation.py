@@ -1,0 +1,229 @@
+"""The compiled evaluation equals the numpy reference bit for bit, updated or refreshed; and it says sensible things.
+
+Run as a whole once more with ``GOUGI_CPU=portable`` by its last test.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.worker.nnue.playouts import STARTS, expected, mirrored, walk
+from worker.jit import HAS_AVX2
+from worker.nnue import (
+    Network,
+    NnueState,
+    centipawns,
+    default_network,
+    evaluate,
+    evaluate_full,
+    evaluate_score,
+    load_network,
+)
+from worker.nnue.features import K_P
+from worker.nnue.format import Architecture, NetworkFile, read_network
+from worker.score import MAX_EVAL
+from worker.shogi import Position
+from worker.shogi.notation import parse_usi
+from worker.training.dummy import HALF_KP_256, random_network
+
+REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
+needs_reference = pytest.mark.skipif(not REFERENCE.exists(), reason=f"the reference network is not there: {REFERENCE}")
+WITHOUT_WHITE_ROOK = "lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+WITHOUT_BLACK_ROOK = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B7/LNSGKGSNL b - 1"
+
+
+@pytest.fixture(scope="module")
+def half_kp() -> NetworkFile:
+    return random_network(HALF_KP_256)
+
+
+def play(position: Position, moves: str) -> Position:
+    for text in moves.split():
+        position.push(parse_usi(text, position.turn, position.piece_on))
+    return position
+
+
+def compare(network: NetworkFile, *, walks: int, steps: int, seed: int = 1) -> int:
+    """Compare incremental, full and reference evaluation on play-outs; how many positions it were."""
+    arranged = Network(network)
+    incremental, full = NnueState(arranged), NnueState(arranged)
+    rng = random.Random(seed)
+    compared = 0
+    for _ in range(walks):
+        eagerness = rng.choice((0.1, 0.5, 1.0))
+        for position in walk(rng, steps):
+            if rng.random() < eagerness:
+                value = evaluate(position.record, incremental.record)
+                assert value == evaluate_full(position.record, full.record), position.sfen()
+                assert value == expected(network, position), position.sfen()
+                compared += 1
+    assert incremental.record.updates > 0
+    return compared
+
+
+def test_playouts_half_kp(half_kp: NetworkFile) -> None:
+    assert compare(half_kp, walks=70, steps=100) >= 2000
+
+
+@needs_reference
+def test_playouts_reference_network() -> None:
+    assert compare(read_network(REFERENCE), walks=70, steps=100) >= 2000
+
+
+@pytest.mark.parametrize(
+    ("width", "hidden1", "hidden2"), [(128, 8, 16), (384, 16, 8), (512, 24, 32), (1024, 64, 96), (256, 1, 40)]
+)
+def test_playouts_other_shapes(width: int, hidden1: int, hidden2: int) -> None:
+    assert compare(random_network(Architecture(K_P, width, hidden1, hidden2)), walks=3, steps=60) >= 20
+
+
+def test_playouts_extreme_weights() -> None:
+    """Accumulators that wrap around, layers of the largest weights: no intermediate sum saturates."""
+    rng = np.random.default_rng(5)
+    arch = Architecture(K_P, 256, 32, 32)
+    network = NetworkFile(
+        arch,
+        rng.integers(-(1 << 15), 1 << 15, 256, np.int16),
+        rng.integers(-(1 << 15), 1 << 15, (K_P.dimensions, 256), np.int16),
+        tuple(rng.integers(-1_000_000, 1_000_000, outputs, np.int32) for outputs, _ in arch.layers),
+        tuple(rng.choice(np.array([-128, -1, 0, 127], np.int8), shape) for shape in arch.layers),
+    )
+    assert compare(network, walks=5, steps=100) >= 100
+
+
+def test_rows_of_no_feature_are_never_used(half_kp: NetworkFile) -> None:
+    """The searcher keeps zeros in the rows of piece number 0; the file may hold anything there."""
+    weight = half_kp.transformer_weight.copy()
+    weight[::1548] = 12345
+    changed = NetworkFile(half_kp.architecture, half_kp.transformer_bias, weight, half_kp.biases, half_kp.weights)
+    state = NnueState(Network(changed))
+    for sfen in STARTS:
+        position = Position.from_sfen(sfen)
+        value = evaluate(position.record, state.record)
+        assert value == expected(changed, position) == expected(half_kp, position)
+
+
+def test_moves_are_updates(half_kp: NetworkFile) -> None:
+    """A line evaluated move by move refreshes once a side, and with HalfKP at each move of the own king."""
+    line = ["7g7f", "3c3d", "2g2f", "5a4b", "2f2e", "4b3b", "2e2d", "2c2d", "2h2d", "8c8d", "P*2c", "2b3c", "5i6h"]
+    for network, king_moves in ((random_network(Architecture(K_P, 256, 32, 32)), 0), (half_kp, 3)):
+        state = NnueState(Network(network))
+        position = Position.startpos()
+        evaluate(position.record, state.record)
+        for move in line:
+            evaluate(play(position, move).record, state.record)
+        assert int(state.record.refreshes) == 2 + king_moves
+        assert int(state.record.updates) == 2 * len(line) - king_moves
+        evaluate(position.record, state.record)
+        assert int(state.record.updates) == 2 * len(line) - king_moves
+
+
+def test_one_state_serves_any_positions(half_kp: NetworkFile) -> None:
+    """Nothing is to be reset between positions: games interleaved on one state do not disturb each other."""
+    state = NnueState(Network(half_kp))
+    walks = [walk(random.Random(seed), 60) for seed in range(4)]
+    for positions in zip(*walks, strict=False):
+        for position in positions:
+            assert evaluate(position.record, state.record) == expected(half_kp, position)
+
+
+def test_a_game_longer_than_the_stack() -> None:
+    network = random_network(Architecture(K_P, 128, 8, 8))
+    state = NnueState(Network(network))
+    position = Position.startpos()
+    for number in range(350):
+        for move in ("2h3h", "8b7b", "3h2h", "7b8b"):
+            play(position, move)
+            if number % 7 == 0:
+                assert evaluate(position.record, state.record) == expected(network, position)
+    assert position.move_number > 1400
+
+
+def test_threads_share_a_network(half_kp: NetworkFile) -> None:
+    network = Network(half_kp)
+    states = [NnueState(network), NnueState(network)]
+    assert states[0].record.transformer_weight == states[1].record.transformer_weight
+    assert states[0].record.accumulators != states[1].record.accumulators
+    assert network.nbytes > 64_000_000 > 140_000 > states[0].nbytes
+    assert all(state.record[name] % 64 == 0 for state in states for name in ("accumulators", "keys", "rows", "values1"))
+
+
+@needs_reference
+def test_reference_network_is_read_right() -> None:
+    """The figures that a plain evaluation of this file gave elsewhere (shared/nets/README.md)."""
+    state = NnueState(load_network(REFERENCE))
+
+    def raw(position: Position) -> int:
+        return int(evaluate(position.record, state.record))
+
+    assert raw(Position.startpos()) == 39.75 * 16
+    assert raw(Position.from_sfen(WITHOUT_WHITE_ROOK)) // 16 == 760
+    assert round(raw(Position.from_sfen(WITHOUT_BLACK_ROOK)) / 16) == -591
+
+
+@pytest.mark.parametrize("name", ["generation 0", pytest.param("reference", marks=needs_reference), "HalfKP"])
+def test_mirrored_positions_are_opposite(name: str, half_kp: NetworkFile) -> None:
+    """The turned board with the colours exchanged is worth the same to its side to move."""
+    networks = {"generation 0": default_network, "HalfKP": lambda: Network(half_kp)}
+    network = networks[name]() if name in networks else load_network(REFERENCE)
+    state = NnueState(network)
+    for seed in range(10):
+        for position in walk(random.Random(seed), 40):
+            value = evaluate(position.record, state.record)
+            assert value == evaluate(mirrored(position).record, state.record)
+
+
+def test_fv_scale() -> None:
+    arch = Architecture(K_P, 128, 8, 8)
+    assert Network(random_network(arch)).fv_scale == 16
+    assert Network(random_network(Architecture(K_P, 128, 8, 8, fv_scale=24))).fv_scale == 24
+    assert Network(random_network(arch), fv_scale=20).fv_scale == 20
+    with pytest.raises(ValueError, match="FV_SCALE is 0"):
+        Network(random_network(arch), fv_scale=0)
+
+    state = NnueState(Network(random_network(arch), fv_scale=20))
+    record = Position.startpos().record
+    raw = int(evaluate(record, state.record))
+    assert evaluate_score(record, state.record) == int(raw / 20)
+    state.record.fv_scale = 7
+    assert evaluate_score(record, state.record) == int(raw / 7)
+
+
+@pytest.mark.parametrize(
+    ("raw", "scale", "score"),
+    [(12165, 16, 760), (-9454, 16, -590), (15, 16, 0), (-15, 16, 0), (10**9, 1, MAX_EVAL), (-(10**9), 1, -MAX_EVAL)],
+)
+def test_centipawns_are_truncated_and_bounded(raw: int, scale: int, score: int) -> None:
+    assert centipawns(raw, scale) == score
+
+
+def test_a_side_without_a_king(half_kp: NetworkFile) -> None:
+    for network in (random_network(Architecture(K_P, 128, 8, 8)), half_kp):
+        state = NnueState(Network(network))
+        position = Position.from_sfen("4k4/9/9/9/9/9/9/9/9 b P2r2b4g4s4n4l17p 1")
+        assert evaluate(position.record, state.record) == expected(network, position)
+        for move in ("P*5c", "5a4a", "5c5b+", "4a5b"):
+            assert evaluate(play(position, move).record, state.record) == expected(network, position)
+
+
+@pytest.mark.skipif(not HAS_AVX2, reason="this CPU takes the portable path anyway")
+def test_portable_path() -> None:
+    """All of the above with the kernels for any CPU, in a process of its own: the path is chosen at import."""
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
+        env={**os.environ, "GOUGI_CPU": "portable"},
+        cwd=Path(__file__).resolve().parents[3],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-4000:]
+    assert "1 skipped" in result.stdout or not REFERENCE.exists()

@@ -1,0 +1,47 @@
+"""Networks of random weights: for measuring speed, which does not depend on the weights, and for tests.
+
+``python -m worker.training.dummy --output FILE [--architecture STRING] [--seed N]``
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from worker.nnue.features import HALF_KP
+from worker.nnue.format import Architecture, NetworkFile, parse_architecture, write_network
+
+HALF_KP_256: Final = Architecture(HALF_KP, width=256, hidden1=32, hidden2=32)
+
+
+def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
+    """A network whose activations spread over their range, as a trained one's do. The same for the same arguments."""
+    generator = np.random.default_rng(seed)
+    shape = (architecture.features.dimensions, architecture.width)
+    # A table of normal values is drawn from by random bytes: HalfKP has 32 million weights and more.
+    values = np.rint(generator.normal(0, 12, 256)).astype(np.int16)
+    transformer_weight = values[generator.integers(0, 256, shape, np.uint8)]
+    transformer_bias = np.rint(generator.normal(30, 20, architecture.width)).astype(np.int16)
+    biases, weights = [], []
+    for outputs, inputs in architecture.layers:
+        biases.append(np.rint(generator.normal(2000, 2000, outputs)).astype(np.int32))
+        weight = generator.normal(0, 200 / np.sqrt(inputs), (outputs, inputs))
+        weights.append(np.rint(weight).clip(-128, 127).astype(np.int8))
+    return NetworkFile(architecture, transformer_bias, transformer_weight, tuple(biases), tuple(weights))
+
+
+def main() -> None:
+    """Command line: write a network of random weights."""
+    parser = argparse.ArgumentParser(prog="python -m worker.training.dummy", description=main.__doc__)
+    parser.add_argument("--output", type=Path, required=True, help="file to write")
+    parser.add_argument("--architecture", default=str(HALF_KP_256), help="architecture string (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    write_network(options.output, random_network(parse_architecture(options.architecture), options.seed))
+
+
+if __name__ == "__main__":
+    main()
