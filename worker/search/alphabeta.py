@@ -169,7 +169,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
     best_move = np.int64(0)
     tried = 0
     while True:
-        move = next_move(pos, th, ply, False)
+        move = next_move(pos, th, ply, np.int64(0))
         if move == 0:
             break
         if not checked:
@@ -338,7 +338,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     best_move = np.int64(0)
     old_alpha = alpha
     number = np.int64(0)
-    skip_quiets = False
+    skip_quiets = np.int64(0)
     tried_quiets = np.int64(0)
     tried_captures = np.int64(0)
     tried_at = at * 2 * TRIED
@@ -359,11 +359,11 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         # Pruning at shallow depth, once some move is known to avoid a mate.
         if number > 0 and best > -MATE_BOUND:
             if number >= (4 + depth * depth) // (1 if improving else 2) + 2:
-                skip_quiets = True
+                skip_quiets = np.int64(1)
             lmr_depth = max(np.int64(0), depth - reduction(th, depth, number))
             if quiet and not checks:
                 history = quiet_history(th, ply, move)
-                if skip_quiets and not checked:
+                if skip_quiets != 0 and not checked:
                     continue
                 if lmr_depth < 6 and history < -4500 * depth:
                     continue
@@ -398,7 +398,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 return np.int64(0)
             # The inner search used this ply's picker: begin the list anew behind the table's move.
             start_picker(pos, th, ply, EVASIONS if checked else MAIN, table_move)
-            next_move(pos, th, ply, False)
+            next_move(pos, th, ply, np.int64(0))
             list_end = th.list_end[at]
             if score < bar:
                 extension = np.int64(1)

@@ -115,8 +115,8 @@ def _best_first(pos: Any, at: int, end: int) -> Any:
 
 
 @jit()
-def next_move(pos: Any, th: Any, ply: int, skip_quiets: bool) -> Any:
-    """The next pseudo-legal move, 0 after the last. ``skip_quiets`` leaves quiet moves out from now on."""
+def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
+    """The next pseudo-legal move, 0 after the last. ``skip_quiets`` 1 leaves quiet moves out from now on."""
     at = OFFSET + ply
     table_move = th.pick_tt[at]
     while True:
@@ -135,7 +135,7 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: bool) -> Any:
                 return move
             th.pick_stage[at] = _QUIETS
         elif stage == _REST:
-            if th.pick_at[at] < th.list_end[at] and not skip_quiets:
+            if th.pick_at[at] < th.list_end[at] and skip_quiets == 0:
                 i = th.pick_at[at]
                 th.pick_at[at] = i + 1
                 move = pos.moves[i] & _MOVE_MASK
@@ -168,7 +168,7 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: bool) -> Any:
             _score_captures(pos, th, begin, th.list_end[at])
             th.pick_stage[at] = stage + 1
         elif stage == _QUIETS:
-            if skip_quiets:
+            if skip_quiets != 0:
                 th.pick_stage[at] = _BAD_CAPTURES
                 th.pick_at[at] = th.pick_begin[at]
             else:

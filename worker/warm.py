@@ -1,0 +1,84 @@
+"""Compile everything once, with progress, before anything else needs it.
+
+Compiling takes most of a minute on a new machine; afterwards it is read from the cache folder. Several processes that
+compile into one cold cache at once have crashed numba, so a lock lets one do it while the others wait.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from numba import int64, uint64
+
+from worker.jit import cache_dir
+from worker.nnue import NN, evaluate, evaluate_full
+from worker.search import alphabeta, exchange, picker, root, tt
+from worker.search.state import TH
+from worker.shogi import attacks, declaration, makemove, movegen
+from worker.shogi.state import POS
+
+_KEPT_CACHES: Final = 4
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage that begins, its number from 0, and how many there are; at the end with ``done``."""
+
+# In the order of dependence, so that each stage compiles about as much as its name says.
+_STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
+    ("attacks", attacks.update_checks, (POS,)),
+    ("attacks", attacks.is_attacked, (POS, int64, int64)),
+    ("attacks", attacks.in_check, (POS,)),
+    ("moves", makemove.toggle_piece, (POS, int64, int64)),
+    ("moves", makemove.make, (POS, int64)),
+    ("moves", makemove.unmake, (POS,)),
+    ("move generation", movegen.generate, (POS, int64, int64)),
+    ("move generation", makemove.legal_moves, (POS, int64, int64)),
+    ("legality", makemove.check_move, (POS, int64)),
+    ("repetition", makemove.perpetual_check, (POS, int64)),
+    ("declaration", declaration.can_declare, (POS,)),
+    ("perft", makemove.perft, (POS, int64, int64, int64)),
+    ("evaluation", evaluate, (POS, NN)),
+    ("evaluation", evaluate_full, (POS, NN)),
+    ("exchanges", exchange.exchange_at_least, (POS, int64, int64)),
+    ("transposition table", tt.probe, (TH, uint64)),
+    ("transposition table", tt.entry_move, (POS, uint64)),
+    ("move picking", picker.next_move, (POS, TH, int64, int64)),
+    ("quiescence search", alphabeta.quiescence, (POS, NN, TH, int64, int64, int64)),
+    ("search", alphabeta.search, (POS, NN, TH, int64, int64, int64, int64, int64)),
+    ("root search", root.search_root, (POS, NN, TH, int64, int64, int64, int64)),
+)
+
+
+def warm_up(progress: Progress | None = None) -> bool:
+    """Compile all that this package runs. Returns False where the cache was warm already.
+
+    Args:
+        progress: told of each stage.
+    """
+    report = progress or (lambda _stage, _number, _total: None)
+    folder = cache_dir()
+    done = folder / "complete"
+    if done.exists():
+        return False
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.exists():
+            return False
+        for number, (name, function, signature) in enumerate(_STAGES):
+            report(name, number, len(_STAGES))
+            function.compile(signature)
+        done.touch()
+        report("done", len(_STAGES), len(_STAGES))
+    _prune(folder)
+    return True
+
+
+def _prune(current: Path) -> None:
+    """Remove caches of old versions, the newest few excepted."""
+    others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in others[_KEPT_CACHES:]:
+        shutil.rmtree(path, ignore_errors=True)
