@@ -73,7 +73,14 @@ class Job:
     depth: _Depth | None = None
 
     def limits(self) -> Limits:
-        return Limits(self.movetime_ms, self.nodes, self.depth, self.multipv, self.searchmoves, self.ignoremoves)
+        return Limits(
+            movetime_ms=self.movetime_ms,
+            nodes=self.nodes,
+            depth=self.depth,
+            multipv=self.multipv,
+            searchmoves=self.searchmoves,
+            ignoremoves=self.ignoremoves,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +212,7 @@ def _check_bool(value: object, where: str) -> bool:
 
 
 def _check_bound(value: object, where: str) -> Bound:
-    try:
-        return Bound(_check_int(Span(1, 3))(value, where))
-    except ValueError as error:
-        raise MessageError(f"{where}: {value!r} is no bound") from error
+    return Bound(_check_int(Span(min(Bound), max(Bound)))(value, where))
 
 
 def _check_tuple(span: Span, item: _Check) -> _Check:

@@ -1,4 +1,4 @@
-"""A deterministic engine for the cluster's tests: real moves, scores out of a hash, time and nodes as they are asked for."""
+"""A deterministic engine for the cluster's tests: real moves, scores out of a hash, time and nodes as asked for."""
 
 from __future__ import annotations
 

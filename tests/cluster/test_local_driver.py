@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
 
 import pytest
 
-from cluster.api import Decision, FleetError, Listener, Progress, SearchRequest
+from cluster.api import FleetError, SearchRequest
 from cluster.local_driver import LocalSearcher
 from cluster.settings import Settings
 from tests.cluster.engines import DeafEngine, HashEngine
+from tests.cluster.heard import Heard
 from worker.engine import STARTPOS, EngineError
-
-
-@dataclass
-class Heard:
-    """A listener that keeps what it hears, and lets a test wait for the decision."""
-
-    decisions: list[Decision] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
-    events: list[tuple[str, dict[str, object]]] = field(default_factory=list)
-
-    def listener(self) -> Listener:
-        return Listener(
-            self.progress.append, self.decisions.append, lambda name, fields: self.events.append((name, fields))
-        )
-
-    async def decision(self, count: int = 1, timeout_s: float = 5.0) -> Decision:
-        async with asyncio.timeout(timeout_s):
-            while len(self.decisions) < count:
-                await asyncio.sleep(0.002)
-        return self.decisions[-1]
 
 
 async def opened(engine: HashEngine) -> tuple[LocalSearcher, Heard]:

@@ -1,0 +1,202 @@
+"""The coordinator in storms: whatever comes in whatever order, each search has one decision, legal and in time."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.api import Decision, SearchRequest
+from cluster.consultation import Vote
+from cluster.coordinator import Coordinator
+from cluster.events import (
+    FALLBACK,
+    Decide,
+    Event,
+    NodeJoined,
+    NodeLost,
+    Publish,
+    Received,
+    SendJob,
+    Start,
+    StopNode,
+    StopSearch,
+    Tick,
+)
+from cluster.messages import Done, Heartbeat, Job, Report
+from cluster.root import Root
+from cluster.settings import Mode, Settings
+from worker.engine import STARTPOS, Bound
+from worker.score import MATE
+
+NODES = ["n1", "n2", "n3", "n4", FALLBACK]
+POSITIONS: list[tuple[str, tuple[str, ...]]] = [
+    (STARTPOS, ()),
+    (STARTPOS, ("7g7f", "3c3d")),
+    ("k8/9/1R7/9/9/9/9/9/4K4 w - 1", ()),
+    ("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1", ()),
+    ("k8/9/2R6/9/9/9/9/9/4K4 w - 1", ()),
+]
+ROOTS = {(sfen, moves): Root(SearchRequest(0, sfen, moves)) for sfen, moves in POSITIONS}
+
+
+@dataclass
+class Storm:
+    """A coordinator under fire, and the checks that hold all the time."""
+
+    coordinator: Coordinator
+    now: int = 0
+    running: SearchRequest | None = None
+    started: int = 0
+    stopped: int | None = None
+    decided: list[Decision] = field(default_factory=list)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    old: list[Job] = field(default_factory=list)
+    next_id: int = 1
+
+    def feed(self, event: Event) -> None:
+        before = len(self.decided)
+        expected = [self.running] if self.running else []
+        if isinstance(event, Start):
+            expected.append(event.request)
+        for instruction in self.coordinator.handle(event, self.now):
+            match instruction:
+                case SendJob(node_id, job):
+                    self.old.append(job)
+                    self.jobs[node_id] = job
+                    assert self.running is not None or isinstance(event, Start)
+                    assert job.nodes is None or job.nodes > 0
+                case StopNode(node_id):
+                    self.jobs.pop(node_id, None)
+                case Decide(decision):
+                    self.check(decision, expected)
+                    self.decided.append(decision)
+                case Publish(progress):
+                    assert progress.elapsed_ms >= 0
+        new = self.decided[before:]
+        if isinstance(event, Start):
+            assert len(new) >= (self.running is not None)
+            self.running, self.started, self.stopped = event.request, self.now, None
+        assert len(new) <= 2
+        assert len({decision.search_id for decision in new}) == len(new)
+        if self.running and any(decision.search_id == self.running.search_id for decision in new):
+            self.running = None
+        if self.running and self.running.hard_ms is not None:
+            assert self.now < self.started + self.running.hard_ms, "past the hard deadline"
+        if self.stopped is not None and self.running:
+            assert self.now < self.stopped + self.coordinator.settings.stop_grace_ms
+        assert self.coordinator.searching == (self.running is not None)
+
+    def check(self, decision: Decision, expected: list[SearchRequest]) -> None:
+        request = expected.pop(0)
+        while request.search_id != decision.search_id:
+            request = expected.pop(0)
+        root = ROOTS[request.sfen, request.moves]
+        if decision.move in ("resign", "win"):
+            assert decision.source == "forced"
+            assert (decision.move == "resign") == (not root.legal)
+        else:
+            assert decision.move in root.legal
+            assert decision.pv[0] == decision.move
+            assert root.legal_part(decision.pv) == decision.pv
+
+    def start(self, rng: random.Random) -> None:
+        [(sfen, moves)] = rng.choices(POSITIONS, weights=(5, 5, 1, 1, 2))
+        soft = rng.choice([None, 0, 50, 700, 2000])
+        hard = None if soft is None else soft + rng.choice([0, 5, 500])
+        nodes = rng.choice([None, None, 1, 1500, 20000])
+        depth = rng.choice([None, None, 1, 8])
+        self.next_id += 1
+        self.feed(Start(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth)))
+
+    def message(self, rng: random.Random) -> Report | Done | Heartbeat:
+        node_id = rng.choice(NODES)
+        job = self.jobs.get(node_id)
+        if job is None or rng.random() < 0.1:
+            job = rng.choice(self.old) if self.old else Job(1, 1, STARTPOS)
+        kind = rng.random()
+        if kind < 0.2:
+            return Done(node_id, job.search_id, job.job_id, rng.randrange(20000), 5, rng.choice(["", "", "broken"]))
+        if kind < 0.3:
+            return Heartbeat(node_id, "x", rng.choice([0, job.job_id, job.job_id + 5]), rng.random() < 0.5)
+        root = ROOTS.get((job.sfen, job.moves))
+        legal = root.legal if root and root.legal else ("7g7f",)
+        moves = job.searchmoves or [move for move in legal if move not in job.ignoremoves] or legal
+        first = rng.choice([*moves, *moves, "1a1b", "zz"]) if rng.random() < 0.2 else rng.choice(list(moves))
+        return Report(
+            node_id=node_id,
+            search_id=job.search_id,
+            job_id=job.job_id,
+            depth=rng.randrange(30),
+            seldepth=9,
+            score=rng.choice([rng.randrange(-300, 300), MATE - rng.randrange(30), rng.randrange(30) - MATE]),
+            bound=rng.choice(list(Bound)),
+            nodes=rng.randrange(30000),
+            time_ms=rng.randrange(3000),
+            hashfull=0,
+            pv=(first, *rng.choices(["3c3d", "8c8d", "2g2f", "x"], k=rng.randrange(4))),
+            multipv=rng.choice([1, 1, 1, 2, 3, 9]),
+        )
+
+    def step(self, rng: random.Random) -> None:
+        kind = rng.random()
+        self.now += rng.choice([0, 0, 1, 5, 20, 100])
+        wake = self.coordinator.wake_ms(self.now - 200)
+        if wake is not None and self.now >= wake:
+            self.feed(Tick())  # a driver's timer is in time, if not exact
+        if kind < 0.70:
+            self.feed(Received(self.message(rng)))
+        elif kind < 0.78:
+            self.jobs.pop(lost := rng.choice(NODES), None)
+            self.feed(NodeLost(lost, "storm"))
+        elif kind < 0.88:
+            self.feed(NodeJoined(rng.choice(NODES)))
+        elif kind < 0.92:
+            self.feed(Tick())
+        elif kind < 0.95 and self.running is not None:
+            if self.stopped is None:
+                self.stopped = self.now
+            self.feed(StopSearch(self.running.search_id))
+        elif self.running is None or kind > 0.99:
+            self.start(rng)
+
+    def calm(self) -> None:
+        """Nothing comes any more but time: a search with limits ends."""
+        while self.running is not None:
+            wake = self.coordinator.wake_ms(self.now)
+            if wake is None:
+                infinite = self.running.hard_ms is None
+                assert infinite, "nothing would ever end this search"
+                self.feed(StopSearch(self.running.search_id))
+                self.stopped = self.now
+                continue
+            self.now = wake
+            self.feed(Tick())
+
+
+@pytest.mark.parametrize("mode", Mode)
+@given(seed=st.integers(0, 2**32), fallback_nodes=st.sampled_from([None, 500]), vote=st.sampled_from(Vote))
+@settings(max_examples=150, deadline=None)
+def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int | None, vote: Vote) -> None:
+    rng = random.Random(seed)
+    storm = Storm(Coordinator(Settings(mode=mode, vote=vote, fallback_nodes=fallback_nodes, validate=True)))
+    for _ in range(rng.choice([20, 150])):
+        storm.step(rng)
+    storm.calm()
+    started = storm.next_id - 1
+    assert len(storm.decided) == started
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=20, deadline=None)
+def test_the_same_events_bring_the_same_instructions(seed: int) -> None:
+    decided = []
+    for _ in range(2):
+        storm, rng = Storm(Coordinator(Settings(validate=True))), random.Random(seed)
+        for _ in range(80):
+            storm.step(rng)
+        decided.append(storm.decided)
+    assert decided[0] == decided[1]

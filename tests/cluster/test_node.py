@@ -1,0 +1,165 @@
+"""The node's runner: no stop is lost, no job is answered twice, an engine's faults become messages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from cluster.messages import Done, Job, NewGame, Report, Stop
+from cluster.node import NodeRunner
+from tests.cluster.engines import HashEngine
+from worker.engine import STARTPOS, InfoCallback, Limits, SearchResult
+
+
+class Bench:
+    """A runner with its messages, and a way to wait for them."""
+
+    def __init__(self, engine: HashEngine) -> None:
+        self.engine = engine
+        self.messages: list[Report | Done] = []
+        self._changed = threading.Condition()
+        self.runner = NodeRunner("n", engine, self._take)
+
+    def _take(self, message: Report | Done) -> None:
+        with self._changed:
+            self.messages.append(message)
+            self._changed.notify_all()
+
+    def wait(self, condition: Callable[[], bool], timeout_s: float = 3.0) -> None:
+        with self._changed:
+            assert self._changed.wait_for(condition, timeout_s), self.messages
+
+    def done(self, job_id: int) -> Done:
+        self.wait(lambda: any(isinstance(m, Done) and m.job_id == job_id for m in self.messages))
+        return next(m for m in self.messages if isinstance(m, Done) and m.job_id == job_id)
+
+    def reports(self, job_id: int) -> list[Report]:
+        return [m for m in self.messages if isinstance(m, Report) and m.job_id == job_id]
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench(HashEngine(pace_s=0.002, max_depth=100_000))
+    yield made
+    made.runner.close()
+    assert made.engine.closed
+
+
+def job(job_id: int, **limits: object) -> Job:
+    return Job(search_id=job_id, job_id=job_id, sfen=STARTPOS, **limits)  # type: ignore[arg-type]
+
+
+def test_a_job_is_answered_by_reports_and_one_done(bench: Bench) -> None:
+    bench.runner.handle(job(1, depth=5, multipv=2, moves=("7g7f",), ignoremoves=("3c3d",)))
+    done = bench.done(1)
+    assert done == Done("n", 1, 1, 1500, done.time_ms)
+    assert [(r.depth, r.multipv) for r in bench.reports(1)] == [(d, m) for d in range(1, 6) for m in (1, 2)]
+    assert bench.messages[-1] is done
+    assert bench.runner.status() == (1, True)
+
+
+def test_a_stop_ends_an_infinite_job(bench: Bench) -> None:
+    bench.runner.handle(job(1))
+    bench.wait(lambda: len(bench.reports(1)) > 3)
+    assert bench.runner.status() == (1, False)
+    began = time.monotonic()
+    bench.runner.handle(Stop(1))
+    bench.done(1)
+    assert time.monotonic() - began < 0.1
+
+
+def test_an_early_stop_holds_for_a_late_job(bench: Bench) -> None:
+    bench.runner.handle(Stop(5))
+    bench.runner.handle(job(4))
+    bench.runner.handle(job(5))
+    assert bench.runner.status() == (0, True)
+    bench.runner.handle(job(6, depth=1))
+    bench.done(6)
+    assert not bench.reports(5)
+    assert not bench.reports(4)
+
+
+def test_a_newer_job_takes_the_place_of_the_running_one(bench: Bench) -> None:
+    bench.runner.handle(job(1))
+    bench.wait(lambda: bool(bench.reports(1)))
+    bench.runner.handle(job(2, depth=2))
+    bench.done(1)
+    bench.done(2)
+    bench.runner.handle(job(2, depth=2))
+    bench.runner.handle(job(1, depth=2))
+    time.sleep(0.05)
+    assert sum(isinstance(message, Done) for message in bench.messages) == 2
+
+
+def test_a_stop_of_an_older_job_leaves_the_newer_alone(bench: Bench) -> None:
+    bench.runner.handle(job(1))
+    bench.runner.handle(job(2, depth=30))
+    bench.runner.handle(Stop(1))
+    assert bench.done(2).nodes == 100 * 30 * 31 // 2
+
+
+def test_jobs_and_stops_in_any_haste(bench: Bench) -> None:
+    """Infinite jobs, each stopped at once: were one stop lost, the next done would never come."""
+    for number in range(1, 200):
+        bench.runner.handle(job(number))
+        if number % 3:
+            time.sleep(0.0005 * (number % 5))
+        bench.runner.handle(Stop(number))
+    bench.runner.handle(job(1000, depth=1))
+    bench.done(1000)
+
+
+def test_a_bad_position_is_an_error_and_not_the_end(bench: Bench) -> None:
+    bench.runner.handle(job(1, moves=("7g7e",)))
+    assert "7g7e" in bench.done(1).error
+    bench.runner.handle(job(2, depth=1))
+    assert bench.done(2).error == ""
+
+
+def test_a_new_game_is_passed_on_before_the_next_job(bench: Bench) -> None:
+    bench.runner.handle(job(1, depth=1))
+    bench.done(1)
+    bench.runner.handle(NewGame())
+    assert bench.engine.games == 0
+    bench.runner.handle(job(2, depth=1))
+    bench.done(2)
+    assert bench.engine.games == 1
+
+
+def test_an_engine_that_breaks_is_an_error_and_not_the_end() -> None:
+    class Breaking(HashEngine):
+        def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+            if limits.depth == 13:
+                raise RuntimeError("out of luck")
+            return super().go(limits, on_info)
+
+    bench = Bench(Breaking())
+    bench.runner.handle(job(1, depth=13))
+    assert bench.done(1).error == "RuntimeError: out of luck"
+    bench.runner.handle(job(2, depth=1))
+    assert bench.done(2).error == ""
+    bench.runner.close()
+
+
+def test_lines_that_only_the_result_has_are_reported() -> None:
+    class Quiet(HashEngine):
+        def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+            return super().go(limits, None)
+
+    bench = Bench(Quiet())
+    bench.runner.handle(job(1, depth=4, multipv=2))
+    bench.done(1)
+    assert [(r.depth, r.multipv) for r in bench.reports(1)] == [(4, 1), (4, 2)]
+    bench.runner.close()
+
+
+def test_close_while_searching_and_twice() -> None:
+    bench = Bench(HashEngine(pace_s=0.002))
+    bench.runner.handle(job(1))
+    bench.wait(lambda: bool(bench.reports(1)))
+    bench.runner.close()
+    bench.runner.close()
+    assert bench.engine.closed

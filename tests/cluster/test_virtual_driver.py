@@ -1,0 +1,109 @@
+"""Whole searches in virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.api import FleetError, SearchRequest
+from cluster.events import NodeJoined, NodeLost
+from cluster.settings import Mode, Settings
+from cluster.virtual_driver import VirtualFleet, VirtualNode
+from tests.cluster.engines import HashEngine
+from worker.engine import STARTPOS
+
+SETTINGS = Settings(validate=True)
+
+
+def fleet(count: int, nps: int = 10_000, settings: Settings = SETTINGS, delay_ms: int = 0) -> VirtualFleet:
+    return VirtualFleet([VirtualNode(f"n{i}", HashEngine(), nps, delay_ms) for i in range(1, count + 1)], settings)
+
+
+def names(found: VirtualFleet) -> list[str]:
+    return [event.name for _, event in found.log]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 40])
+@pytest.mark.parametrize("mode", Mode)
+def test_any_number_of_nodes_keeps_its_budget(count: int, mode: Mode) -> None:
+    found = fleet(count, settings=Settings(mode=mode, validate=True))
+    decision = found.search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert decision.source == ("split" if mode is Mode.SPLIT and count > 1 else "vote")
+    busy = [view for view in decision.fleet if view.nodes]
+    assert len(busy) == min(count, 40)
+    assert all(view.nodes <= 5000 for view in busy)
+    assert decision.elapsed_ms <= 501
+
+
+def test_the_same_search_twice_is_the_same() -> None:
+    games = []
+    for _ in range(2):
+        found = fleet(4, delay_ms=3)
+        moves: tuple[str, ...] = ()
+        for number in range(1, 9):
+            decision = found.search(SearchRequest(number, STARTPOS, moves, nodes=4000))
+            moves = (*moves, decision.move)
+        games.append((moves, found.now_ms))
+    assert games[0] == games[1]
+
+
+def test_time_limits() -> None:
+    found = fleet(2)
+    decision = found.search(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500))
+    assert decision.elapsed_ms == 1000
+    assert decision.nodes > 10_000
+    assert found.progress[-1].nodes > 5_000
+    assert found.now_ms == 1000
+
+
+def test_a_leaf_of_its_own_is_searched_deeper_by_its_node() -> None:
+    found = fleet(2)
+    decision = found.search(SearchRequest(1, STARTPOS, nodes=20_000))
+    jobs = [job[2] for job in found.nodes[0].engine.jobs + found.nodes[1].engine.jobs]  # type: ignore[attr-defined]
+    assert [len(job.searchmoves) for job in jobs] == [0, 1, 0, 0]
+    assert jobs[3].ignoremoves == jobs[1].searchmoves
+    assert decision.depth >= 18
+
+
+def test_a_slow_node_is_waited_for_no_longer_than_the_soft_time() -> None:
+    nodes = [VirtualNode("fast", HashEngine(), 10_000), VirtualNode("slow", HashEngine(), 10)]
+    found = VirtualFleet(nodes, SETTINGS)
+    decision = found.search(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500))
+    assert decision.elapsed_ms == 1000
+    assert decision.source == "split"
+
+
+@pytest.mark.parametrize("at_ms", [0, 50, 99, 100, 101, 500, 999])
+def test_losses_and_joins_at_any_time(at_ms: int) -> None:
+    found = fleet(3)
+    request = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500)
+    decision = found.search(request, [(at_ms, NodeLost("n1", "test")), (at_ms + 150, NodeJoined("n1"))])
+    assert decision.elapsed_ms == 1000
+    assert "node_lost" in names(found)
+
+
+def test_all_lost() -> None:
+    found = fleet(2)
+    losses = [(400, NodeLost("n1", "test")), (400, NodeLost("n2", "test"))]
+    decision = found.search(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500), losses)
+    assert (decision.elapsed_ms, decision.source) == (1000, "split")
+    again = found.search(SearchRequest(2, STARTPOS, soft_ms=1000, hard_ms=1500))
+    assert (again.elapsed_ms, again.source, again.score) == (1490, "fallback", None)
+
+
+def test_an_engine_that_refuses_its_job() -> None:
+    class Refusing(HashEngine):
+        def set_position(self, sfen: str, moves: object = ()) -> None:
+            from worker.engine import EngineError
+
+            raise EngineError("I do not play")
+
+    nodes = [VirtualNode("good", HashEngine(), 10_000), VirtualNode("bad", Refusing(), 10_000)]
+    found = VirtualFleet(nodes, SETTINGS)
+    decision = found.search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert decision.source == "vote"
+    assert "job_failed" in names(found)
+
+
+def test_a_search_without_limits_is_refused() -> None:
+    with pytest.raises(FleetError, match="needs a limit"):
+        fleet(1).search(SearchRequest(1, STARTPOS))
