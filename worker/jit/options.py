@@ -5,7 +5,7 @@ holds a hash of every source file of the compiled rooms, the versions, the CPU a
 met. Environment:
 
 ``GOUGI_CACHE_DIR``  where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or ``~/.cache/gougi``)
-``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has
+``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has; ``avx2``: nothing newer than AVX2 and PEXT
 ``GOUGI_CHECK=1``  bounds checks on array fields, for debugging
 """
 
@@ -27,9 +27,16 @@ _WORKER: Final = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 
 _FEATURES: Final = dict(llvm.get_host_cpu_features())
-_PORTABLE: Final = os.environ.get("GOUGI_CPU", "").lower() == "portable"
+_CPU: Final = os.environ.get("GOUGI_CPU", "").lower()
+_PORTABLE: Final = _CPU == "portable"
 HAS_AVX2: Final = bool(_FEATURES.get("avx2")) and not _PORTABLE
 """Whether 256-bit integer vectors may be compiled in: on a CPU without them LLVM would end the process."""
+HAS_VNNI: Final = (
+    HAS_AVX2
+    and _CPU != "avx2"
+    and bool(_FEATURES.get("avxvnni") or (_FEATURES.get("avx512vnni") and _FEATURES.get("avx512vl")))
+)
+"""Whether four products of 8 bits may be summed in one instruction (`worker.jit.simd.vdpbusd`)."""
 HAS_PEXT: Final = bool(_FEATURES.get("bmi2")) and not _PORTABLE
 
 OPTIONS: Final[dict[str, Any]] = {
@@ -53,6 +60,7 @@ def _fingerprint() -> str:
         llvm.get_host_cpu_name(),
         sorted(_FEATURES.items()),
         HAS_AVX2,
+        HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
     )

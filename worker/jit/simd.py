@@ -105,6 +105,17 @@ vpackssdw = _avx2("packssdw", _D, _W)
 
 
 @intrinsic
+def vdpbusd(typingctx: Any, total: Any, a: Any, b: Any) -> Any:
+    """Each int32 of ``total`` plus its four products unsigned a[i] * signed b[i]. Compile only where `HAS_VNNI`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        values = [builder.bitcast(arg, _D) for arg in args]
+        return builder.bitcast(call(builder, "llvm.x86.avx512.vpdpbusd.256", _D, values), _Q)
+
+    return V256(V256, V256, V256), codegen
+
+
+@intrinsic
 def vmax8_0(typingctx: Any, vector: Any) -> Any:
     """max(0, x) of each int8."""
 

@@ -13,11 +13,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.jit import jit
+from worker.jit import HAS_VNNI, jit
 from worker.jit.memory import ld32, ld64
 from worker.jit.simd import (
     vadd16,
     vadd32,
+    vdpbusd,
     vhsum32,
     vload,
     vmaddubs,
@@ -144,10 +145,19 @@ def _clip_row(source: int, target: int, width: int) -> None:
         vstore(target + i, vmax8_0(vpacksswb(vload(source + 2 * i), vload(source + 2 * i + 32))))
 
 
-@jit()
-def _dot4(total: Any, activations: Any, weights: Any, ones: Any) -> Any:
-    """total + the products of 32 activations with 32 weights, summed by fours. 127 * 128 * 2 does not saturate."""
-    return vadd32(total, vmaddwd(vmaddubs(activations, weights), ones))
+if HAS_VNNI:
+
+    @jit()
+    def _dot4(total: Any, activations: Any, weights: Any) -> Any:
+        """total + the products of 32 activations with 32 weights, summed by fours."""
+        return vdpbusd(total, activations, weights)
+
+else:
+
+    @jit()
+    def _dot4(total: Any, activations: Any, weights: Any) -> Any:
+        """total + the products of 32 activations with 32 weights, summed by fours. 127 * 128 * 2 does not saturate."""
+        return vadd32(total, vmaddwd(vmaddubs(activations, weights), vset1_16(1)))
 
 
 @jit()
@@ -159,32 +169,45 @@ def _clip_sums(a0: Any, a1: Any, a2: Any, a3: Any, target: int) -> None:
 
 
 @jit()
-def _hidden_layer(source: int, inputs: int, bias: int, weights: int, outputs: int, target: int) -> None:
-    """A hidden layer with its activation; ``inputs`` a multiple of 32, ``outputs`` as `padded_outputs` gives it."""
-    ones = vset1_16(1)
+def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: Any, target: Any) -> None:
+    """A hidden layer with its activation; ``inputs`` a multiple of 32, ``outputs`` as `padded_outputs` gives it.
+
+    Inputs are summed in two strands, a and b: one alone would wait for each sum before it starts the next.
+    """
     if outputs == 8:
-        a0 = vload(bias)
-        for c in range(0, inputs, 4):
-            a0 = _dot4(a0, vset1_32(ld32(source + c)), vload(weights + c * 8), ones)
-        _clip_sums(a0, vzero(), vzero(), vzero(), target)
+        a0, b0 = vload(bias), vzero()
+        for c in range(0, inputs, 8):
+            w = weights + c * 8
+            a0 = _dot4(a0, vset1_32(ld32(source + c)), vload(w))
+            b0 = _dot4(b0, vset1_32(ld32(source + c + 4)), vload(w + 32))
+        _clip_sums(vadd32(a0, b0), vzero(), vzero(), vzero(), target)
     elif outputs == 16:
-        a0, a1 = vload(bias), vload(bias + 32)
-        for c in range(0, inputs, 4):
-            x, w = vset1_32(ld32(source + c)), weights + c * 16
-            a0 = _dot4(a0, x, vload(w), ones)
-            a1 = _dot4(a1, x, vload(w + 32), ones)
-        _clip_sums(a0, a1, vzero(), vzero(), target)
+        a0, a1, b0, b1 = vload(bias), vload(bias + 32), vzero(), vzero()
+        for c in range(0, inputs, 8):
+            w = weights + c * 16
+            x, y = vset1_32(ld32(source + c)), vset1_32(ld32(source + c + 4))
+            a0 = _dot4(a0, x, vload(w))
+            a1 = _dot4(a1, x, vload(w + 32))
+            b0 = _dot4(b0, y, vload(w + 64))
+            b1 = _dot4(b1, y, vload(w + 96))
+        _clip_sums(vadd32(a0, b0), vadd32(a1, b1), vzero(), vzero(), target)
     else:
         for block in range(0, outputs, 32):
-            b, start = bias + block * 4, weights + block * inputs
-            a0, a1, a2, a3 = vload(b), vload(b + 32), vload(b + 64), vload(b + 96)
-            for c in range(0, inputs, 4):
-                x, w = vset1_32(ld32(source + c)), start + c * 32
-                a0 = _dot4(a0, x, vload(w), ones)
-                a1 = _dot4(a1, x, vload(w + 32), ones)
-                a2 = _dot4(a2, x, vload(w + 64), ones)
-                a3 = _dot4(a3, x, vload(w + 96), ones)
-            _clip_sums(a0, a1, a2, a3, target + block)
+            start, first = bias + block * 4, weights + block * inputs
+            a0, a1, a2, a3 = vload(start), vload(start + 32), vload(start + 64), vload(start + 96)
+            b0, b1, b2, b3 = vzero(), vzero(), vzero(), vzero()
+            for c in range(0, inputs, 8):
+                w = first + c * 32
+                x, y = vset1_32(ld32(source + c)), vset1_32(ld32(source + c + 4))
+                a0 = _dot4(a0, x, vload(w))
+                a1 = _dot4(a1, x, vload(w + 32))
+                a2 = _dot4(a2, x, vload(w + 64))
+                a3 = _dot4(a3, x, vload(w + 96))
+                b0 = _dot4(b0, y, vload(w + 128))
+                b1 = _dot4(b1, y, vload(w + 160))
+                b2 = _dot4(b2, y, vload(w + 192))
+                b3 = _dot4(b3, y, vload(w + 224))
+            _clip_sums(vadd32(a0, b0), vadd32(a1, b1), vadd32(a2, b2), vadd32(a3, b3), target + block)
 
 
 @jit()
@@ -194,8 +217,7 @@ def forward(own: int, enemy: int, nn: Any) -> Any:
     _clip_row(enemy, nn.activations + nn.width, nn.width)
     _hidden_layer(nn.activations, 2 * nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
     _hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
-    ones = vset1_16(1)
     total = vzero()
     for i in range(0, nn.hidden2, 32):
-        total = _dot4(total, vload(nn.values2 + i), vload(nn.weight3 + i), ones)
+        total = _dot4(total, vload(nn.values2 + i), vload(nn.weight3 + i))
     return np.int64(np.int32(vhsum32(total) + ld32(nn.bias3)))

@@ -1,6 +1,6 @@
 """The compiled evaluation equals the numpy reference bit for bit, updated or refreshed; and it says sensible things.
 
-Run as a whole once more with ``GOUGI_CPU=portable`` by its last test.
+Run as a whole once more for lesser CPUs (``GOUGI_CPU``) by `test_paths_of_other_cpus`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.worker.nnue.playouts import STARTS, expected, mirrored, walk
-from worker.jit import HAS_AVX2
+from worker.jit import HAS_AVX2, HAS_VNNI
 from worker.nnue import (
     Network,
     NnueState,
@@ -213,12 +213,17 @@ def test_a_side_without_a_king(half_kp: NetworkFile) -> None:
             assert evaluate(play(position, move).record, state.record) == expected(network, position)
 
 
-@pytest.mark.skipif(not HAS_AVX2, reason="this CPU takes the portable path anyway")
-def test_portable_path() -> None:
-    """All of the above with the kernels for any CPU, in a process of its own: the path is chosen at import."""
+@pytest.mark.parametrize(
+    ("cpu", "differs"),
+    [("portable", HAS_AVX2), pytest.param("avx2", HAS_VNNI, marks=pytest.mark.slow)],
+)
+def test_paths_of_other_cpus(cpu: str, differs: bool) -> None:
+    """All of the above with the kernels for lesser CPUs, each in a process of its own: the path is chosen at import."""
+    if not differs:
+        pytest.skip("this is the path taken here anyway")
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
-        env={**os.environ, "GOUGI_CPU": "portable"},
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not other_cpus", __file__],
+        env={**os.environ, "GOUGI_CPU": cpu},
         cwd=Path(__file__).resolve().parents[3],
         capture_output=True,
         text=True,
@@ -226,4 +231,9 @@ def test_portable_path() -> None:
         check=False,
     )
     assert result.returncode == 0, result.stdout[-4000:]
-    assert "1 skipped" in result.stdout or not REFERENCE.exists()
+
+
+def test_the_path_is_the_one_asked_for() -> None:
+    asked = os.environ.get("GOUGI_CPU", "")
+    assert not (asked == "portable" and (HAS_AVX2 or HAS_VNNI))
+    assert not (asked == "avx2" and HAS_VNNI)
