@@ -169,6 +169,15 @@ class ServerGame:
             return self._next(now_ms)
         return []
 
+    def interrupt(self) -> list[Say]:
+        """The server stops: a game that is being played has no result."""
+        if self.phase is not Phase.PLAYING:
+            self.phase = Phase.OVER
+            return []
+        self.phase = Phase.OVER
+        self.record.ending = Ending("CHUDAN", comment="the server stopped")
+        return self._both("#CHUDAN")
+
     def _agreement(self, colour: int, line: str, now_ms: float) -> list[Say]:
         word = line.split(" ")[0]
         if word == "REJECT":

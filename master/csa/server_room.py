@@ -176,6 +176,15 @@ class Room:
                 effects += self._drop(visitor)
         return effects
 
+    def close(self, now_ms: float) -> list[Effect]:
+        """The server stops: games end without a result, and everybody is shown out."""
+        effects: list[Effect] = []
+        for game in self.games:
+            effects += self._after(game, game.interrupt(), now_ms)
+        for visitor in list(self._visitors.values()):
+            effects += self._drop(visitor)
+        return effects
+
     def _login(self, visitor: _Visitor, line: str, now_ms: float) -> list[Effect]:
         words = line.split(" ")
         refused: list[Effect] = [SendLine(visitor.conn, "LOGIN:incorrect")]

@@ -1,0 +1,242 @@
+"""Client and practice server on loopback TCP: the drivers, not what is said."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from rsshogi.record import Record
+
+from master.csa import client as client_module
+from master.csa.client import CsaConnection, CsaConnectionError
+from master.csa.lines import LineProtocol
+from master.csa.protocol import MAX_LINE
+from master.csa.server import PracticeServer, ServerError, ServerOptions
+from master.csa.server_room import RoomNote
+
+pytestmark = pytest.mark.timeout(30)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    uvloop.run(asyncio.wait_for(main, 20))
+
+
+class Peer:
+    """A connection that remembers what it heard."""
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[str] = asyncio.Queue()
+        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.connection: CsaConnection
+
+    @classmethod
+    async def connect(cls, address: tuple[str, int]) -> Peer:
+        peer = cls()
+        peer.connection = await CsaConnection.open(
+            *address, on_line=peer.lines.put_nowait, on_lost=peer.lost.set_result
+        )
+        return peer
+
+    async def until(self, start: str) -> str:
+        while not (line := await self.lines.get()).startswith(start):
+            pass
+        return line
+
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            self.connection.send(line)
+
+
+def test_a_game_and_its_record(tmp_path: Path) -> None:
+    async def main() -> None:
+        notes: list[RoomNote] = []
+        async with PracticeServer(ServerOptions(port=0, record_folder=tmp_path), notes.append) as server:
+            alice, bob = await Peer.connect(server.address), await Peer.connect(server.address)
+            alice.say("LOGIN alice test-60-5F-B,topsecret")
+            bob.say("LOGIN bob test-60-5F-W,pwb")
+            for peer in (alice, bob):
+                await peer.until("END Game_Summary")
+                peer.say("AGREE")
+            game_id = (await alice.until("START:")).removeprefix("START:")
+            alice.say("+7776FU,'* 12 -3334FU")
+            await bob.until("+7776FU,T0")
+            assert Record.from_csa_file(str(server.record_paths[game_id])).move_count == 1
+            bob.say("%TORYO")
+            await alice.until("#WIN")
+            await bob.until("#LOSE")
+            assert "closed the connection" in await alice.lost
+            await alice.connection.close()
+            await bob.connection.close()
+            record = Record.from_csa_file(str(server.record_paths[game_id]))
+            assert record.result.is_black_win()
+            assert record.moves[0].engine_info.eval == 12
+        assert [note.event for note in notes] == ["login", "login", "game_offered", "game_started", "game_over"]
+        assert "topsecret" not in repr(notes)
+
+    run(main())
+
+
+def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
+    async def main() -> None:
+        server = PracticeServer(ServerOptions(port=0, record_folder=tmp_path))
+        await server.start()
+        alice, bob = await Peer.connect(server.address), await Peer.connect(server.address)
+        alice.say("LOGIN alice test-60-5F,p")
+        bob.say("LOGIN bob test-60-5F,p")
+        for peer in (alice, bob):
+            await peer.until("END Game_Summary")
+            peer.say("AGREE")
+        await alice.until("START:")
+        await server.stop()
+        await alice.until("#CHUDAN")
+        await alice.lost
+        for peer in (alice, bob):
+            await peer.connection.close()
+
+    run(main())
+    (path,) = tmp_path.iterdir()
+    assert "%CHUDAN" in path.read_text()
+
+
+def test_a_port_in_use() -> None:
+    async def main() -> None:
+        async with PracticeServer(ServerOptions(port=0)) as server:
+            host, port = server.address
+            with pytest.raises(ServerError, match=f"port {port} on {host} is in use"):
+                await PracticeServer(ServerOptions(host, port)).start()
+        async with PracticeServer(ServerOptions(host, port)):
+            pass  # free again
+
+    run(main())
+
+
+@pytest.mark.parametrize(("host", "port"), [("no-such-host.invalid", 4081), ("127.0.0.1", 99999), ("192.0.2.1", 4081)])
+def test_a_server_that_cannot_start(host: str, port: int) -> None:
+    async def main() -> None:
+        with pytest.raises(ServerError, match=f"{host}|99999 is no TCP port"):
+            await PracticeServer(ServerOptions(host, port)).start()
+
+    run(main())
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "why"),
+    [
+        ("127.0.0.1", None, "refuses the connection"),
+        ("no-such-host.invalid", 4081, "no address is known"),
+        ("127.0.0.1", 99999, "99999 is no TCP port"),
+        ("x" * 300, 4081, "cannot connect|no address"),
+    ],
+)
+def test_a_server_that_cannot_be_reached(host: str, port: int | None, why: str) -> None:
+    async def main() -> None:
+        with pytest.raises(CsaConnectionError, match=why):
+            await Peer.connect((host, port or free_port()))
+
+    run(main())
+
+
+def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        async def never(*_: object) -> None:
+            await asyncio.sleep(60)
+
+        monkeypatch.setattr(type(loop), "create_connection", never, raising=False)
+        with pytest.raises(CsaConnectionError, match="does not answer"):
+            await CsaConnection.open("127.0.0.1", 1, on_line=print, on_lost=print, timeout_s=0.05)
+
+    asyncio.run(main())
+
+
+def test_small_lines_go_out_at_once_and_dead_peers_are_noticed() -> None:
+    async def main() -> None:
+        async with PracticeServer(ServerOptions(port=0)) as server:
+            peer = await Peer.connect(server.address)
+            peer.say("")
+            await peer.until("")
+            ends = [peer.connection._lines, *server._lines.values()]
+            assert len(ends) == 2
+            for lines in ends:
+                sock = lines.transport.get_extra_info("socket")
+                assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+                assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+                assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
+            await peer.connection.close()
+
+    run(main())
+
+
+def test_an_empty_line_after_a_silence_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client_module.KEEP_ALIVE_S >= 30
+    monkeypatch.setattr(client_module, "KEEP_ALIVE_S", 0.1)
+
+    async def main() -> None:
+        async with PracticeServer(ServerOptions(port=0)) as server:
+            peer = await Peer.connect(server.address)
+            for _ in range(3):
+                assert await peer.lines.get() == ""
+            await peer.connection.close()
+
+    run(main())
+
+
+def test_a_line_without_end_closes_the_connection_to_the_server() -> None:
+    async def main() -> None:
+        async with PracticeServer(ServerOptions(port=0)) as server:
+            peer = await Peer.connect(server.address)
+            peer.connection._lines.transport.write(b"x" * (MAX_LINE + 10))
+            await peer.lost
+            await peer.connection.close()
+
+    run(main())
+
+
+def test_close_does_not_wait_for_a_peer_that_reads_nothing() -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as deaf:
+            peer = await Peer.connect(deaf.getsockname()[:2])
+            peer.connection._lines.transport.write(b"x" * 50_000_000)
+            started = asyncio.get_running_loop().time()
+            await peer.connection.close(timeout_s=0.2)
+            assert asyncio.get_running_loop().time() - started < 2
+            assert not peer.lost.done()
+
+    run(main())
+
+
+def collect(*chunks: bytes) -> list[str]:
+    lines: list[str] = []
+    protocol = LineProtocol(lines.append, lambda _: None)
+    for chunk in chunks:
+        protocol.data_received(chunk)
+    return lines
+
+
+def test_framing() -> None:
+    assert collect(b"LOGIN:al", b"ice OK\nBEGIN", b" Game_Summary\r\n\n") == [
+        "LOGIN:alice OK",
+        "BEGIN Game_Summary",
+        "",
+    ]
+    assert collect(b"\xff\xfe\n") == ["\ufffd\ufffd"]
+    assert collect("棋譜\n".encode()) == ["棋譜"]
+
+
+def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() -> None:
+    huge = b"x" * (MAX_LINE - 1)
+    lines = collect(huge, huge, huge, b"\nnext\n")
+    assert [len(line) for line in lines] == [MAX_LINE + 1, 4]
+    assert collect(huge + b"yyyy\nnext\n") == [(huge + b"yy").decode(), "next"]
