@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
@@ -73,7 +75,8 @@ class SearchThread:
         self.position.push(move)
         try:
             record = self.position.record
-            reply = int(entry_move(record, probe(self._state.record, record.key)))
+            data = np.uint64(probe(self._state.record, record.key))
+            reply = int(entry_move(record, data))
             return reply if self.position.is_legal(reply) else None
         finally:
             self.position.pop()

@@ -1,0 +1,199 @@
+"""NumbaEngine: mates, limits, stop, reproducibility, legal lines."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from tests.worker.search.playouts import positions
+from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo
+from worker.score import DRAW, MATE, mate_distance, mated_in
+from worker.search.alphabeta import POLL_NODES, REPETITION_WIN
+from worker.search.engine import NumbaEngine
+from worker.shogi import Position
+
+MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
+# Mates met in random games, with the plies that the shortest one takes.
+MATE_IN_3 = "g2g1k3/2s4+R1/4p4/1p1p4+S/2p1BPP2/P5p2/1PPPP2NP/2S1K2PL/LN1GGS1N1 b 4P 72"
+MATE_IN_5 = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
+
+
+@pytest.fixture(scope="module")
+def engine() -> NumbaEngine:
+    return NumbaEngine(hash_mb=16)
+
+
+def fresh(engine: NumbaEngine, sfen: str = STARTPOS, moves: tuple[str, ...] = ()) -> NumbaEngine:
+    engine.new_game()
+    engine.set_position(sfen, moves)
+    return engine
+
+
+def test_mate_in_one(engine: NumbaEngine) -> None:
+    result = fresh(engine, MATE_IN_1).go(Limits(depth=4))
+    assert result.lines[0].score == MATE - 1
+    position = Position.from_sfen(MATE_IN_1)
+    position.push_usi(result.bestmove)
+    assert position.is_mated()
+
+
+@pytest.mark.parametrize(("sfen", "plies"), [(MATE_IN_1, 1), (MATE_IN_3, 3), (MATE_IN_5, 5)])
+def test_a_mate_score_is_played_out_on_the_board(engine: NumbaEngine, sfen: str, plies: int) -> None:
+    """The line of a mate score ends in mate after exactly that many plies."""
+    line = fresh(engine, sfen).go(Limits(depth=10)).lines[0]
+    assert mate_distance(line.score) == plies
+    position = Position.from_sfen(sfen)
+    position.push_all(line.pv)
+    assert position.is_mated()
+    assert len(line.pv) == plies
+
+
+def test_the_mated_side_counts_its_plies(engine: NumbaEngine) -> None:
+    position = Position.from_sfen(MATE_IN_3)
+    first = fresh(engine, MATE_IN_3).go(Limits(depth=10))
+    position.push_usi(first.bestmove)
+    result = fresh(engine, position.sfen()).go(Limits(depth=10))
+    assert result.lines[0].score == mated_in(mate_distance(first.lines[0].score) - 1)
+
+
+def test_without_a_legal_move_it_resigns(engine: NumbaEngine) -> None:
+    position = Position.from_sfen(MATE_IN_1)
+    position.push_usi(fresh(engine, MATE_IN_1).go(Limits(depth=3)).bestmove)
+    assert fresh(engine, position.sfen()).go(Limits(depth=3)).bestmove == "resign"
+
+
+def test_it_declares_a_win(engine: NumbaEngine) -> None:
+    assert fresh(engine, "2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b RB 1").go(Limits(depth=3)).bestmove == "win"
+
+
+def test_a_node_limit_is_exact_and_the_search_reproducible(engine: NumbaEngine) -> None:
+    limits = Limits(nodes=30_011)
+    first = fresh(engine).go(limits)
+    assert first.nodes == 30_011
+    other = NumbaEngine(hash_mb=16)
+    again = fresh(other).go(limits)
+    repeated = fresh(engine).go(limits)
+    for result in (again, repeated):
+        assert (result.bestmove, result.nodes) == (first.bestmove, first.nodes)
+        assert [(line.score, line.pv) for line in result.lines] == [(line.score, line.pv) for line in first.lines]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 30, 31, 500])
+def test_a_tiny_node_limit_still_gives_a_legal_move(engine: NumbaEngine, nodes: int) -> None:
+    result = fresh(engine).go(Limits(nodes=nodes))
+    assert result.nodes <= nodes
+    Position.startpos().parse_usi(result.bestmove)
+
+
+def test_lines_are_legal_and_depths_rise(engine: NumbaEngine) -> None:
+    for position in positions(21, 12):
+        seen: list[SearchInfo] = []
+        fresh(engine, position.sfen()).go(Limits(nodes=20_000), seen.append)
+        assert [info.depth for info in seen] == sorted(info.depth for info in seen)
+        for info in seen:
+            Position.from_sfen(position.sfen()).push_all(info.pv)
+            assert info.bound is Bound.EXACT
+
+
+def test_multipv_gives_distinct_moves_best_first(engine: NumbaEngine) -> None:
+    result = fresh(engine).go(Limits(depth=6, multipv=5))
+    assert [line.multipv for line in result.lines] == [1, 2, 3, 4, 5]
+    assert len({line.pv[0] for line in result.lines}) == 5
+    scores = [line.score for line in result.lines]
+    assert scores == sorted(scores, reverse=True)
+    alone = fresh(engine, "8k/9/8P/9/9/9/9/9/K8 w - 1").go(Limits(depth=4, multipv=5))
+    assert len(alone.lines) == len(Position.from_sfen("8k/9/8P/9/9/9/9/9/K8 w - 1").legal_moves())
+
+
+def test_root_moves_can_be_chosen_and_left_out(engine: NumbaEngine) -> None:
+    chosen = fresh(engine).go(Limits(depth=5, searchmoves=("9g9f", "1g1f")))
+    assert chosen.bestmove in ("9g9f", "1g1f")
+    best = fresh(engine).go(Limits(depth=5)).bestmove
+    assert fresh(engine).go(Limits(depth=5, ignoremoves=(best,))).bestmove != best
+    with pytest.raises(EngineError, match="7g7e"):
+        engine.go(Limits(depth=3, searchmoves=("7g7e",)))
+    with pytest.raises(EngineError, match="no root move"):
+        engine.go(Limits(depth=3, searchmoves=("7g7f",), ignoremoves=("7g7f",)))
+
+
+@pytest.mark.parametrize(
+    ("sfen", "moves", "words"),
+    [("nonsense", (), "fields"), (STARTPOS, ("7g7f", "7g7f"), "move 2"), (STARTPOS, ("7g7e",), "not legal")],
+)
+def test_a_bad_position_leaves_the_old_one(engine: NumbaEngine, sfen: str, moves: tuple[str, ...], words: str) -> None:
+    fresh(engine, MATE_IN_1)
+    with pytest.raises(EngineError, match=words):
+        engine.set_position(sfen, moves)
+    assert engine.go(Limits(depth=3)).lines[0].score == MATE - 1
+
+
+def test_stop_ends_an_infinite_search(engine: NumbaEngine) -> None:
+    fresh(engine)
+    results = []
+    thread = threading.Thread(target=lambda: results.append(engine.go(Limits())))
+    thread.start()
+    while engine.nodes < 50_000:
+        time.sleep(0.001)
+    engine.stop()
+    thread.join(10)
+    assert not thread.is_alive()
+    Position.startpos().parse_usi(results[0].bestmove)
+
+
+def test_a_stop_before_the_search_is_not_lost(engine: NumbaEngine) -> None:
+    fresh(engine)
+    engine.stop()
+    result = engine.go(Limits())
+    assert result.nodes <= POLL_NODES
+    Position.startpos().parse_usi(result.bestmove)
+    engine.set_position(STARTPOS)  # a new position forgets the stop
+    assert engine.go(Limits(nodes=5_000)).nodes == 5_000
+
+
+def test_a_finished_mate_search_without_limits_waits_for_the_stop(engine: NumbaEngine) -> None:
+    fresh(engine, MATE_IN_1)
+    done = threading.Event()
+
+    def think() -> None:
+        engine.go(Limits())
+        done.set()
+
+    thread = threading.Thread(target=think)
+    thread.start()
+    assert not done.wait(0.3)
+    engine.stop()
+    thread.join(10)
+    assert done.is_set()
+
+
+def test_a_position_that_stood_before_is_a_draw(engine: NumbaEngine) -> None:
+    history = ("2h3h", "8b7b", "3h2h")
+    result = fresh(engine, STARTPOS, history).go(Limits(depth=6, searchmoves=("7b8b",)))
+    assert result.lines[0].score == DRAW
+
+
+def test_repeating_by_checks_alone_loses(engine: NumbaEngine) -> None:
+    """The rook's checks have driven the king to and fro; the next one brings back a position."""
+    chase = ("5a4a", "5h4h", "4a5a")
+    sfen = "4k4/9/9/9/9/9/9/4R4/3K5 w - 1"
+    checking = fresh(engine, sfen, chase).go(Limits(depth=6, searchmoves=("4h5h",)))
+    assert checking.lines[0].score == 1 - REPETITION_WIN
+    free = fresh(engine, sfen, chase).go(Limits(depth=6))
+    assert free.bestmove != "4h5h"
+
+
+def test_two_threads_search_together() -> None:
+    pair = NumbaEngine(hash_mb=16, threads=2)
+    result = fresh(pair, MATE_IN_3).go(Limits(depth=9))
+    assert mate_distance(result.lines[0].score) > 0
+    assert fresh(pair).go(Limits(movetime_ms=200)).nodes > 0
+    pair.stop()
+    assert fresh(pair).go(Limits(depth=5)).lines[0].depth == 5
+
+
+@pytest.mark.parametrize(("options", "words"), [({"threads": 0}, "0 threads"), ({"hash_mb": 0}, "hash of 0"), ({"eval_file": "/no/such/net"}, "/no/such/net")])
+def test_bad_options_are_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(EngineError, match=words):
+        NumbaEngine(**options)  # type: ignore[arg-type]

@@ -1,0 +1,70 @@
+"""The staged picker gives every move of the short list exactly once, and the table's move first."""
+
+from __future__ import annotations
+
+import random
+
+from tests.worker.search.playouts import positions
+from worker.search.picker import EVASIONS, MAIN, QUIESCENCE, next_move, start_picker
+from worker.search.state import OFFSET, ThreadState
+from worker.shogi import Position
+from worker.shogi.attacks import update_checks
+from worker.shogi.makemove import legal_moves
+
+
+def picked(position: Position, state: ThreadState, kind: int, table_move: int) -> list[int]:
+    th = state.record
+    th.list_end[OFFSET - 1] = 0
+    update_checks(position.record)
+    start_picker(position.record, th, 0, kind, table_move)
+    moves = []
+    while move := int(next_move(position.record, th, 0, 0)):
+        moves.append(move)
+        assert len(moves) < 700
+    return moves
+
+
+def test_every_move_once_and_the_table_move_first() -> None:
+    rng = random.Random(2)
+    state = ThreadState()
+    for position in positions(3, 400):
+        end = legal_moves(position.record, 0, 0)
+        short = {int(move) for move in position.record.moves[:end]}
+        # The table may also hold a declined promotion, which the lists leave out.
+        table_move = rng.choice([0, *position.legal_moves()])
+        moves = picked(position, state, EVASIONS if position.in_check() else MAIN, table_move)
+        assert len(moves) == len(set(moves))
+        legal = {move for move in moves if position.is_legal(move)}
+        assert legal == short | ({table_move} - {0})
+        if table_move:
+            assert moves[0] == table_move
+
+
+def test_quiescence_gives_captures_and_pawn_promotions() -> None:
+    state = ThreadState()
+    for position in positions(4, 200):
+        if position.in_check():
+            continue
+        end = legal_moves(position.record, 0, 0)
+        expected = {
+            move
+            for move in map(int, position.record.moves[:end])
+            if not move & 1 << 15 and (position.piece_on(move & 127) or (move & 1 << 14 and move >> 16 & 15 == 1))
+        }
+        moves = picked(position, state, QUIESCENCE, 0)
+        assert len(moves) == len(set(moves))
+        assert {move for move in moves if position.is_legal(move)} == expected
+
+
+def test_skipping_quiets_leaves_captures() -> None:
+    state = ThreadState()
+    for position in positions(6, 100):
+        if position.in_check():
+            continue
+        th = state.record
+        th.list_end[OFFSET - 1] = 0
+        update_checks(position.record)
+        start_picker(position.record, th, 0, MAIN, 0)
+        while move := int(next_move(position.record, th, 0, 1)):
+            promotes = move & 1 << 14 and move >> 16 & 15 == 1
+            assert not move & 1 << 15 and (position.piece_on(move & 127) or promotes)

@@ -1,0 +1,99 @@
+"""The transposition table keeps what was stored, and nothing that was torn."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from worker.score import MATE, NO_SCORE
+from worker.search.state import ThreadState
+from worker.search.tt import (
+    TranspositionTable,
+    entry_bound,
+    entry_depth,
+    entry_eval,
+    entry_is_pv,
+    entry_move,
+    entry_score,
+    probe,
+    store,
+)
+from worker.shogi import Position
+
+
+def thread_on(table: TranspositionTable) -> ThreadState:
+    state = ThreadState()
+    state.record.tt = table.address
+    state.record.tt_clusters = table.clusters
+    return state
+
+
+def test_what_is_stored_comes_back() -> None:
+    table = TranspositionTable(1)
+    th = thread_on(table).record
+    position = Position.startpos()
+    moves = position.legal_moves()
+    rng = random.Random(1)
+    for _ in range(2000):
+        key = np.uint64(rng.getrandbits(64))
+        score = rng.choice([0, 250, -31, MATE - 9, 9 - MATE])
+        static_eval = rng.choice([-4000, 17, NO_SCORE])
+        depth, bound, is_pv, move = rng.randrange(128), rng.randrange(1, 4), rng.randrange(2), rng.choice([0, *moves])
+        store(th, key, 5, move, score, static_eval, depth, bound, is_pv)
+        data = np.uint64(probe(th, key))
+        assert data
+        assert entry_score(data, 5) == score
+        assert entry_eval(data) == static_eval
+        assert (entry_depth(data), entry_bound(data), entry_is_pv(data)) == (depth, bound, bool(is_pv))
+        assert entry_move(position.record, data) == move
+
+
+def test_a_mate_counts_from_where_it_is_met() -> None:
+    th = thread_on(TranspositionTable(1)).record
+    key = np.uint64(12345)
+    store(th, key, 4, 0, MATE - 10, 0, 3, 3, 0)  # mate at ply 10, seen from ply 4: six plies away
+    assert entry_score(np.uint64(probe(th, key)), 7) == MATE - 13
+
+
+def test_a_torn_entry_is_no_entry() -> None:
+    table = TranspositionTable(1)
+    th = thread_on(table).record
+    key = np.uint64(99)
+    store(th, key, 0, 0, 10, 10, 5, 3, 0)
+    at = int(np.flatnonzero(table._words)[1])
+    table._words[at] ^= np.uint64(1 << 20)
+    assert probe(th, key) == 0
+
+
+def test_deep_and_fresh_entries_stay() -> None:
+    table = TranspositionTable(1)
+    th = thread_on(table).record
+    keys = [np.uint64(i) for i in range(1, 9)]  # small keys all fall into the first cluster
+    for depth, key in enumerate(keys, start=1):
+        store(th, key, 0, 0, 0, 0, depth * 10, 3, 0)
+    kept = [depth for depth, key in enumerate(keys, start=1) if probe(th, key)]
+    assert len(kept) == 4
+    assert 8 in kept
+
+
+@pytest.mark.parametrize("megabytes", [0, -3])
+def test_a_size_below_one_is_refused(megabytes: int) -> None:
+    with pytest.raises(ValueError, match="expected 1 or more"):
+        TranspositionTable(megabytes)
+
+
+def test_clear_and_hashfull() -> None:
+    table = TranspositionTable(1)
+    th = thread_on(table).record
+    table.new_search()
+    th.tt_generation = table.generation
+    rng = random.Random(8)
+    for _ in range(60_000):
+        store(th, np.uint64(rng.getrandbits(64)), 0, 0, 0, 0, 1, 3, 0)
+    assert 300 < table.hashfull() <= 1000
+    table.new_search()
+    assert table.hashfull() == 0
+    table.clear()
+    assert not table._words.any()

@@ -1,0 +1,162 @@
+"""The single engine's USI loop, driven as a GUI drives it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from worker.search.usi import UsiLoop
+from worker.shogi import Position
+
+
+class Gui:
+    """A GUI's end of the line."""
+
+    def __init__(self) -> None:
+        self._in: queue.Queue[str | None] = queue.Queue()
+        self._out: queue.Queue[str] = queue.Queue()
+        loop = UsiLoop(self._out.put, "test")
+        self._thread = threading.Thread(target=loop.run, args=(self._lines(),), daemon=True)
+        self._thread.start()
+
+    def _lines(self) -> Iterator[str]:
+        while (line := self._in.get()) is not None:
+            yield line
+
+    def send(self, *lines: str) -> None:
+        for line in lines:
+            self._in.put(line)
+
+    def until(self, word: str) -> list[str]:
+        """The lines up to the first that begins with ``word``."""
+        seen = []
+        while True:
+            seen.append(self._out.get(timeout=60))
+            if seen[-1].startswith(word):
+                return seen
+
+    def silent(self, seconds: float) -> bool:
+        """Whether no ``bestmove`` comes within ``seconds``."""
+        try:
+            while True:
+                if self._out.get(timeout=seconds).startswith("bestmove"):
+                    return False
+        except queue.Empty:
+            return True
+
+    def quit(self) -> None:
+        self._in.put(None)
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def gui() -> Iterator[Gui]:
+    gui = Gui()
+    gui.send("usi")
+    gui.until("usiok")
+    gui.send("setoption name USI_Hash value 16", "isready")
+    gui.until("readyok")
+    yield gui
+    gui.quit()
+
+
+def best(lines: list[str]) -> str:
+    return lines[-1].split()[1]
+
+
+def test_identity_and_options() -> None:
+    gui = Gui()
+    gui.send("usi")
+    lines = gui.until("usiok")
+    assert lines[0] == "id name Gougi test"
+    assert "option name USI_Hash type spin default 256 min 1 max 1048576" in lines
+    gui.quit()
+
+
+def test_a_game_move_by_move(gui: Gui) -> None:
+    gui.send("usinewgame")
+    position = Position.startpos()
+    moves: list[str] = []
+    for _ in range(6):
+        moves_text = f" moves {' '.join(moves)}" if moves else ""
+        gui.send(f"position startpos{moves_text}", "go nodes 3000")
+        moves.append(best(gui.until("bestmove")))
+        position.push_usi(moves[-1])
+
+
+def test_times_are_kept_and_info_lines_are_legal(gui: Gui) -> None:
+    gui.send("position startpos moves 2g2f", "go btime 2000 wtime 3000 binc 100 winc 100")
+    lines = gui.until("bestmove")
+    infos = [line for line in lines if line.startswith("info depth")]
+    assert infos
+    for line in infos:
+        position = Position.startpos()
+        position.push_usi("2g2f")
+        position.push_all(line.split(" pv ")[1].split())
+
+
+def test_infinite_ends_by_stop_only(gui: Gui) -> None:
+    gui.send("position startpos", "go infinite")
+    assert gui.silent(0.3)
+    gui.send("stop")
+    gui.until("bestmove")
+
+
+def test_no_bestmove_while_pondering(gui: Gui) -> None:
+    gui.send("position startpos moves 7g7f", "go ponder nodes 100")
+    assert gui.silent(0.3)
+    gui.send("ponderhit")
+    gui.until("bestmove")
+    gui.send("position startpos moves 7g7f", "go ponder btime 1000 wtime 1000 byoyomi 200")
+    assert gui.silent(0.3)
+    gui.send("ponderhit")
+    gui.until("bestmove")
+    gui.send("go ponder btime 1000 wtime 1000 byoyomi 200")
+    assert gui.silent(0.2)
+    gui.send("stop")
+    gui.until("bestmove")
+
+
+def test_mated_resigns_and_declares(gui: Gui) -> None:
+    gui.send("position sfen 8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2", "go depth 3")
+    assert best(gui.until("bestmove")) == "resign"
+    gui.send("position sfen 2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b RB 1", "go depth 3")
+    assert best(gui.until("bestmove")) == "win"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("position sfen 9/9/9 b - 1", "3 ranks"),
+        ("position startpos moves 7g7e", "7g7e"),
+        ("position nowhere", "expected 'startpos' or 'sfen'"),
+        ("setoption name USI_Hash value 0", "not within 1 to"),
+        ("setoption name USI_Ponder value maybe", "neither true nor false"),
+        ("setoption name Colour value blue", "unknown option 'Colour'"),
+        ("go depth deep", "depth needs a number"),
+        ("go sideways", "unknown word 'sideways'"),
+        ("dance", "unknown command 'dance'"),
+    ],
+)
+def test_bad_input_is_answered_and_survived(gui: Gui, line: str, words: str) -> None:
+    gui.send(line)
+    assert words in gui.until("info string error")[-1]
+    gui.send("position startpos", "go depth 2")
+    gui.until("bestmove")
+
+
+def test_a_bad_network_is_named_and_the_old_one_kept(gui: Gui) -> None:
+    gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
+    assert "/no/such/nn.bin" in gui.until("info string error")[-1]
+    gui.send("setoption name EvalFile value <empty>", "isready")
+    gui.until("readyok")
+
+
+def test_quit_in_the_middle_of_a_search(gui: Gui) -> None:
+    gui.send("position startpos", "go infinite")
+    gui.until("info depth 3")
+    gui.send("quit")

@@ -1,0 +1,45 @@
+"""After the warm-up nothing compiles any more, whatever of the searcher is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# In a process of its own: this one has compiled things for other tests.
+SCRIPT = """
+from worker.warm import warm_up
+warm_up()
+import gc
+import numba
+from worker.engine import Limits
+from worker.search.engine import NumbaEngine
+from worker.search.bench import run_bench
+from worker.shogi import Position, MoveError
+run_bench(depth=3)
+engine = NumbaEngine(hash_mb=1, threads=2)
+engine.go(Limits(depth=4, multipv=3))
+position = Position.startpos()
+for text in ("7g7f", "3c3d", "8h2b+", "3a2b"):
+    position.push_usi(text)
+    position.copy().pop()
+    position.legal_moves(), position.is_mated(), position.repetition(), position.can_declare(), position.in_check()
+for _ in range(3):
+    position.push_all(["2h3h", "8b7b", "3h2h", "7b8b"])
+position.repetition(), position.perft(2), Position.from_sfen(position.sfen())
+import worker.nnue as nnue
+state = nnue.NnueState(nnue.default_network())
+nnue.evaluate(position.record, state.record), nnue.evaluate_full(position.record, state.record)
+compiled = {
+    d.py_func.__qualname__: dict(d.stats.cache_misses)
+    for d in gc.get_objects()
+    if isinstance(d, numba.core.dispatcher.Dispatcher) and d.py_func.__module__.startswith("worker.") and d.stats.cache_misses
+}
+print(compiled or "nothing compiled")
+"""
+
+
+def test_nothing_compiles_after_the_warm_up() -> None:
+    # The first process may have to warm the cache; in the second any compilation is one that the warm-up left out.
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=110, check=True)
+    assert done.stdout.strip() == "nothing compiled"
