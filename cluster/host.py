@@ -12,7 +12,9 @@ from cluster.api import Listener
 from cluster.coordinator import Coordinator
 from cluster.events import Decide, Event, Instruction, LogEvent, Publish, SendJob, StopNode, Tick
 from cluster.messages import Job, NewGame, Stop
+from cluster.root import prepare_rules
 from cluster.settings import Settings
+from worker.warm import warm_up
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +28,18 @@ class Transport(Protocol):
 def now_ms() -> int:
     """The clock of all real drivers: monotonic, in milliseconds."""
     return time.monotonic_ns() // 1_000_000
+
+
+async def prepare_this_machine(listener: Listener) -> None:
+    """Compile what is not yet compiled, in a thread; the listener hears of each stage as ``compiling``."""
+    loop = asyncio.get_running_loop()
+
+    def compiling(stage: str, number: int, total: int) -> None:
+        fields: dict[str, object] = {"stage": stage, "number": number, "total": total}
+        loop.call_soon_threadsafe(listener.on_event, "compiling", fields)
+
+    await asyncio.to_thread(warm_up, compiling)
+    await asyncio.to_thread(prepare_rules)
 
 
 class CoordinatorHost:

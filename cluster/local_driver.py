@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 from cluster.api import FleetError, Listener, SearchRequest
 from cluster.events import NodeJoined, Received, Start, StopSearch
-from cluster.host import CoordinatorHost
+from cluster.host import CoordinatorHost, prepare_this_machine
 from cluster.messages import Done, Job, NewGame, Report, Stop
 from cluster.node import NodeRunner
-from cluster.root import prepare_rules
 from cluster.settings import EngineSpec, Settings
 from worker.engine import Engine, EngineError
 
@@ -35,7 +34,7 @@ class LocalSearcher:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, listener: Listener) -> None:
-        """Make the engine; returns when a search can start.
+        """Compile what is not yet, and make the engine; returns when a search can start.
 
         Raises:
             FleetError: the engine cannot be made (the cause says why), or this searcher is open already.
@@ -44,7 +43,7 @@ class LocalSearcher:
             raise FleetError(f"{self.name} is open already")
         self._loop = asyncio.get_running_loop()
         try:
-            await asyncio.to_thread(prepare_rules)
+            await prepare_this_machine(listener)
             engine = await asyncio.to_thread(self._make_engine)
         except (EngineError, OSError, ValueError) as error:
             raise FleetError(f"{self.name}: the engine cannot be made: {error}") from error

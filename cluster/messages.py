@@ -106,6 +106,11 @@ class Hello:
     pid: _Count
     engine: _Name
 
+    @property
+    def peer(self) -> str:
+        """What the node is called on the channel."""
+        return f"{self.node_id}/{self.incarnation}"
+
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:

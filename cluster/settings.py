@@ -40,7 +40,7 @@ class Settings:
     """Below this soft time the presearch costs more than it gives: all consult."""
     min_split_nodes: int = 2000
     """The same for a node limit."""
-    min_redeal_ms: int = 200
+    min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 
     deadline_margin_ms: int = 10

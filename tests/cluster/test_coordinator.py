@@ -374,15 +374,15 @@ class TestLoss:
         bench.jobs.clear()
         bench.feed(NodeJoined("n1"), 100)
         assert bench.job("n1").searchmoves == ()
-        bench.feed(NodeJoined("n2"), 100)
+        bench.feed(NodeJoined("n2"), 50)
         assert bench.job("n1").searchmoves == ("2g2f",)
-        bench.tick(500)
+        bench.tick(550)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 300)
 
     def test_a_node_that_comes_late_waits_for_the_next_search(self) -> None:
         bench = Bench()
         bench.split()
-        bench.feed(NodeJoined("n3"), 600)
+        bench.feed(NodeJoined("n3"), 300)
         assert "n3" not in bench.jobs
 
     def test_leaves_that_stay_are_not_disturbed(self) -> None:

@@ -1,0 +1,102 @@
+"""Who is there: nodes that join, die, fall silent and come back. Pure; time is an argument.
+
+A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until its
+death is reported or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped process, a cut
+cable) is live again with its next message; one that died comes back with a new incarnation's `Hello`.
+
+What comes out are the coordinator's events, `NodeJoined` and `NodeLost`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cluster.events import NodeJoined, NodeLost
+from cluster.messages import Hello
+
+Change = NodeJoined | NodeLost
+
+
+@dataclass(slots=True)
+class Member:
+    """One node as the master knows it."""
+
+    hello: Hello
+    heard_ms: int
+    live: bool = True
+    dead: bool = False
+    """Its process is known to be gone; only a new incarnation brings the node back."""
+
+
+class Fleet:
+    """See the module's text.
+
+    Args:
+        timeout_ms: silence after which a node counts as lost; several heartbeats long.
+    """
+
+    def __init__(self, timeout_ms: int = 900) -> None:
+        self.timeout_ms = timeout_ms
+        self.members: dict[str, Member] = {}
+        self._looked_ms = 0
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        return tuple(node_id for node_id, member in self.members.items() if member.live)
+
+    def peer(self, node_id: str) -> str | None:
+        """The channel's name for a live node; None: there is no such node now."""
+        member = self.members.get(node_id)
+        return member.hello.peer if member is not None and member.live else None
+
+    def said_hello(self, hello: Hello, now_ms: int) -> list[Change]:
+        """A node's process began, or said hello once more."""
+        node_id = hello.node_id
+        member = self.members.get(node_id)
+        if member is not None and member.hello.incarnation == hello.incarnation:
+            return self.heard(hello.peer, now_ms)
+        changes: list[Change] = []
+        if member is not None and member.live:
+            changes.append(NodeLost(node_id, "its process began anew"))
+        self.members[node_id] = Member(hello, now_ms)
+        return [*changes, NodeJoined(node_id)]
+
+    def heard(self, peer: str, now_ms: int) -> list[Change]:
+        """Any message of a peer is a sign of life; of one that is dead or unknown it means nothing."""
+        member = self.members.get(peer.rpartition("/")[0])
+        if member is None or member.hello.peer != peer or member.dead:
+            return []
+        member.heard_ms = now_ms
+        if member.live:
+            return []
+        member.live = True
+        return [NodeJoined(member.hello.node_id)]
+
+    def died(self, node_id: str, incarnation: str, reason: str) -> list[Change]:
+        """That life of the node is known to be over. No effect where a newer one has begun."""
+        member = self.members.get(node_id)
+        if member is None or member.hello.incarnation != incarnation or member.dead:
+            return []
+        member.dead = True
+        return self._lose(member, reason)
+
+    def expire(self, now_ms: int) -> list[Change]:
+        """Nodes that were silent for too long. To be called several times within the timeout.
+
+        Where this call itself comes very late, the master slept and their messages wait unread: no one is lost then.
+        """
+        late, self._looked_ms = now_ms - self._looked_ms, now_ms
+        if late >= self.timeout_ms // 2:
+            return []
+        changes: list[Change] = []
+        for member in self.members.values():
+            silent = now_ms - member.heard_ms
+            if member.live and silent >= self.timeout_ms:
+                changes += self._lose(member, f"not heard of for {silent} ms")
+        return changes
+
+    def _lose(self, member: Member, reason: str) -> list[Change]:
+        if not member.live:
+            return []
+        member.live = False
+        return [NodeLost(member.hello.node_id, reason)]

@@ -1,0 +1,95 @@
+"""A node as a process: engine, runner and channel together; as a Ray actor, and as the fallback's own process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cluster.channel import ChannelAddress, ChannelClient
+from cluster.messages import Hello
+from cluster.node import NodeRunner
+from worker.engine import STARTPOS, Engine, Limits
+from worker.warm import warm_up
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """What a node's process needs to know. It holds the channel's keys: pass it on, do not log it."""
+
+    node_id: str
+    address: ChannelAddress
+    engine: Callable[[], Engine]
+    """Makes the engine, in the node's process; picklable."""
+
+
+class NodeService:
+    """Makes the engine (compiling first, where this machine has not yet) and connects it to the master."""
+
+    def __init__(self, spec: NodeSpec) -> None:
+        warm_up()
+        engine = spec.engine()
+        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it.
+        engine.set_position(STARTPOS)
+        engine.go(Limits(depth=5))
+        engine.new_game()
+        self.hello = Hello(
+            spec.node_id, secrets.token_hex(4), socket.gethostname()[:128], os.getpid(), engine.name[:128]
+        )
+        self._ended = threading.Event()
+        self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
+        self._channel = ChannelClient(spec.address, self.hello, self._runner.handle, self._runner.status)
+        self._channel.start()
+
+    def wait(self) -> None:
+        """Return when the service was closed."""
+        self._ended.wait()
+
+    def close(self) -> None:
+        self._runner.close()
+        self._channel.close()
+        self._ended.set()
+
+
+class NodeActor:
+    """The Ray actor on each machine. It only starts and ends the node: orders and reports go over the channel, and the
+    search has its own thread, so that every call is answered at once, in the middle of a search too.
+    """
+
+    def __init__(self, spec: NodeSpec) -> None:
+        self._service = NodeService(spec)
+
+    def ready(self) -> str:
+        """The incarnation, once the engine is made."""
+        return self._service.hello.incarnation
+
+    def watch(self) -> None:
+        """Return when the node was closed. A caller that gets Ray's error instead knows that the process died; Ray
+        says so within 20 ms. For a concurrency group of its own."""
+        self._service.wait()
+
+    def close(self) -> None:
+        self._service.close()
+
+
+def main() -> None:
+    """The fallback's process: its `NodeSpec` comes, pickled, over standard input, whose end is the sign to go.
+
+    So it ends with its parent, however that ends. It runs with the lowest priority, and leaves Ctrl-C to the parent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(19)
+    spec: NodeSpec = pickle.load(sys.stdin.buffer)
+    service = NodeService(spec)
+    sys.stdin.buffer.read()
+    service.close()
+
+
+if __name__ == "__main__":
+    main()

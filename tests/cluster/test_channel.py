@@ -1,0 +1,150 @@
+"""The channel over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import zmq
+
+from cluster.channel import ChannelAddress, ChannelClient, ChannelServer
+from cluster.messages import Done, Heartbeat, Hello, Job, Message, NewGame, Stop
+from worker.engine import STARTPOS
+
+
+class Master:
+    """A server that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Message]] = []
+        self.refused: list[str] = []
+        self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self.refused.append)
+        self.address = self.server.open()
+
+    def kinds(self, kind: type[Message]) -> list[Message]:
+        return [message for _, message in self.heard if isinstance(message, kind)]
+
+
+async def until(condition: Callable[[], object], timeout_s: float = 3.0) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 - what is waited for comes from threads and sockets
+            await asyncio.sleep(0.002)
+
+
+def client(address: ChannelAddress, orders: queue.Queue[Message], incarnation: str = "a") -> ChannelClient:
+    made = ChannelClient(address, Hello("n1", incarnation, "h", 1, "e"), orders.put, lambda: (7, False), 0.05)
+    made.start()
+    return made
+
+
+def test_both_directions() -> None:
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.address, orders)
+        await until(lambda: master.kinds(Hello))
+        assert master.heard[0][0] == "n1/a"
+        job = Job(1, 2, STARTPOS, ("7g7f",))
+        for order in (job, Stop(2), NewGame()):
+            assert master.server.send("n1/a", order)
+        assert [await asyncio.to_thread(orders.get, True, 2) for _ in range(3)] == [job, Stop(2), NewGame()]
+        for number in range(100):
+            node.send(Done("n1", 1, number, 0, 0))
+        await until(lambda: len(master.kinds(Done)) == 100)
+        assert [done.job_id for done in master.kinds(Done)] == list(range(100))  # type: ignore[union-attr]
+        await until(lambda: len(master.kinds(Heartbeat)) > 2)
+        assert master.kinds(Heartbeat)[0] == Heartbeat("n1", "a", 7, False)
+        node.close()
+        node.close()
+        node.send(NewGame())
+        master.server.close()
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_peer_that_is_not_there() -> None:
+    async def run() -> None:
+        master = Master()
+        assert not master.server.send("nobody/x", Stop(1))
+        master.server.close()
+        assert not master.server.send("nobody/x", Stop(1))
+
+    asyncio.run(run())
+
+
+def test_without_the_fleets_key_nobody_comes_in() -> None:
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        public, secret = zmq.curve_keypair()
+        strangers = [
+            client(replace(master.address, client_public=public, client_secret=secret), orders),
+            client(replace(master.address, server_public=public), orders, "b"),
+        ]
+        with zmq.Context() as context, context.socket(zmq.DEALER) as plain:
+            plain.linger = 0
+            plain.connect(master.address.url)
+            plain.send(b"hello")
+            await until(lambda: master.refused)
+            await asyncio.sleep(0.3)
+        assert not master.heard
+        assert set(master.refused) == {"a peer without the fleet's key"}
+        for stranger in strangers:
+            stranger.close()
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_garbage_is_refused_and_the_rest_goes_on() -> None:
+    async def run() -> None:
+        master = Master()
+        address = master.address
+        with zmq.Context() as context, context.socket(zmq.DEALER) as node:
+            node.linger = 0
+            node.identity = b"n1/a"
+            node.curve_serverkey = address.server_public
+            node.curve_publickey, node.curve_secretkey = address.client_public, address.client_secret
+            node.connect(address.url)
+            node.send(b"garbage")
+            node.send_multipart([b"two", b"frames"])
+            node.send(b"\x81\xa4kind\xa8new_game")
+            await until(lambda: master.heard)
+        assert master.heard == [("n1/a", NewGame())]
+        assert len(master.refused) == 2
+        assert all(why.startswith("n1/a: message:") for why in master.refused)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_master_that_is_gone_does_not_hold_the_node_up() -> None:
+    async def run() -> None:
+        first, orders = Master(), queue.Queue[Message]()
+        node = client(first.address, orders)
+        await until(lambda: first.kinds(Hello))
+        first.server.close()
+        began = time.monotonic()
+        for _ in range(50):
+            node.send(NewGame())
+        assert time.monotonic() - began < 0.1
+        node.close()
+
+    asyncio.run(run())
+
+
+def test_secrets_do_not_show() -> None:
+    address = ChannelAddress("tcp://x:1", b"public", b"known", b"hush")
+    assert "hush" not in repr(address)
+
+
+def test_an_address_that_cannot_be_bound() -> None:
+    async def run() -> None:
+        server = ChannelServer(lambda _peer, _message: None, lambda _why: None, "192.0.2.77")
+        with pytest.raises(OSError, match=r"192\.0\.2\.77"):
+            server.open()
+
+    asyncio.run(run())
