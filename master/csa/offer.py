@@ -1,0 +1,41 @@
+"""Whether a game that a server offers can be played: the position, the rules, the time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from master.csa.summary import GameSummary
+from worker.shogi import MoveError, Position, SfenError, move_to_usi
+
+DECLARATIONS: Final = ("", "Jishogi 1.0", "Jishogi 1.1")
+"""The rules of declaration that are known: none, and the 27 points."""
+
+
+class UnplayableError(ValueError):
+    """This player cannot play the game on offer; the text says why."""
+
+
+def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
+    """The position that the game begins with, and the moves (USI) that led to it from ``summary.start_sfen``.
+
+    Raises:
+        UnplayableError: the position or a move in it is not legal, a king is missing, a rule is unknown, or the time
+            allows no move.
+    """
+    if summary.format not in ("", "Shogi 1.0"):
+        raise UnplayableError(f"unknown game: Format:{summary.format}")
+    if summary.declaration not in DECLARATIONS:
+        raise UnplayableError(f"unknown rule: Declaration:{summary.declaration}")
+    time = summary.time[summary.my_colour]
+    if not time.unlimited and time.flag_elapsed_ms(time.total_ms) <= 0:
+        raise UnplayableError("the time allows no move")
+    if not {"K", "k"} <= set(summary.start_sfen.split(" ")[0]):
+        raise UnplayableError("a king is missing")
+    try:
+        position = Position.from_sfen(summary.start_sfen)
+        moves = [move_to_usi(position.push_csa(move.csa)) for move in summary.moves]
+    except (SfenError, MoveError) as error:
+        raise UnplayableError(f"position block: {error}") from error
+    if summary.max_moves is not None and len(moves) >= summary.max_moves:
+        raise UnplayableError("the move limit is reached before the game begins")
+    return position, moves

@@ -1,0 +1,291 @@
+"""Plays games on a CSA server: carries out what `master.player` says, on the running asyncio loop (uvloop is best).
+
+How to use it::
+
+    listener = Listener()
+    await searcher.open(listener)
+    outcome = await play_game(ServerAddress("127.0.0.1", 4081), Login("gougi", "test-60-5F,secret"), searcher, listener)
+
+Nothing between a line of the server and the line that answers it waits for anything: not for the cluster (which calls
+back), not for the disk (the record is written once the lines are out).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Self
+
+import structlog
+
+from cluster.api import Decision, Listener, Progress, Searcher, SearchRequest
+from master.csa.client import CONNECT_TIMEOUT_S, DEFAULT_PORT, CsaConnection, CsaConnectionError
+from master.csa.protocol import CommandError, CsaProtocol
+from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
+from master.instructions import (
+    Emit,
+    Finish,
+    Instruction,
+    Login,
+    PlayerSettings,
+    PrepareSearcher,
+    Send,
+    StartSearch,
+    StopSearch,
+)
+from master.player import Player
+from master.recorder import Recorder
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("game")
+
+ABORT_S: Final = 1.0
+"""How long the server's last word is waited for after we gave up a game."""
+
+Observer = Callable[[GameEvent], None]
+"""Called on the event loop; must not block. What it raises is logged and forgotten."""
+
+_search_ids = itertools.count(1)
+"""Of all games of this process: searchers live longer than games, and want rising ids."""
+
+
+class LoginRefusedError(Exception):
+    """The server does not let us in; the text says who and where, never with what password."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    host: str
+    port: int = DEFAULT_PORT
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """``HOST`` or ``HOST:PORT``; an IPv6 address in brackets. Raises ValueError."""
+        host, colon, port = text.rpartition(":")
+        if not colon or text.endswith("]"):
+            host, port = text, str(DEFAULT_PORT)
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            raise ValueError(f"{text!r} is no HOST:PORT")
+        return cls(host, int(port))
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class GameSettings:
+    player: PlayerSettings = field(default_factory=PlayerSettings)
+    record_folder: Path | None = None
+    """Where the game is recorded; None: nowhere."""
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    prepare_timeout_s: float = 60.0
+    """How long the searcher may take to get ready before the game is agreed to (the server gives up after 120 s)."""
+
+
+async def play_game(
+    address: ServerAddress,
+    login: Login,
+    searcher: Searcher,
+    listener: Listener,
+    settings: GameSettings | None = None,
+    observers: Sequence[Observer] = (),
+) -> GameOutcome:
+    """Log in, play one game, log out.
+
+    Cancelled, it resigns (or logs out), waits up to a second for the server's last word, saves the record and stops the
+    search; only then it raises. Observers hear of the outcome in any case.
+
+    Args:
+        address: the server.
+        login: name, and what the server wants behind it.
+        searcher: open, and used by nobody else while this runs.
+        listener: the one that ``searcher`` was opened with. ``on_progress`` and ``on_decision`` are set for the time of
+            the game, and put back behind it; ``on_event`` is left alone.
+        settings: how to play.
+        observers: hear of everything that happens.
+
+    Raises:
+        LoginRefusedError: wrong name, password or game, or a name that is playing already.
+        CsaConnectionError: the server cannot be reached, or closed the connection before a game began.
+    """
+    try:
+        CsaProtocol().login(login.name, login.password)
+    except CommandError as error:
+        raise LoginRefusedError(str(error)) from None
+    game = _Game(login, searcher, settings or GameSettings(), observers)
+    outcome = await game.run(address, listener)
+    if outcome.conclusion is Conclusion.LOGIN_REFUSED:
+        raise LoginRefusedError(
+            f"{address} refuses the login of {login.name!r}: wrong name or password, or this name is playing already"
+        )
+    if outcome.conclusion is Conclusion.DISCONNECTED and not outcome.played:
+        raise CsaConnectionError(outcome.reason)
+    return outcome
+
+
+class _Game:
+    """The driver of one `Player`."""
+
+    def __init__(self, login: Login, searcher: Searcher, settings: GameSettings, observers: Sequence[Observer]) -> None:
+        self._player = Player(login, settings.player, _search_ids)
+        self._searcher = searcher
+        self._settings = settings
+        self._observers = observers
+        self._recorder = None if settings.record_folder is None else Recorder(settings.record_folder)
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[GameOutcome] = self._loop.create_future()
+        self._connection: CsaConnection | None = None
+        self._batches: deque[list[Instruction]] = deque()
+        self._carrying_out = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._preparation: asyncio.Task[None] | None = None
+
+    async def run(self, address: ServerAddress, listener: Listener) -> GameOutcome:
+        before = (listener.on_progress, listener.on_decision)
+        listener.on_progress, listener.on_decision = self._on_progress, self._on_decision
+        try:
+            self._connection = await CsaConnection.open(
+                address.host,
+                address.port,
+                on_line=self._on_line,
+                on_lost=self._on_lost,
+                timeout_s=self._settings.connect_timeout_s,
+            )
+            self._do(self._player.connected)
+            try:
+                return await asyncio.shield(self._done)
+            except asyncio.CancelledError:
+                await self._give_up()
+                raise
+        finally:
+            listener.on_progress, listener.on_decision = before
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._preparation is not None:
+                self._preparation.cancel()
+            if self._connection is not None:
+                await self._connection.close()
+
+    async def _give_up(self) -> None:
+        """Cancelled: leave the game in good order, or after `ABORT_S` in any order."""
+        self._do(lambda: self._player.abort("stopped by us"))
+        try:
+            await asyncio.wait({self._done}, timeout=ABORT_S)
+        finally:
+            self._do(lambda: self._player.connection_lost("stopped by us"))
+            if self._done.done() and not self._done.cancelled():
+                self._done.exception()  # looked at: what it holds was logged, or is told by the cancellation
+
+    # What happens: each of these may be called at any time, also in the middle of carrying something out.
+
+    def _on_line(self, line: str) -> None:
+        log.debug("received", line=line)
+        self._do(lambda: self._player.receive(line, self._now_ms()))
+
+    def _on_lost(self, why: str) -> None:
+        self._do(lambda: self._player.connection_lost(why))
+
+    def _on_progress(self, progress: Progress) -> None:
+        self._do(lambda: self._player.progressed(progress))
+
+    def _on_decision(self, decision: Decision) -> None:
+        self._do(lambda: self._player.decided(decision))
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._do(lambda: self._player.tick(self._now_ms()))
+
+    def _now_ms(self) -> float:
+        return self._loop.time() * 1000
+
+    def _do(self, step: Callable[[], list[Instruction]]) -> None:
+        """Take one step of the player and carry out what it says, one step after the other."""
+        if self._done.done():
+            return
+        try:
+            self._batches.append(step())
+            if self._carrying_out:
+                return
+            self._carrying_out = True
+            try:
+                while self._batches:
+                    self._carry_out(self._batches.popleft())
+            finally:
+                self._carrying_out = False
+            self._set_timer()
+        except Exception as error:
+            # A fault of ours: whoever waits for the game must hear of it, instead of waiting for ever.
+            log.exception("game_failed")
+            if not self._done.done():
+                self._done.set_exception(error)
+
+    def _carry_out(self, batch: list[Instruction]) -> None:
+        # Lines and searches first: a viewer or the disk must not cost time on the clock.
+        for instruction in batch:
+            match instruction:
+                case Send(line, shown):
+                    assert self._connection is not None
+                    self._connection.send(line)
+                    log.debug("sent", line=shown)
+                case StartSearch(request):
+                    self._start_search(request)
+                case StopSearch(search_id):
+                    self._stop_search(search_id)
+                case PrepareSearcher():
+                    self._preparation = self._loop.create_task(self._prepare())
+        for instruction in batch:
+            match instruction:
+                case Emit(event):
+                    self._tell(event)
+                case Finish(outcome) if not self._done.done():
+                    self._done.set_result(self._with_record(outcome))
+
+    def _start_search(self, request: SearchRequest) -> None:
+        try:
+            self._searcher.start(request)
+        except Exception as error:
+            log.exception("search_not_started", search_id=request.search_id)
+            why = str(error)
+            self._do(lambda: self._player.search_failed(request.search_id, why))
+
+    def _stop_search(self, search_id: int) -> None:
+        try:
+            self._searcher.stop(search_id)
+        except Exception:
+            log.exception("search_not_stopped", search_id=search_id)
+
+    async def _prepare(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.prepare_timeout_s):
+                await self._searcher.new_game()
+        except Exception:
+            log.exception("searcher_not_prepared")
+        self._do(self._player.prepared)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline = self._player.deadline_ms
+        if deadline is not None and not self._done.done():
+            self._timer = self._loop.call_at(deadline / 1000, self._on_timer)
+
+    def _tell(self, event: GameEvent) -> None:
+        if self._recorder is not None:
+            self._recorder(event)
+        if isinstance(event, GameEnded):
+            event = GameEnded(self._with_record(event.outcome))
+        if isinstance(event, Note):
+            (log.error if event.error else log.info)(event.event, **event.fields)
+        for observer in self._observers:
+            try:
+                observer(event)
+            except Exception:
+                log.exception("observer_failed")
+
+    def _with_record(self, outcome: GameOutcome) -> GameOutcome:
+        return outcome if self._recorder is None else replace(outcome, record_path=self._recorder.path)

@@ -1,0 +1,120 @@
+"""Game after game on a CSA server, as on floodgate: log in, play, and again, whatever happens to the line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from cluster.api import Listener, Searcher
+from master.csa.client import CsaConnectionError
+from master.events import GameEvent, GameFound, GameOutcome, LoggedIn
+from master.game import GameSettings, LoginRefusedError, Observer, ServerAddress, play_game
+from master.instructions import Login
+from master.retry import Backoff
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
+
+
+@dataclass(slots=True)
+class _Progress:
+    """An observer that remembers how far things have come."""
+
+    been_in: bool = False
+    """A login has succeeded."""
+    begun: bool = False
+    """A game has been found on this connection."""
+
+    def __call__(self, event: GameEvent) -> None:
+        self.been_in = self.been_in or isinstance(event, LoggedIn)
+        self.begun = self.begun or isinstance(event, GameFound)
+
+
+async def play_games(
+    address: ServerAddress,
+    login: Login,
+    searcher: Searcher,
+    listener: Listener,
+    settings: GameSettings | None = None,
+    observers: Sequence[Observer] = (),
+    *,
+    count: int | None = None,
+    stop: asyncio.Event | None = None,
+    backoff: Backoff | None = None,
+) -> list[GameOutcome]:
+    """Play game after game, as on floodgate: log in, play, and again.
+
+    A server that cannot be reached, a line that drops and an offer that comes to nothing are tried again with growing
+    random delays. So is a refused login once one has succeeded: after a dropped line the name may still be playing.
+
+    Args:
+        count: games to play; None: no end.
+        stop: when set, a running game is played to its end, and nothing is begun any more.
+        backoff: the delays.
+
+    Returns:
+        The outcomes of the games that were begun.
+
+    Raises:
+        LoginRefusedError: the first login is refused, or later ones again and again.
+        CsaConnectionError: the server cannot be reached, again and again.
+    """
+    stop = stop or asyncio.Event()
+    backoff = backoff or Backoff()
+    rng = random.Random()
+    outcomes: list[GameOutcome] = []
+    progress = _Progress()
+    failures = 0
+    while not stop.is_set() and (count is None or len(outcomes) < count):
+        progress.begun = False
+        failure: Exception | None = None
+        game = asyncio.create_task(play_game(address, login, searcher, listener, settings, [progress, *observers]))
+        try:
+            outcome = await _unless_stopped(game, stop, progress)
+        except LoginRefusedError as error:
+            if not progress.been_in:
+                raise
+            failure = error
+        except CsaConnectionError as error:
+            failure = error
+        else:
+            if outcome is None:
+                break
+            if outcome.played:
+                outcomes.append(outcome)
+            else:
+                failure = CsaConnectionError(f"{address}: no game: {outcome.reason}")
+        failures = failures + 1 if failure else 0
+        if failure is not None:
+            delay_s = backoff.delay_s(failures, rng)
+            if delay_s is None:
+                raise failure
+            log.warning("trying_again", why=str(failure), failures=failures, delay_s=round(delay_s, 1))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), delay_s)
+    return outcomes
+
+
+async def _unless_stopped(
+    game: asyncio.Task[GameOutcome], stop: asyncio.Event, progress: _Progress
+) -> GameOutcome | None:
+    """The game's outcome; None where ``stop`` is set before it has begun: it is then cancelled."""
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({game, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not game.done() and not progress.begun:
+            game.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await game
+            return None
+        return await game
+    finally:
+        stopped.cancel()
+        if not game.done():
+            game.cancel()
+            with contextlib.suppress(asyncio.CancelledError, LoginRefusedError, CsaConnectionError):
+                await game

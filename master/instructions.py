@@ -1,0 +1,72 @@
+"""What a player is told at its start, and what it tells its driver to do: the values around `master.player`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cluster.api import SearchRequest
+from master.clock import ClockSettings
+from master.events import GameEvent, GameOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    name: str
+    password: str = field(repr=False)
+    """The whole of what the server wants behind the name, game name included: ``floodgate-300-10F,trip``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerSettings:
+    clock: ClockSettings = field(default_factory=ClockSettings)
+    guard_ms: int = 100
+    """Past the hard deadline the player waits this long for the searcher's decision. Taken from the clock's margin."""
+    resign_score: int | None = 5000
+    """Resign where the score is this bad (centipawns, or a mate) on `resign_moves` own moves in a row; None: never."""
+    resign_moves: int = 4
+    last_plies: int = 32
+    """So near to the move limit, which draws, nobody resigns by score."""
+    nodes: int | None = None
+    """Node limit of every node's search (reproducible games)."""
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A line for the server."""
+
+    line: str = field(repr=False)
+    shown: str
+    """The same for logs, without secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareSearcher:
+    """A game is about to begin: `Searcher.new_game`, then `Player.prepared`. No clock runs meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartSearch:
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StopSearch:
+    """Its decision is not needed any more."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    event: GameEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The connection has served its purpose. The last instruction of a player."""
+
+    outcome: GameOutcome
+
+
+Instruction = Send | PrepareSearcher | StartSearch | StopSearch | Emit | Finish

@@ -1,0 +1,416 @@
+"""One game as a pure state machine: the server's lines, search reports and clock ticks in; lines and orders out.
+
+::
+
+    connected ─► LOGIN ─► game summary ─ cannot be played ─► REJECT
+                              │
+                          PrepareSearcher ─ prepared ─► AGREE ─► START
+                                                                   │
+       ┌──────────── the opponent's move ◄──── echo of our move ◄──┤
+       ▼                                                           │
+    our turn ─ mated ─► %TORYO      can declare ─► %KACHI          │
+       │                                                           │
+    StartSearch ─ decision ─────────────────────────────► a move ──┘
+       └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or any legal one
+
+Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
+by the hard deadline whatever the searcher does; a decision counts only for the search that is running.
+
+Times are milliseconds of any steady clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from cluster.api import Decision, Progress, SearchRequest
+from master.clock import GameClock
+from master.csa import events as csa
+from master.csa.offer import UnplayableError, read_offer
+from master.csa.position import SIGNS
+from master.csa.protocol import CsaProtocol, State
+from master.csa.summary import GameSummary
+from master.events import (
+    Clocks,
+    Conclusion,
+    GameBegan,
+    GameEnded,
+    GameEvent,
+    GameFound,
+    GameOutcome,
+    GameRefused,
+    LoggedIn,
+    MovePlayed,
+    Note,
+    ThinkingBegan,
+    ThinkingEnded,
+    ThinkingProgressed,
+)
+from master.instructions import (
+    Emit,
+    Finish,
+    Instruction,
+    Login,
+    PlayerSettings,
+    PrepareSearcher,
+    Send,
+    StartSearch,
+    StopSearch,
+)
+from worker.score import MATE_BOUND
+from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
+
+LONGEST_PV: Final = 24
+"""Moves of a comment: lines stay short of 256 characters."""
+
+
+@dataclass(slots=True)
+class _Search:
+    search_id: int
+    deadline_ms: float
+    pv: tuple[str, ...] = ()
+    """The best line reported so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Thought:
+    """What is known of a move of ours when it is sent, for the record."""
+
+    score: int | None = None
+    pv: tuple[str, ...] = ()
+    depth: int = 0
+    nodes: int = 0
+
+
+class Player:
+    """One connection to a server and the game that comes of it. Every method gives the instructions to carry out."""
+
+    def __init__(self, login: Login, settings: PlayerSettings | None = None, search_ids: Iterator[int] | None = None):
+        """``search_ids`` gives rising numbers; players that share a searcher share it too."""
+        self.settings = settings or PlayerSettings()
+        self.protocol = CsaProtocol()
+        self.outcome: GameOutcome | None = None
+        self._login = login
+        self._search_ids = search_ids if search_ids is not None else iter(range(1, 1 << 62))
+        self._position: Position | None = None
+        self._clock: GameClock | None = None
+        self._moves: list[str] = []
+        self._search: _Search | None = None
+        self._thought = _Thought()
+        self._bad_scores = 0
+        self._aborting = ""
+        self._out: list[Instruction] = []
+
+    @property
+    def deadline_ms(self) -> float | None:
+        """When `tick` has something to do."""
+        return None if self._search is None else self._search.deadline_ms
+
+    # Inputs
+
+    def connected(self) -> list[Instruction]:
+        line = self.protocol.login(self._login.name, self._login.password)
+        self._out.append(Send(line, f"LOGIN {self._login.name} ********"))
+        return self._flush()
+
+    def receive(self, line: str, now_ms: float) -> list[Instruction]:
+        """A line of the server."""
+        for event in self.protocol.receive(line):
+            if self.outcome is None:
+                self._on_event(event, now_ms)
+        return self._flush()
+
+    def prepared(self) -> list[Instruction]:
+        """The searcher is ready for a new game (or as ready as it gets)."""
+        if self.outcome is None and self.protocol.state is State.OFFERED and not self._aborting:
+            self._send(self.protocol.agree())
+        return self._flush()
+
+    def progressed(self, progress: Progress) -> list[Instruction]:
+        if self._search is not None and progress.search_id == self._search.search_id:
+            if progress.pv:
+                self._search.pv = progress.pv
+            self._emit(ThinkingProgressed(progress))
+        return self._flush()
+
+    def decided(self, decision: Decision) -> list[Instruction]:
+        search = self._search
+        if search is None or decision.search_id != search.search_id:
+            return []  # late: the turn ended without it
+        self._emit(ThinkingEnded(decision))
+        self._search = None
+        self._act_on(decision, search)
+        return self._flush()
+
+    def search_failed(self, search_id: int, why: str) -> list[Instruction]:
+        """The searcher could not even begin."""
+        search = self._search
+        if search is not None and search.search_id == search_id:
+            self._search = None
+            self._fall_back(search, f"the search failed: {why}")
+        return self._flush()
+
+    def tick(self, now_ms: float) -> list[Instruction]:
+        """Time has passed: a turn whose deadline is over ends with the best that is known."""
+        search = self._search
+        if search is not None and now_ms >= search.deadline_ms:
+            self._stop_search()
+            self._fall_back(search, "no decision by the hard deadline")
+        return self._flush()
+
+    def connection_lost(self, why: str) -> list[Instruction]:
+        if self.outcome is None:
+            conclusion = Conclusion.ABORTED if self._aborting else Conclusion.DISCONNECTED
+            told = f" (the server had said #{self.protocol.reason})" if self.protocol.reason else ""
+            self._finish(conclusion, self._aborting or f"{why}, {self.protocol.state.value}{told}")
+        return self._flush()
+
+    def abort(self, why: str) -> list[Instruction]:
+        """Stop: resign on turn, log out otherwise. Where a game is played the server's last word is waited for."""
+        self._abort(why)
+        return self._flush()
+
+    # The server's events
+
+    def _on_event(self, event: csa.Event, now_ms: float) -> None:
+        match event:
+            case csa.LoginOk(name):
+                self._emit(LoggedIn(name))
+            case csa.LoginRefused(line):
+                self._finish(Conclusion.LOGIN_REFUSED, line)
+            case csa.GameOffered(summary):
+                self._on_offer(summary)
+            case csa.BadOffer(why):
+                self._refuse(why)
+            case csa.OfferRejected(_, by):
+                self._finish(Conclusion.NOT_PLAYED, f"rejected by {by}" if by else "rejected")
+            case csa.GameStarted():
+                self._on_start(now_ms)
+            case csa.MoveMade():
+                self._on_move(event, now_ms)
+            case csa.Ended(result, reason):
+                self._finish(Conclusion(result.value), reason)
+            case csa.LoggedOut() if self._aborting:
+                self._finish(Conclusion.ABORTED, self._aborting)
+            case csa.Notice(text):
+                self._emit(Note("server_notice", {"text": text}))
+            case csa.Unexpected(line, why):
+                self._emit(Note("unexpected_line", {"line": line, "why": why}, error=True))
+            case _:
+                pass  # LoggedOut behind our LOGOUT, SpecialMade (its ending follows), KeepAlive
+
+    def _on_offer(self, summary: GameSummary) -> None:
+        try:
+            self._position, self._moves = read_offer(summary)
+        except UnplayableError as error:
+            self._refuse(str(error))
+            return
+        self._emit(GameFound(summary))
+        self._out.append(PrepareSearcher())
+
+    def _refuse(self, why: str) -> None:
+        self._emit(GameRefused(why))
+        self._send(self.protocol.reject())
+
+    def _on_start(self, now_ms: float) -> None:
+        summary, position = self._summary(), self._board()
+        self._clock = GameClock(summary.time, self.settings.clock, turn=summary.to_move, now_ms=now_ms)
+        for move in summary.moves:
+            self._clock.charge_before_start(SIGNS.index(move.csa[0]), move.consumed_ms)
+        self._emit(GameBegan(summary, position.sfen(), self._clocks(now_ms)))
+        if self.protocol.my_turn:
+            self._think(now_ms)
+
+    def _on_move(self, made: csa.MoveMade, now_ms: float) -> None:
+        position = self._board()
+        assert self._clock is not None
+        if made.mine:
+            self._stop_search()  # running only where the server echoes a move that we did not send
+        try:
+            move = position.push_csa(made.csa)
+        except MoveError as error:
+            self._emit(Note("lost_track", {"move": made.csa, "why": str(error)}, error=True))
+            self._abort(f"the server's move {made.csa} is not legal here")
+            return
+        self._moves.append(move_to_usi(move))
+        self._clock.moved(made.consumed_ms, now_ms)
+        thought = self._thought if made.mine else _Thought()
+        self._emit(
+            MovePlayed(
+                ply=len(self._moves),
+                colour=made.colour,
+                mine=made.mine,
+                usi=self._moves[-1],
+                csa=made.csa,
+                consumed_ms=made.consumed_ms,
+                sfen=position.sfen(),
+                clocks=self._clocks(now_ms),
+                score=thought.score,
+                pv=thought.pv,
+                depth=thought.depth,
+                nodes=thought.nodes,
+            )
+        )
+        if self.protocol.my_turn and not self._aborting:
+            self._think(now_ms)
+
+    # Our turn
+
+    def _think(self, now_ms: float) -> None:
+        summary, position = self._summary(), self._board()
+        assert self._clock is not None
+        if position.is_mated():
+            self._send(self.protocol.resign())
+            return
+        if self._may_declare():
+            self._send(self.protocol.declare())
+            return
+        budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves)
+        search_id = next(self._search_ids)
+        self._search = _Search(search_id, now_ms + budget.hard_ms + self.settings.guard_ms)
+        self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, self._clocks(now_ms)))
+        self._out.append(
+            StartSearch(
+                SearchRequest(
+                    search_id=search_id,
+                    sfen=summary.start_sfen,
+                    moves=tuple(self._moves),
+                    soft_ms=budget.soft_ms,
+                    hard_ms=budget.hard_ms,
+                    nodes=self.settings.nodes,
+                    depth=self.settings.depth,
+                )
+            )
+        )
+
+    def _act_on(self, decision: Decision, search: _Search) -> None:
+        if decision.score is not None:
+            limit = self.settings.resign_score
+            bad = decision.score <= -(MATE_BOUND if limit is None else limit)
+            self._bad_scores = self._bad_scores + 1 if bad else 0
+        if decision.move == "win" and self._may_declare():
+            self._send(self.protocol.declare())
+        elif decision.move == "resign" and self._bad_scores:
+            self._send(self.protocol.resign())
+        elif decision.move in ("win", "resign"):
+            # A legal move exists, or the game were over: to take this at its word would throw the game away.
+            self._fall_back(search, f"the decision {decision.move} does not hold")
+        elif self._is_hopeless():
+            self._send(self.protocol.resign())
+        else:
+            try:
+                move = self._board().parse_usi(decision.move)
+            except MoveError as error:
+                self._fall_back(search, f"the decision is not legal: {error}")
+            else:
+                pv = self._pv_in_csa(move, decision.pv[1:] if decision.pv[:1] == (decision.move,) else ())
+                self._send_move(move, _Thought(self._from_black(decision.score), pv, decision.depth, decision.nodes))
+
+    def _fall_back(self, search: _Search, why: str) -> None:
+        """Play the best move that was reported, or any legal one: a turn never ends on the clock."""
+        position = self._board()
+        move = position.legal_moves()[0]
+        try:
+            if search.pv:
+                move = position.parse_usi(search.pv[0])
+        except MoveError as error:
+            why += f"; the reported move is not legal: {error}"
+        self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
+        self._send_move(move, _Thought())
+
+    def _send_move(self, move: int, thought: _Thought) -> None:
+        self._thought = thought
+        comment = ""
+        if thought.score is not None:
+            comment = " ".join(("'*", str(thought.score), *thought.pv))
+        self._send(self.protocol.move(move_to_csa(move), comment))
+
+    def _may_declare(self) -> bool:
+        return bool(self._summary().declaration) and self._board().can_declare()
+
+    def _is_hopeless(self) -> bool:
+        limit = self._summary().max_moves
+        near_the_limit = limit is not None and limit - len(self._moves) <= self.settings.last_plies
+        if self.settings.resign_score is None or near_the_limit:
+            return False
+        return self._bad_scores >= self.settings.resign_moves
+
+    def _pv_in_csa(self, move: int, replies: tuple[str, ...]) -> tuple[str, ...]:
+        """The PV from the opponent's reply on, as far as it is legal."""
+        position = self._board().copy()
+        position.push(move)
+        pv: list[str] = []
+        for usi in replies[:LONGEST_PV]:
+            try:
+                pv.append(move_to_csa(position.push_usi(usi)))
+            except MoveError:
+                break
+        return tuple(pv)
+
+    def _from_black(self, score: int | None) -> int | None:
+        return score if score is None or self._summary().my_colour == 0 else -score
+
+    # Common
+
+    def _abort(self, why: str) -> None:
+        if self.outcome is not None or self._aborting:
+            return
+        self._aborting = why
+        self._stop_search()
+        if self.protocol.my_turn:
+            self._send(self.protocol.resign())
+            return
+        if self.protocol.state not in (State.CONNECTED, State.LOGGING_IN):
+            self._send(self.protocol.logout())
+        if self.protocol.state is not State.PLAYING:
+            self._finish(Conclusion.ABORTED, why)
+
+    def _summary(self) -> GameSummary:
+        assert self.protocol.summary is not None
+        return self.protocol.summary
+
+    def _board(self) -> Position:
+        assert self._position is not None
+        return self._position
+
+    def _clocks(self, now_ms: float) -> Clocks:
+        assert self._clock is not None
+        left = (self._clock.left_ms(0, now_ms), self._clock.left_ms(1, now_ms))
+        return Clocks(left, self._clock.turn)
+
+    def _stop_search(self) -> None:
+        if self._search is not None:
+            self._out.append(StopSearch(self._search.search_id))
+            self._search = None
+
+    def _send(self, line: str) -> None:
+        self._out.append(Send(line, line))
+
+    def _emit(self, event: GameEvent) -> None:
+        self._out.append(Emit(event))
+
+    def _flush(self) -> list[Instruction]:
+        out, self._out = self._out, []
+        return out
+
+    def _finish(self, conclusion: Conclusion, reason: str) -> None:
+        self._stop_search()
+        began = self._clock is not None
+        summary = self.protocol.summary
+        winner = None
+        if summary is not None and conclusion in (Conclusion.WIN, Conclusion.LOSE):
+            winner = summary.my_colour ^ (conclusion is Conclusion.LOSE)
+        self.outcome = GameOutcome(
+            conclusion=conclusion,
+            reason=reason,
+            summary=summary,
+            winner=winner,
+            plies=len(self._moves) if began else 0,
+            sfen=self._board().sfen() if began else "",
+        )
+        if self.protocol.state in (State.ENDED, State.WAITING) and not self.protocol.logged_out:
+            self._send(self.protocol.logout())
+        self._emit(GameEnded(self.outcome))
+        self._out.append(Finish(self.outcome))
