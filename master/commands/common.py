@@ -1,0 +1,92 @@
+"""What the commands share: errors for the user, work that Ctrl-C ends at once, the compile step with its progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+BAD_INPUT = 2
+"""Exit code where the user has to change something: an argument, the configuration, a file, a port."""
+FAILED = 1
+"""Exit code where what was asked went wrong on the way."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C or SIGTERM, as shells have it."""
+
+
+class CommandError(Exception):
+    """Ends a command with one clear message on stderr and an exit code."""
+
+    def __init__(self, message: str, code: int = BAD_INPUT) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run ``work``, which may stay in compiled code for long, and end the process at once on Ctrl-C.
+
+    Python hands a signal to the main thread between two of its instructions, so the work gets a thread of its own. It
+    cannot be stopped from outside; the process leaves without the interpreter's clean-up, which would wait for it.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="command", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    except KeyboardInterrupt:
+        sys.stdout.flush()
+        print("\ninterrupted", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def compile_searcher() -> None:
+    """Compile what is not in the cache yet, telling stderr how far it is. Nothing is said where all is there."""
+
+    def work() -> None:
+        from worker.warm import warm_up
+
+        if sys.stderr.isatty():
+            _with_bar(warm_up)
+        else:
+            warm_up(_line)
+
+    interruptible(work)
+
+
+def _line(stage: str, number: int, total: int) -> None:
+    print(f"compiling the searcher {number}/{total}: {stage}", file=sys.stderr, flush=True)
+
+
+def _with_bar(warm_up: Callable[[Callable[[str, int, int], None]], object]) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("compiling the searcher (once)"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} {task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, visible=False)
+
+        def report(stage: str, number: int, total: int) -> None:
+            bar.update(task, description=stage, completed=number, total=total, visible=True)
+
+        warm_up(report)

@@ -1,0 +1,183 @@
+"""``gougi perft``, ``eval``, ``bench``, ``usi`` and ``warm``: one searcher, on this machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from master.commands.common import CommandError, compile_searcher, interruptible
+
+SFEN_HELP = 'Position as SFEN, such as "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1".'
+
+
+def perft(
+    depth: Annotated[int, typer.Argument(min=0, max=20, metavar="N", help="Plies to go down.")],
+    sfen: Annotated[str, typer.Option(metavar="SFEN", help=SFEN_HELP + " Default: the start position.")] = "",
+    divide: Annotated[bool, typer.Option("--divide", help="First a line for each legal move: MOVE: COUNT.")] = False,
+) -> None:
+    """Count the legal move sequences of N plies: a test of the rules. The last line is the count.
+
+    Examples:
+
+      gougi perft 4
+
+      gougi perft 2 --divide --sfen "8k/9/9/9/9/9/9/9/K8 b 2P 1"
+    """
+    from worker.shogi import Position, SfenError, move_to_usi
+
+    try:
+        position = Position.from_sfen(sfen) if sfen else Position.startpos()
+    except SfenError as error:
+        raise CommandError(f"--sfen: {error}") from error
+    compile_searcher()
+    if not divide or depth == 0:
+        print(interruptible(lambda: position.perft(depth)))
+        return
+    total = 0
+    for move in position.legal_moves():
+        position.push(move)
+        count = interruptible(lambda: position.perft(depth - 1))
+        position.pop()
+        print(f"{move_to_usi(move)}: {count}", flush=True)
+        total += count
+    print(total)
+
+
+def evaluate(
+    sfen: Annotated[str, typer.Option(metavar="SFEN", help=SFEN_HELP + " Default: the start position.")] = "",
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help='A file with an SFEN a line ("-": standard input).')
+    ] = None,
+    net: Annotated[
+        str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
+    ] = "",
+    fv_scale: Annotated[
+        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+    ] = None,
+) -> None:
+    """Evaluate positions with the network, without a search.
+
+    A line a position, tab-separated: the SFEN, the network's raw output before FV_SCALE, centipawns; both from the
+    side to move.
+
+    Examples:
+
+      gougi eval
+
+      gougi eval --file positions.txt --net nn.bin
+    """
+    from worker.nnue import NetworkFileError, NnueState, centipawns, default_network, load_network
+    from worker.nnue import evaluate_full as raw_output
+    from worker.shogi import STARTPOS, Position, SfenError
+
+    if sfen and file:
+        raise CommandError("--sfen and --file: expected one of them")
+    try:
+        network = load_network(net, fv_scale=fv_scale) if net else default_network()
+    except NetworkFileError as error:
+        raise CommandError(f"--net: {error}") from error
+    except OSError as error:
+        raise CommandError(f"--net: {net}: {error.strerror or error}") from error
+    scale = fv_scale or network.fv_scale
+    compile_searcher()
+    state = NnueState(network)
+    for where, text in _sfen_lines(file) if file else [("--sfen", sfen or STARTPOS)]:
+        try:
+            position = Position.from_sfen(text)
+        except SfenError as error:
+            raise CommandError(f"{where}: {error}") from error
+        raw = int(raw_output(position.record, state.record))
+        print(f"{text}\t{raw}\t{int(centipawns(raw, scale))}")
+
+
+def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
+    """Where each SFEN stands, in words, and the SFEN; blank lines are passed over."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"--file: {file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"--file: {file}: not a text file: {error}") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            yield f"{file}, line {number}", line.strip()
+
+
+def bench(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(min=1, max=60, help="Plies that each position is searched to. Default: 12.")
+    ] = None,
+    net: Annotated[
+        str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
+    ] = "",
+) -> None:
+    """Search fixed positions to a fixed depth. One thread: a measure of speed, and a fingerprint of the search.
+
+    The signature is a hash of the node counts: equal in every process, and another one after any change that alters
+    what is searched. nps is nodes a second of wall time.
+
+    Examples:
+
+      gougi bench
+
+      gougi bench --json --depth 10
+    """
+    compile_searcher()
+    from worker.engine import EngineError
+    from worker.search.bench import DEFAULT_DEPTH, run_bench
+
+    plies = depth or DEFAULT_DEPTH
+
+    def tell(number: int, nodes: int) -> None:
+        if not as_json:
+            print(f"position {number + 1}: {nodes} nodes", flush=True)
+
+    try:
+        result = interruptible(lambda: run_bench(plies, net or None, tell))
+    except EngineError as error:
+        raise CommandError(f"--net: {error}") from error
+    if as_json:
+        facts = {
+            "nodes": result.total,
+            "nps": result.nps,
+            "signature": result.signature,
+            "time_ms": result.time_ms,
+            "depth": plies,
+            "nodes_by_position": result.nodes,
+        }
+        print(json.dumps(facts))
+    else:
+        print(f"depth {plies}: {result.total} nodes, {result.time_ms} ms, {result.nps} nodes/s")
+        print(f"signature {result.signature}")
+
+
+def usi(
+    single: Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")] = False,
+) -> None:
+    """Speak USI on standard input and output: an engine for any GUI.
+
+    Register "gougi usi --single" in the GUI. Its options set the table size, the threads and the network.
+    """
+    if not single:
+        raise CommandError("this version speaks USI for one searcher only: gougi usi --single")
+    from importlib.metadata import version
+
+    from worker.search.usi import UsiLoop
+
+    loop = UsiLoop(lambda line: print(line, flush=True), version("gougi"))
+    interruptible(lambda: loop.run(sys.stdin))
+
+
+def warm() -> None:
+    """Compile the searcher now. Nothing has to wait for it later.
+
+    Done already, it does nothing. The compiled code goes to GOUGI_CACHE_DIR (default: ~/.cache/gougi), and counts for
+    this CPU and these sources.
+    """
+    compile_searcher()

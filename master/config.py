@@ -1,0 +1,263 @@
+"""The configuration: one TOML file, each key also an environment variable and, where that helps, an option.
+
+An option goes before the environment, the environment before the file, the file before the default. The key
+``hash_mb`` of the section ``[engine]`` is the variable ``GOUGI_ENGINE_HASH_MB``. The file is the one that ``--config``
+or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.config/gougi/gougi.toml``, else none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+ENV_PREFIX = "GOUGI_"
+ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK"})
+"""Variables of ours that are no keys of the file: where it is, and what `worker.jit.options` reads before anything."""
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; the text names the place, the key and what was expected, a line each."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class EngineConfig(_Section):
+    """The searcher of one node."""
+
+    hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] = 128
+    """Transposition table of each node, in MiB."""
+    threads: Annotated[int, Field(ge=1, le=512)] = 1
+    """Search threads of each node."""
+    eval_file: str = ""
+    """Network file (nn.bin). Empty: the one that ships with Gougi."""
+
+
+class ClusterConfig(_Section):
+    """The fleet that searches together."""
+
+    nodes: Annotated[int, Field(ge=1, le=1024)] = 2
+    """How many nodes search."""
+    address: str = ""
+    """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
+    mode: Literal["split", "vote"] = "split"
+    """"split": the nodes share out the root moves. "vote": all search the whole position, and vote."""
+    vote: Literal["majority", "optimistic"] = "majority"
+    """"majority": the move that most voters want. "optimistic": the move with the highest score."""
+
+
+class CsaConfig(_Section):
+    """The tournament server."""
+
+    server: str = ""
+    """HOST:PORT. Empty: `gougi play` plays an embedded game on this machine."""
+    game: str = ""
+    """Game name, such as floodgate-300-10F. Empty: the server pairs by the password alone."""
+    name: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_+\-]+$")] = "gougi"
+    """Login name."""
+    password: SecretStr | None = None
+    """Not here: GOUGI_CSA_PASSWORD or password_file holds it (a "trip", on servers that pair by game name)."""
+    password_file: str = ""
+    """A file with the password on its first line, which only its owner can read (mode 600)."""
+    games: Annotated[int, Field(ge=1)] = 1
+    """Games to play, one after the other."""
+
+
+class RecordsConfig(_Section):
+    """What stays of a game."""
+
+    folder: str = "records"
+    """Where game records (CSA) and logs go. Made when needed."""
+
+
+class LogConfig(_Section):
+    """The log: JSON lines in the records folder, and messages on the terminal."""
+
+    file_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least level that the file gets."""
+    console_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """The least level that the terminal gets."""
+
+
+class Config(BaseSettings):
+    """Everything that can be set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_nested_delimiter="_", env_nested_max_split=1, extra="forbid", frozen=True
+    )
+
+    engine: EngineConfig = EngineConfig()
+    cluster: ClusterConfig = ClusterConfig()
+    csa: CsaConfig = CsaConfig()
+    records: RecordsConfig = RecordsConfig()
+    log: LogConfig = LogConfig()
+
+
+def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None) -> Config:
+    """The configuration from options, environment, file and defaults, in this order.
+
+    Args:
+        options: section -> key -> value; a value of None means "not given".
+        file: the file to read; None: the one that ``GOUGI_CONFIG`` names, or the first of the usual places that exists.
+
+    Raises:
+        ConfigError: with a line for each thing that is wrong.
+    """
+    path = file or _find_file()
+    in_file = _read_file(path) if path else {}
+    _refuse_unknown_variables()
+    given: dict[str, Any] = {
+        section: {key: value for key, value in keys.items() if value is not None}
+        for section, keys in (options or {}).items()
+    }
+
+    class Layered(Config):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, in_file)
+
+    try:
+        return Layered(**{section: keys for section, keys in given.items() if keys})
+    except SettingsError as error:
+        raise ConfigError(f"environment: {error}") from error
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            location = [str(part) for part in problem["loc"]]
+            lines.append(f"{_origin(location, given, path)}: {_expected(location, problem)}")
+        raise ConfigError("\n".join(lines)) from error
+
+
+def csa_password(config: Config) -> str:
+    """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty.
+
+    Raises:
+        ConfigError: the file cannot be read, is empty, or others than its owner can read it.
+    """
+    if config.csa.password is not None:
+        return config.csa.password.get_secret_value()
+    if not config.csa.password_file:
+        return ""
+    path = Path(config.csa.password_file).expanduser()
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            raise ConfigError(f"{path}: mode {mode:03o} lets others read the password; expected 600 (chmod 600 {path})")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot read the password: {error}") from error
+    if not lines or not lines[0].strip():
+        raise ConfigError(f"{path}: its first line is empty; expected the password")
+    return lines[0].strip()
+
+
+def sample() -> str:
+    """A configuration file with every key, its meaning and its default, as comments to edit."""
+    return "".join(_document(Config(), lambda key, value: f"# {key} = {json.dumps(value)}"))
+
+
+def effective(config: Config) -> str:
+    """The configuration as a file: every key with the value in force, the password left out."""
+    return "".join(_document(config, lambda key, value: f"{key} = {json.dumps(value)}"))
+
+
+def _find_file() -> Path | None:
+    named = os.environ.get("GOUGI_CONFIG")
+    if named:
+        return Path(named)
+    config_home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    usual = (Path("gougi.toml"), Path(config_home).expanduser() / "gougi" / "gougi.toml")
+    return next((path for path in usual if path.is_file()), None)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot read the configuration: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from error
+    csa = content.get("csa")
+    if isinstance(csa, dict) and "password" in csa:
+        raise ConfigError(
+            f"{path}: [csa] password: a password has no place here; use GOUGI_CSA_PASSWORD or password_file"
+        )
+    return content
+
+
+def _keys() -> Iterator[tuple[str, str]]:
+    for section, field in Config.model_fields.items():
+        assert isinstance(field.annotation, type)
+        assert issubclass(field.annotation, BaseModel)
+        for key in field.annotation.model_fields:
+            yield section, key
+
+
+def _variable(*location: str) -> str:
+    return ENV_PREFIX + "_".join(location).upper()
+
+
+def _refuse_unknown_variables() -> None:
+    """A misspelt variable would otherwise do nothing, and say nothing."""
+    known = {_variable(*key) for key in _keys()} | ENV_OTHER
+    unknown = sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name not in known)
+    if unknown:
+        raise ConfigError(
+            "\n".join(f"environment: {name}: no such variable; `gougi config` lists the keys" for name in unknown)
+        )
+
+
+def _origin(location: list[str], given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
+    """Which of the layers the value at ``location`` came from, in words."""
+    section, key = (*location, "")[:2]
+    if key in given.get(section, {}):
+        return "command line"
+    if key and _variable(section, key) in os.environ:
+        return f"environment: {_variable(section, key)}"
+    return str(path or "configuration")
+
+
+def _expected(location: list[str], problem: Mapping[str, Any]) -> str:
+    section, key = (*location, "")[:2]
+    if problem["type"] == "extra_forbidden":
+        if not key:
+            return f"[{section}]: no such section; expected one of: {', '.join(Config.model_fields)}"
+        known = ", ".join(name for other, name in _keys() if other == section)
+        return f"[{section}] {key}: no such key; expected one of: {known}"
+    secret = "" if key == "password" else f", not {problem['input']!r}"
+    return f"[{section}] {key}: {problem['msg']}{secret}"
+
+
+def _document(config: Config, line: Any) -> Iterator[str]:
+    """The sections and keys of a TOML file, each under its meaning; ``line(key, value)`` writes a key."""
+    yield "# Gougi's configuration. An option goes before the environment, the environment before this file.\n"
+    for section in Config.model_fields:
+        values: BaseModel = getattr(config, section)
+        yield f"\n[{section}]  # {(type(values).__doc__ or '').splitlines()[0]}\n"
+        for key, field in type(values).model_fields.items():
+            if key == "password":
+                continue
+            yield f"# {field.description}\n# Environment: {_variable(section, key)}\n"
+            yield line(key, getattr(values, key)) + "\n"
