@@ -126,25 +126,6 @@ def vmax8_0(typingctx: Any, vector: Any) -> Any:
     return V256(V256), codegen
 
 
-def _permute(lanes: Any, order: list[int]) -> Any:
-    @intrinsic
-    def operation(typingctx: Any, vector: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            mask = ir.Constant(ir.VectorType(I32, len(order)), order)
-            value = builder.bitcast(args[0], lanes)
-            return builder.bitcast(builder.shuffle_vector(value, ir.Constant(lanes, ir.Undefined), mask), _Q)
-
-        return V256(V256), codegen
-
-    return operation
-
-
-vpermute64_0213 = _permute(_Q, [0, 2, 1, 3])
-"""Undoes the half-wise order of one pack."""
-vpermute32_04152637 = _permute(_D, [0, 4, 1, 5, 2, 6, 3, 7])
-"""Undoes the half-wise order of two packs in a row."""
-
-
 def _broadcast(width: Any, lanes: Any) -> Any:
     @intrinsic
     def operation(typingctx: Any, value: Any) -> Any:

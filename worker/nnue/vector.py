@@ -70,30 +70,15 @@ def arrange_layer(
 @jit()
 def copy_row(target: int, source: int, row_bytes: int) -> None:
     """Copy one accumulator."""
-    for i in range(0, row_bytes, 128):
+    for i in range(0, row_bytes, 32):
         vstore(target + i, vload(source + i))
-        vstore(target + i + 32, vload(source + i + 32))
-        vstore(target + i + 64, vload(source + i + 64))
-        vstore(target + i + 96, vload(source + i + 96))
-
-
-@jit()
-def _exchange(target: int, source: int, added: int, removed: int) -> None:
-    vstore(target, vsub16(vadd16(vload(source), vload(added)), vload(removed)))
-
-
-@jit()
-def _exchange_two(target: int, source: int, added: int, added2: int, removed: int, removed2: int) -> None:
-    value = vadd16(vadd16(vload(source), vload(added)), vload(added2))
-    vstore(target, vsub16(vsub16(value, vload(removed)), vload(removed2)))
 
 
 @jit()
 def exchange_row(target: int, source: int, row_bytes: int, added: int, removed: int) -> None:
     """target = source + added - removed, rows by address."""
-    for i in range(0, row_bytes, 128):
-        for j in range(i, i + 128, 32):
-            _exchange(target + j, source + j, added + j, removed + j)
+    for i in range(0, row_bytes, 32):
+        vstore(target + i, vsub16(vadd16(vload(source + i), vload(added + i)), vload(removed + i)))
 
 
 @jit()
@@ -101,9 +86,9 @@ def exchange_two_rows(
     target: int, source: int, row_bytes: int, added: int, added2: int, removed: int, removed2: int
 ) -> None:
     """target = source + added + added2 - removed - removed2, rows by address."""
-    for i in range(0, row_bytes, 128):
-        for j in range(i, i + 128, 32):
-            _exchange_two(target + j, source + j, added + j, added2 + j, removed + j, removed2 + j)
+    for i in range(0, row_bytes, 32):
+        value = vadd16(vadd16(vload(source + i), vload(added + i)), vload(added2 + i))
+        vstore(target + i, vsub16(vsub16(value, vload(removed + i)), vload(removed2 + i)))
 
 
 @jit()
