@@ -1,1 +1,1 @@
-"""How networks come to be: the hand-made generation 0."""
+"""How networks come to be: generation 0, made by hand, and random ones for measurements."""
