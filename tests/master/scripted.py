@@ -1,0 +1,80 @@
+"""Searchers for tests of the master: they answer what a test wants, when it wants it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from cluster.api import Decision, FleetError, Listener, SearchRequest
+from worker.shogi import Position, move_to_usi
+
+Choice = Callable[[Position], tuple[str, int | None]]
+"""From the position to a move (USI, ``resign``, ``win``) and a score for the side to move."""
+
+
+def first_legal(position: Position) -> tuple[str, int | None]:
+    return move_to_usi(position.legal_moves()[0]), 0
+
+
+def shuffle(position: Position) -> tuple[str, int | None]:
+    """The rook to and fro, until the position repeats."""
+    for usi in ("2h3h", "3h2h") if position.turn == 0 else ("8b7b", "7b8b"):
+        try:
+            position.parse_usi(usi)
+        except ValueError:
+            continue
+        return usi, 12
+    return first_legal(position)
+
+
+class ScriptedSearcher:
+    """`cluster.api.Searcher` that decides ``delay_s`` after each start; with no choice it never decides."""
+
+    name = "scripted"
+
+    def __init__(self, choose: Choice | None = first_legal, delay_s: float = 0.0) -> None:
+        self.choose = choose
+        self.delay_s = delay_s
+        self.requests: list[SearchRequest] = []
+        self.stopped: list[int] = []
+        self.games = 0
+        self.listener = Listener()
+
+    async def open(self, listener: Listener) -> None:
+        self.listener = listener
+
+    async def new_game(self) -> None:
+        self.games += 1
+
+    def start(self, request: SearchRequest) -> None:
+        if self.requests and request.search_id <= self.requests[-1].search_id:
+            raise ValueError("the search id does not rise")
+        self.requests.append(request)
+        if self.choose is not None:
+            asyncio.get_running_loop().call_later(self.delay_s, self._decide, request, self.choose)
+
+    def stop(self, search_id: int) -> None:
+        self.stopped.append(search_id)
+
+    async def close(self) -> None:
+        pass
+
+    def _decide(self, request: SearchRequest, choose: Choice) -> None:
+        position = Position.from_sfen(request.sfen)
+        position.push_all(request.moves)
+        move, score = choose(position)
+        pv = () if move in ("resign", "win") else (move,)
+        self.listener.on_decision(Decision(request.search_id, move, score, 5, pv, 100, 1, "split"))
+
+
+class BrokenSearcher(ScriptedSearcher):
+    """Cannot do anything."""
+
+    async def new_game(self) -> None:
+        raise FleetError("no fleet")
+
+    def start(self, request: SearchRequest) -> None:
+        raise FleetError("no fleet")
+
+    def stop(self, search_id: int) -> None:
+        raise FleetError("no fleet")

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+import uvloop
+
+from cluster.api import Listener
+from master.csa.client import CsaConnectionError
+from master.csa.server import PracticeServer, ServerOptions
+from master.csa.server_room import RoomOptions
+from master.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
+from master.game import LoginRefusedError, ServerAddress
+from master.game_loop import play_games
+from master.instructions import Login
+from master.retry import Backoff
+from tests.master.csa.test_tcp import free_port
+from tests.master.scripted import ScriptedSearcher
+
+pytestmark = pytest.mark.timeout(60)
+
+QUICK = Backoff(first_s=0.05, factor=1.0, most_s=0.1, attempts=100)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    uvloop.run(asyncio.wait_for(main, 30))
+
+
+async def loop(address: tuple[str, int], name: str, **more: Any) -> list[GameOutcome]:
+    searcher, listener = ScriptedSearcher(), Listener()
+    await searcher.open(listener)
+    options = {"backoff": QUICK, **more}
+    return await play_games(
+        ServerAddress(*address), Login(name, "floodgate-60-5F,secret"), searcher, listener, **options
+    )
+
+
+def server(port: int = 0, **room: Any) -> PracticeServer:
+    return PracticeServer(ServerOptions(port=port, room=RoomOptions(max_moves=4, **room)))
+
+
+def test_game_after_game() -> None:
+    async def main() -> None:
+        async with server() as host, asyncio.TaskGroup() as group:
+            tasks = [group.create_task(loop(host.address, name, count=3)) for name in ("alice", "bob")]
+            alice, bob = [await task for task in tasks]
+        assert [outcome.reason for outcome in alice] == ["MAX_MOVES"] * 3
+        colours = [outcome.summary.my_colour for outcome in alice if outcome.summary is not None]
+        assert set(colours) == {0, 1}
+        assert len({outcome.summary.game_id for outcome in bob if outcome.summary is not None}) == 3
+
+    run(main())
+
+
+def test_stopped_while_waiting_for_a_game() -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, LoggedIn):
+                stop.set()
+
+        async with server() as host:
+            assert await loop(host.address, "alice", stop=stop, observers=[watch]) == []
+
+    run(main())
+
+
+def test_stopped_during_a_game_which_is_played_to_its_end() -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, MovePlayed):
+                stop.set()
+
+        async with server() as host, asyncio.TaskGroup() as group:
+            other = group.create_task(loop(host.address, "bob", stop=stop))
+            (outcome,) = await loop(host.address, "alice", stop=stop, observers=[watch])
+            assert outcome.reason == "MAX_MOVES"
+            assert len(await other) == 1
+
+    run(main())
+
+
+def test_a_server_that_comes_late_and_one_that_restarts() -> None:
+    async def main() -> None:
+        port = free_port()
+        in_game = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, MovePlayed) and event.ply == 2:
+                in_game.set()
+
+        stop = asyncio.Event()
+        games = [
+            asyncio.create_task(loop(("127.0.0.1", port), name, stop=stop, observers=[watch]))
+            for name in ("alice", "bob")
+        ]
+        await asyncio.sleep(0.2)
+        for _ in range(2):
+            in_game.clear()
+            async with server(port):
+                await in_game.wait()
+        in_game.clear()
+        async with server(port):
+            await in_game.wait()
+            stop.set()
+            outcomes = [outcome for game in games for outcome in await game]
+        assert {outcome.conclusion for outcome in outcomes} <= {
+            Conclusion.INTERRUPTED,
+            Conclusion.DISCONNECTED,
+            Conclusion.CENSORED,
+        }
+        assert len(outcomes) >= 6
+
+    run(main())
+
+
+def test_the_first_refused_login_ends_it() -> None:
+    async def main() -> None:
+        async with server(passwords={"alice": "other"}) as host:
+            with pytest.raises(LoginRefusedError):
+                await loop(host.address, "alice")
+
+    run(main())
+
+
+def test_gives_up_in_the_end() -> None:
+    async def main() -> None:
+        with pytest.raises(CsaConnectionError, match="refuses the connection"):
+            await loop(("127.0.0.1", free_port()), "alice", backoff=Backoff(first_s=0.01, attempts=3))
+
+    run(main())
+
+
+def test_cancelled_while_trying_again() -> None:
+    async def main() -> None:
+        task = asyncio.create_task(loop(("127.0.0.1", free_port()), "alice", backoff=Backoff(first_s=60)))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+
+
+def test_cancelled_during_a_game() -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, MovePlayed):
+                begun.set()
+
+        async with server() as host:
+            tasks = [asyncio.create_task(loop(host.address, name, observers=[watch])) for name in ("alice", "bob")]
+            await begun.wait()
+            for task in tasks:
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(result, asyncio.CancelledError) for result in results)
+
+    run(main())
+
+
+def test_delays_grow_and_end() -> None:
+    backoff = Backoff(first_s=1, factor=2, most_s=10, attempts=6)
+    delays = [backoff.delay_s(failures, random.Random(1)) for failures in range(1, 7)]
+    assert delays[-1] is None
+    for delay, longest in zip(delays, [1, 2, 4, 8, 10], strict=False):
+        assert delay is not None
+        assert longest / 2 <= delay <= longest
