@@ -20,7 +20,7 @@ from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
 
 _MOVE_MASK: Final = (1 << 32) - 1
 _KILLER_BONUS: Final = 40_000
-_SORT_FROM: Final = -4_000
+_SORT_FROM: Final = 1
 
 # Stages; each list runs on to its end.
 _TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _REST, _BAD_CAPTURES = 0, 1, 2, 3, 4, 5
@@ -93,7 +93,9 @@ def _sort_promising(pos: Any, begin: int, end: int, least: int) -> None:
         if entry >= limit:
             pos.moves[i] = pos.moves[sorted_end]
             j = sorted_end
-            while j > begin and pos.moves[j - 1] < entry:
+            # By score alone: most scores are equal, and comparing the moves behind them would reverse the list.
+            score = entry >> 32
+            while j > begin and (pos.moves[j - 1] >> 32) < score:
                 pos.moves[j] = pos.moves[j - 1]
                 j -= 1
             pos.moves[j] = entry
