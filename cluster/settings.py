@@ -71,9 +71,11 @@ class EngineSpec:
     threads: int = 1
     eval_file: str | None = None
     """A network file on the node's own machine; None: the one that comes with the package."""
+    fv_scale: int | None = None
+    """Raw network output to a centipawn; None: what the file names, else 16."""
 
     def build(self) -> Engine:
         """Make the engine. The import is here because it compiles: a master that only drives others need not wait."""
         from worker.search.engine import NumbaEngine
 
-        return NumbaEngine(hash_mb=self.hash_mb, threads=self.threads, eval_file=self.eval_file)
+        return NumbaEngine(self.hash_mb, self.threads, self.eval_file, self.fv_scale)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import engine, settings
+from master.commands import engine, game, settings
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -21,10 +21,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+app.command(name="play")(game.play)
+app.command(name="serve")(game.serve)
+app.command(name="usi")(engine.usi)
 app.command(name="perft")(engine.perft)
 app.command(name="eval")(engine.evaluate)
 app.command(name="bench")(engine.bench)
-app.command(name="usi")(engine.usi)
 app.command(name="warm")(engine.warm)
 app.command(name="config")(settings.config)
 

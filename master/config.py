@@ -45,7 +45,9 @@ class EngineConfig(_Section):
     threads: Annotated[int, Field(ge=1, le=512)] = 1
     """Search threads of each node."""
     eval_file: str = ""
-    """Network file (nn.bin). Empty: the one that ships with Gougi."""
+    """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
+    fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Raw network output to a centipawn. 0: what the network file names, else 16."""
 
 
 class ClusterConfig(_Section):
@@ -55,8 +57,8 @@ class ClusterConfig(_Section):
     """How many nodes search."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
-    mode: Literal["split", "vote"] = "split"
-    """"split": the nodes share out the root moves. "vote": all search the whole position, and vote."""
+    mode: Literal["split", "consult"] = "split"
+    """"split": the nodes share out the root moves. "consult": all search the whole position, and vote."""
     vote: Literal["majority", "optimistic"] = "majority"
     """"majority": the move that most voters want. "optimistic": the move with the highest score."""
 
@@ -76,6 +78,24 @@ class CsaConfig(_Section):
     """A file with the password on its first line, which only its owner can read (mode 600)."""
     games: Annotated[int, Field(ge=1)] = 1
     """Games to play, one after the other."""
+
+
+class ClockConfig(_Section):
+    """How careful to be with the time."""
+
+    network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
+    """Kept back on each move for the way to the server and back, in milliseconds."""
+    most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
+    """Besides, a twentieth of the time at stake is kept back, up to this, in milliseconds."""
+
+
+class PlayConfig(_Section):
+    """When to give up."""
+
+    resign_score: Annotated[int, Field(ge=0, le=30_000)] = 5000
+    """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
+    resign_moves: Annotated[int, Field(ge=1)] = 4
+    """See resign_score."""
 
 
 class RecordsConfig(_Section):
@@ -104,6 +124,8 @@ class Config(BaseSettings):
     engine: EngineConfig = EngineConfig()
     cluster: ClusterConfig = ClusterConfig()
     csa: CsaConfig = CsaConfig()
+    clock: ClockConfig = ClockConfig()
+    play: PlayConfig = PlayConfig()
     records: RecordsConfig = RecordsConfig()
     log: LogConfig = LogConfig()
 

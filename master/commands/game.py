@@ -1,0 +1,304 @@
+"""``gougi play`` and ``gougi serve``: games, and a server to play them on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.settings import ConfigFile, load
+
+if TYPE_CHECKING:
+    from cluster.ray_driver import RaySearcher
+    from cluster.settings import EngineSpec
+    from master.config import Config
+    from master.events import GameOutcome
+    from master.instructions import PlayerSettings
+    from master.ui.show import Show
+
+MAX_MOVES_HELP = "Moves after which a game is drawn."
+RECORDS_HELP = "Folder for records and logs. Default: records."
+
+
+def play(
+    server: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Tournament server. Without it: the embedded game.")
+    ] = None,
+    game: Annotated[str | None, typer.Option(metavar="NAME", help="Game name, such as floodgate-300-10F.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Login name. Default: gougi.")] = None,
+    games: Annotated[
+        int | None, typer.Option(metavar="N", help="Games to play, one after the other. Default: 1.")
+    ] = None,
+    password_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File with the password, mode 600. Or set GOUGI_CSA_PASSWORD.")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="split|consult", help="How nodes share the work. Default: split.")
+    ] = None,
+    vote: Annotated[
+        str | None, typer.Option(metavar="majority|optimistic", help="How nodes decide. Default: majority.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Search threads of each node. Default: 1.")] = None,
+    hash_mb: Annotated[
+        int | None, typer.Option("--hash", metavar="MIB", help="Transposition table of each node. Default: 128 MiB.")
+    ] = None,
+    net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
+    time: Annotated[
+        str, typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in seconds.")
+    ] = "10+1",
+    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: " + MAX_MOVES_HELP)] = 256,
+    plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
+    config: ConfigFile = None,
+) -> int:
+    """Play games: on a tournament server, or an embedded one.
+
+    The embedded game needs nothing: the cluster (a local Ray with node processes) plays a single searcher over a
+    practice server on loopback TCP, live in this terminal. Ctrl-C ends a game in good order: the record is written.
+
+    The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
+
+    Examples:
+
+      gougi play
+
+      gougi play --time 60+2 --nodes 4
+
+      GOUGI_CSA_PASSWORD=trip gougi play --server wdoor.c.u-tokyo.ac.jp:4081 --game floodgate-300-10F --name MyGougi
+    """
+    options: dict[str, dict[str, Any]] = {
+        "csa": {"server": server, "game": game, "name": name, "games": games, "password_file": password_file},
+        "cluster": {"nodes": nodes, "address": address, "mode": mode, "vote": vote},
+        "engine": {"threads": threads, "hash_mb": hash_mb, "eval_file": net},
+        "records": {"folder": records},
+    }
+    settings = load(config, options)
+    if settings.csa.server:
+        return _play_online(settings, plain)
+    total_s, increment_s = _parse_time(time)
+    return _play_embedded(settings, total_s, increment_s, max_moves, plain)
+
+
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: any free one.")] = 4081,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine.")] = "127.0.0.1",
+    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help=MAX_MOVES_HELP)] = 256,
+    records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
+    config: ConfigFile = None,
+) -> int:
+    """Run a practice server: the CSA protocol, for games at home.
+
+    Whoever logs in with the same game name is paired. The game name sets the time in seconds: test-60-5F is 60 s and
+    5 s with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi. Any name and password may log in: keep it on a
+    network that you trust. Ctrl-C stops it.
+
+    Examples:
+
+      gougi serve
+
+      gougi serve --port 0 --records games
+    """
+    settings = load(config, {"records": {"folder": records}})
+    import asyncio
+
+    from master.csa.server import PracticeServer, ServerError, ServerOptions
+    from master.csa.server_room import RoomNote, RoomOptions
+    from master.run import Interrupted, run_to_end
+
+    folder = Path(settings.records.folder)
+    options = ServerOptions(host=host, port=port, room=RoomOptions(max_moves=max_moves), record_folder=folder)
+
+    def tell(note: RoomNote) -> None:
+        print(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]), flush=True)
+
+    async def main() -> None:
+        async with PracticeServer(options, tell) as server:
+            print("listening on {}:{}; records go to {}".format(*server.address, folder), flush=True)
+            await asyncio.Event().wait()
+
+    try:
+        with _logged(settings, lambda line: print(line, flush=True)):
+            run_to_end(main)
+    except ServerError as error:
+        raise CommandError(str(error)) from error
+    except Interrupted:
+        print("stopped")  # the usual end of a server, and no fault
+    return 0
+
+
+def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
+    compile_searcher()
+    from cluster.api import FleetError
+    from cluster.local_driver import LocalSearcher
+    from master.csa.server import ServerError
+    from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
+    from master.log import fleet_listener
+    from master.run import Interrupted, run_to_end
+
+    embedded = EmbeddedSettings(
+        record_folder=Path(settings.records.folder),
+        name=settings.csa.name,
+        total_s=total_s,
+        increment_s=increment_s,
+        games=settings.csa.games,
+        max_moves=max_moves,
+        player=_player_settings(settings),
+    )
+    show = _show(plain)
+
+    def on_result(result: EmbeddedResult) -> None:
+        _tell_result(show, result.outcome, result.record)
+
+    async def main() -> list[EmbeddedResult]:
+        async with show:
+            show.say(f"{settings.cluster.nodes} nodes against one; {total_s} s and {increment_s} s a move each")
+            cluster = Seat(_fleet(settings), fleet_listener(show.fleet_event), show.observe)
+            opponent = Seat(LocalSearcher(_engine(settings).build), fleet_listener(), show.view.observe_opponent)
+            return await play_embedded(embedded, cluster, opponent, on_result)
+
+    try:
+        with _logged(settings, show.warn):
+            results = run_to_end(main)
+    except (FleetError, ServerError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except Interrupted:
+        show.say("interrupted")
+        return INTERRUPTED
+    return 0 if all(result.proper for result in results) else FAILED
+
+
+def _play_online(settings: Config, plain: bool) -> int:
+    from cluster.api import FleetError
+    from master.config import ConfigError, csa_password
+    from master.csa.client import CsaConnectionError
+    from master.events import GameEnded, GameEvent
+    from master.game import GameSettings, LoginRefusedError, ServerAddress
+    from master.game_loop import play_games
+    from master.instructions import Login
+    from master.log import fleet_listener
+    from master.run import Interrupted, run_to_end
+
+    try:
+        server = ServerAddress.parse(settings.csa.server)
+        password = csa_password(settings)
+    except (ValueError, ConfigError) as error:
+        raise CommandError(str(error)) from error
+    if not password:
+        raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
+    login = Login(settings.csa.name, ",".join(filter(None, (settings.csa.game, password))))
+    game_settings = GameSettings(player=_player_settings(settings), record_folder=Path(settings.records.folder))
+    compile_searcher()
+    show = _show(plain)
+
+    def observe(event: GameEvent) -> None:
+        show.observe(event)
+        if isinstance(event, GameEnded) and event.outcome.played:
+            _tell_result(show, event.outcome, event.outcome.record_path)
+
+    async def main() -> list[GameOutcome]:
+        fleet, listener = _fleet(settings), fleet_listener(show.fleet_event)
+        async with show:
+            try:
+                await fleet.open(listener)
+                return await play_games(
+                    server, login, fleet, listener, game_settings, [observe], count=settings.csa.games
+                )
+            finally:
+                await fleet.close()
+
+    try:
+        with _logged(settings, show.warn):
+            run_to_end(main)
+    except LoginRefusedError as error:
+        raise CommandError(str(error), BAD_INPUT) from error
+    except (FleetError, CsaConnectionError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except Interrupted:
+        show.say("interrupted")
+        return INTERRUPTED
+    return 0
+
+
+def _tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
+    if outcome.summary is not None:
+        show.say(f"{outcome.summary.game_id}: {outcome.conclusion.value} ({outcome.reason}), {outcome.plies} moves")
+    if record is not None:
+        show.say(f"record: {record}")
+
+
+def _parse_time(text: str) -> tuple[int, int]:
+    total, plus, increment = text.partition("+")
+    if not plus or not total.isascii() or not total.isdigit() or not increment.isascii() or not increment.isdigit():
+        raise CommandError(f"--time: {text!r}: expected whole seconds as TOTAL+INCREMENT, such as 10+1")
+    if len(total) > 5 or len(increment) > 5 or int(total) + int(increment) < 1:
+        raise CommandError(f"--time: {text!r}: expected 1 to 99999 seconds in all")
+    return int(total), int(increment)
+
+
+def _engine(settings: Config) -> EngineSpec:
+    from cluster.settings import EngineSpec
+
+    engine = settings.engine
+    path = str(Path(engine.eval_file).expanduser().absolute()) if engine.eval_file else None
+    return EngineSpec(engine.hash_mb, engine.threads, path, engine.fv_scale or None)
+
+
+def _fleet(settings: Config) -> RaySearcher:
+    from dataclasses import replace
+
+    from cluster.consultation import Vote
+    from cluster.ray_driver import RaySearcher
+    from cluster.settings import Mode, Settings
+
+    engine, cluster = _engine(settings), settings.cluster
+    return RaySearcher(
+        nodes=cluster.nodes,
+        address=cluster.address or None,
+        engine=engine.build,
+        fallback=replace(engine, hash_mb=16, threads=1).build,
+        settings=Settings(mode=Mode(cluster.mode), vote=Vote(cluster.vote)),
+        name=settings.csa.name,
+    )
+
+
+def _player_settings(settings: Config) -> PlayerSettings:
+    from master.clock import ClockSettings
+    from master.instructions import PlayerSettings
+
+    clock, play = settings.clock, settings.play
+    return PlayerSettings(
+        clock=ClockSettings(network_margin_ms=clock.network_margin_ms, most_reserve_ms=clock.most_reserve_ms),
+        resign_score=play.resign_score or None,
+        resign_moves=play.resign_moves,
+    )
+
+
+def _show(plain: bool) -> Show:
+    from rich.console import Console
+
+    from master.ui.show import Show
+
+    return Show(Console(), plain=plain)
+
+
+@contextlib.contextmanager
+def _logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
+    from master.log import LogError, open_log
+
+    log = settings.log
+    try:
+        with open_log(
+            Path(settings.records.folder), file_level=log.file_level, console_level=log.console_level, console=console
+        ) as path:
+            yield
+            console(f"log: {path}")
+    except LogError as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,125 @@
+"""The log: JSON lines in a file, written by a thread of its own, and the graver messages for a person to see."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, MutableMapping
+from logging.handlers import QueueHandler, QueueListener
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+import structlog
+
+from cluster.api import Listener
+
+_GRAVE: Final = frozenset(
+    {"node_lost", "node_failed", "fallback_lost", "fallback_failed", "message_refused", "job_failed"}
+)
+"""Fleet events that a person should hear of."""
+_CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3")
+"""Other people's loggers: of these only warnings count."""
+
+
+class LogError(Exception):
+    """The log file cannot be made; the text says where and why."""
+
+
+@contextlib.contextmanager
+def open_log(folder: Path, *, file_level: str, console_level: str, console: Callable[[str], None]) -> Iterator[Path]:
+    """Write the log to a new file in ``folder`` (made where it is missing) until the end of the block.
+
+    Args:
+        folder: for ``gougi-DATE-TIME-PID.jsonl``.
+        file_level: the least level for the file: ``debug``, ``info``, ``warning`` or ``error``.
+        console_level: the least level for ``console``.
+        console: gets a message in one line; called from any thread.
+
+    Raises:
+        LogError: the folder or the file cannot be made.
+    """
+    path = folder / f"gougi-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise LogError(f"no log can be written to {folder}: {error.strerror or error}") from error
+    file.setLevel(file_level.upper())
+    # A slow disk must not hold up a move: the queue takes the finished line, a thread writes it.
+    queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    to_file = QueueHandler(queue)
+    to_file.setLevel(file_level.upper())
+    to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(ensure_ascii=False)))
+    to_person = _CallHandler(console)
+    to_person.setLevel(console_level.upper())
+    to_person.setFormatter(_formatter(_one_line))
+    writer = QueueListener(queue, file)
+    root = logging.getLogger()
+    before = (root.level, root.handlers[:])
+    root.handlers[:] = [to_file, to_person]
+    root.setLevel(min(to_file.level, to_person.level))
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    writer.start()
+    try:
+        yield path
+    finally:
+        writer.stop()
+        root.setLevel(before[0])
+        root.handlers[:] = before[1]
+        file.close()
+
+
+def fleet_listener(also: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None) -> Listener:
+    """A listener whose fleet events go to the log, and to ``also``."""
+    log: structlog.stdlib.BoundLogger = structlog.get_logger("fleet")
+
+    def on_event(name: str, fields: dict[str, object]) -> None:
+        (log.warning if name in _GRAVE else log.info)(name, **fields)
+        also(name, fields)
+
+    return Listener(on_event=on_event)
+
+
+_SHARED: Final[list[structlog.typing.Processor]] = [
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+    structlog.processors.format_exc_info,
+]
+
+
+def _formatter(renderer: structlog.typing.Processor) -> structlog.stdlib.ProcessorFormatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )
+
+
+def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
+    """``node_lost node=node-1 reason="its process died"``; a traceback stays in the file."""
+    fields = {key: value for key, value in event.items() if key not in ("logger", "level", "timestamp", "exception")}
+    name = fields.pop("event")
+    words = [f"{key}={value!r}" if " " in str(value) else f"{key}={value}" for key, value in fields.items()]
+    return " ".join([f"{event['level']}: {name}", *words])
+
+
+class _CallHandler(logging.Handler):
+    def __init__(self, call: Callable[[str], None]) -> None:
+        super().__init__()
+        self._call = call
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._call(self.format(record))
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,137 @@
+"""A command's life: an event loop that SIGINT and SIGTERM end in good order, and no process left behind.
+
+The first signal cancels what runs, which cleans up behind itself. A second one ends everything at once. Processes that
+our children leave behind (Ray's, when its own parent went too soon) are handed to us by the kernel
+(``PR_SET_CHILD_SUBREAPER``), and so found and ended too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, TypeVar
+
+import uvloop
+
+T = TypeVar("T")
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+GRACE_S: Final = 2.0
+"""How long a left-over process may take to heed SIGTERM."""
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_SHOW_CURSOR: Final = "\x1b[?25h"
+
+
+class Interrupted(Exception):
+    """SIGINT or SIGTERM came, and all is cleaned up."""
+
+
+class _Interruption:
+    """Signal handlers for the whole of `run_to_end`, so that no moment is left for a KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def run(self, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        if self.came:
+            raise asyncio.CancelledError
+        try:
+            return await main()
+        finally:
+            self._loop = None
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self.came:
+            end_descendants(grace_s=0)
+            if sys.stdout.isatty():
+                sys.stdout.write(_SHOW_CURSOR)
+                sys.stdout.flush()
+            os._exit(130)
+        self.came = True
+        if self._loop is not None and self._task is not None:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+
+def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run ``main`` on a new uvloop. In the end no child process is left, however it ended.
+
+    Raises:
+        Interrupted: a signal came. ``main`` was cancelled and has cleaned up (or had ended by itself).
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    interruption = _Interruption()
+    with interruption.handled():
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                result = runner.run(interruption.run(main))
+        except asyncio.CancelledError:
+            raise Interrupted from None
+        finally:
+            end_descendants()
+        if interruption.came:
+            raise Interrupted
+        return result
+
+
+def end_descendants(grace_s: float = GRACE_S) -> list[int]:
+    """End every process that descends from this one, first by SIGTERM and after ``grace_s`` by SIGKILL.
+
+    Returns:
+        The ids of those that were there.
+    """
+    found: set[int] = set()
+    deadline = time.monotonic() + grace_s
+    while pids := descendants():
+        number = signal.SIGTERM if time.monotonic() < deadline else signal.SIGKILL
+        for pid in pids if number == signal.SIGKILL else pids - found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        found |= pids
+        _reap()
+        time.sleep(0.01)
+    return sorted(found)
+
+
+def descendants() -> set[int]:
+    """The processes that descend from this one, the dead ones that nobody has asked for left out."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The command's name stands in brackets and may hold anything.
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(stat.parent.name))
+    found: set[int] = set()
+    left = [os.getpid()]
+    while left:
+        for child in children.get(left.pop(), ()):
+            if child not in found:
+                found.add(child)
+                left.append(child)
+    return found
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass

@@ -1,0 +1,46 @@
+"""The board and the hands as text, as KIF files draw them: every cell is one mark and one kanji, three columns wide."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+
+from master.ui.notation import FILES, PIECES, RANKS, SIDES
+from worker.shogi import Position
+
+BOARD_COLUMNS: Final = 31
+"""Terminal columns that the board takes."""
+_HAND_ORDER: Final = (6, 5, 7, 4, 3, 2, 1)
+_NUMBERS: Final = ("", "", "二", "三", "四", "五", "六", "七", "八", "九", "十")
+_STYLES: Final = ("", "cyan")
+_LAST_MOVE: Final = "reverse"
+
+
+def board_text(position: Position, last_square: int | None = None) -> Text:
+    """The board, black below; white's pieces carry a ``v``, the last move's square is marked."""
+    text = Text(" " + "".join(f" {file}" for file in reversed(FILES)) + "\n")
+    text.append("+" + "-" * 27 + "+\n")
+    for rank in range(9):
+        text.append("|")
+        for file in range(8, -1, -1):
+            square = file * 9 + rank
+            piece = position.piece_on(square)
+            colour = piece >> 4
+            cell = ("v" if colour else " ") + PIECES[piece & 15] if piece else " ・"
+            style = _STYLES[colour] if piece else "dim"
+            text.append(cell, style=f"{style} {_LAST_MOVE}".strip() if square == last_square else style)
+        text.append("|" + RANKS[rank] + "\n")
+    text.append("+" + "-" * 27 + "+")
+    return text
+
+
+def hand_text(position: Position, colour: int) -> str:
+    """``☖ 飛 歩三``, or ``☖ -`` for an empty hand."""
+    hand = position.hand(colour)
+    held = [PIECES[kind] + _number(hand[kind]) for kind in _HAND_ORDER if hand[kind]]
+    return f"{SIDES[colour]} {' '.join(held) or '-'}"
+
+
+def _number(count: int) -> str:
+    return _NUMBERS[count] if count <= 10 else "十" + (_NUMBERS[count - 10] or "一")

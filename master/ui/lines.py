@@ -1,0 +1,72 @@
+"""The plain view: a line for each move and each message, for pipes, logs and terminals that cannot do more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from master.events import GameBegan, GameEnded, GameEvent, LoggedIn, MovePlayed
+from master.ui.model import GameView, Thought
+from master.ui.notation import clock_text, count_text, move_text, pv_text, score_text
+from master.ui.screen import result_text
+from worker.shogi import MoveError, Position
+
+_PV_MOVES: Final = 5
+
+
+class LineView:
+    """Writes what happens, line by line. Call it after `GameView.observe` has seen the event.
+
+    Args:
+        write: gets each line, without its line break.
+    """
+
+    def __init__(self, view: GameView, write: Callable[[str], None]) -> None:
+        self._view = view
+        self._write = write
+        self._sfen = view.sfen
+        self._before: int | None = None
+
+    def observe(self, event: GameEvent) -> None:
+        """The player's own events."""
+        view = self._view
+        match event:
+            case LoggedIn():
+                self._write(view.status)
+            case GameBegan(summary):
+                self._write(f"game {summary.game_id}: ☗ {summary.names[0]}  ☖ {summary.names[1]}")
+            case MovePlayed():
+                self._write(self._move_line(event))
+            case GameEnded(outcome) if outcome.played:
+                self._write(result_text(view))
+        self._sfen, self._before = view.sfen, view.last_square
+
+    def _move_line(self, played: MovePlayed) -> str:
+        position = Position.from_sfen(self._sfen)
+        try:
+            move = move_text(position, position.parse_usi(played.usi), self._before)
+        except MoveError:
+            move = played.csa
+        clocks = " ".join(clock_text(left) for left in played.clocks.left_ms)
+        words = [f"{played.ply:>3} {move} {played.consumed_ms / 1000:g}s [{clocks}]"]
+        thought = self._view.thoughts[played.colour]
+        if thought.sfen == self._sfen:
+            words += _thought_words(thought, played.colour)
+        return "  ".join(words)
+
+
+def _thought_words(thought: Thought, colour: int) -> list[str]:
+    source = thought.decision or thought.progress
+    if source is None:
+        return []
+    if thought.decision is not None and thought.decision.source == "forced":
+        return ["forced"]
+    words = [f"depth {source.depth}", score_text(source.score, colour)]
+    words += [
+        f"{node.node_id} {node.job} {count_text(node.nps)}/s" if node.alive else f"{node.node_id} lost"
+        for node in source.fleet
+    ]
+    if thought.decision is not None and thought.decision.ballots:
+        words.append("votes " + " ".join(f"{ballot.voter}:{ballot.move}" for ballot in thought.decision.ballots))
+    words.append(pv_text(thought.sfen, source.pv, thought.before, _PV_MOVES))
+    return words

@@ -1,0 +1,131 @@
+"""What is known of the game that is being played: events in, a plain picture out. Shown by `screen` and `lines`.
+
+One player's observer is `GameView.observe`; where the opponent runs in this process too, `GameView.observe_opponent`
+adds what it thinks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cluster.api import Decision, Progress
+from master.events import (
+    Clocks,
+    GameBegan,
+    GameEnded,
+    GameEvent,
+    GameFound,
+    GameOutcome,
+    LoggedIn,
+    MovePlayed,
+    ThinkingBegan,
+    ThinkingEnded,
+    ThinkingProgressed,
+)
+from worker.engine import STARTPOS
+from worker.shogi.pieces import SQUARES
+
+NOTES_KEPT = 4
+
+
+@dataclass(slots=True)
+class Thought:
+    """What one side thinks, or thought for its last move."""
+
+    sfen: str = STARTPOS
+    """The position that it is about."""
+    before: int | None = None
+    """The square that the move before it went to."""
+    progress: Progress | None = None
+    decision: Decision | None = None
+    """Set when the search is over."""
+
+
+@dataclass(slots=True)
+class GameView:
+    """The game as a viewer sees it. Colours are 0 (black) and 1 (white)."""
+
+    now: Callable[[], float] = time.monotonic
+    status: str = "starting"
+    names: tuple[str, str] = ("", "")
+    my_colour: int = 0
+    sfen: str = STARTPOS
+    ply: int = 0
+    move: MovePlayed | None = None
+    """The last move."""
+    thoughts: tuple[Thought, Thought] = field(default_factory=lambda: (Thought(), Thought()))
+    """By colour."""
+    outcome: GameOutcome | None = None
+    notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
+    """The last messages of log and fleet."""
+    _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
+    _clocks_at: float = 0.0
+    _running: bool = False
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def left_ms(self, colour: int) -> float:
+        """Main time left now."""
+        left = self._clocks.left_ms[colour]
+        if self._running and colour == self._clocks.turn:
+            return max(0.0, left - (self.now() - self._clocks_at) * 1000)
+        return left
+
+    @property
+    def turn(self) -> int:
+        return self._clocks.turn
+
+    @property
+    def last_square(self) -> int | None:
+        """Where the last move went."""
+        return None if self.move is None else usi_target(self.move.usi)
+
+    def observe(self, event: GameEvent) -> None:
+        """The player's own events."""
+        match event:
+            case LoggedIn(name):
+                self.status = f"{name} waits for a game"
+            case GameFound(summary):
+                self.status = f"game {summary.game_id}"
+            case GameBegan(summary, sfen, clocks):
+                self.names, self.my_colour = summary.names, summary.my_colour
+                self.sfen, self.ply, self.move, self.outcome = sfen, 0, None, None
+                self.thoughts = (Thought(sfen), Thought(sfen))
+                self._set_clocks(clocks)
+            case MovePlayed():
+                self.sfen, self.ply, self.move = event.sfen, event.ply, event
+                self._set_clocks(event.clocks)
+            case GameEnded(outcome):
+                self.outcome, self._running = outcome, False
+            case _:
+                self._think(event, self.my_colour)
+
+    def observe_opponent(self, event: GameEvent) -> None:
+        """The opponent's events, of which only its thinking adds anything."""
+        self._think(event, self.my_colour ^ 1)
+
+    def _think(self, event: GameEvent, colour: int) -> None:
+        thought = self.thoughts[colour]
+        match event:
+            case ThinkingBegan():
+                thought.sfen, thought.before = self.sfen, self.last_square
+                thought.progress = thought.decision = None
+            case ThinkingProgressed(progress):
+                thought.progress = progress
+            case ThinkingEnded(decision):
+                thought.decision = decision
+
+    def _set_clocks(self, clocks: Clocks) -> None:
+        self._clocks, self._clocks_at, self._running = clocks, self.now(), True
+
+
+def usi_target(usi: str) -> int | None:
+    """The square that a USI move goes to; None for ``resign`` and the like."""
+    if len(usi) < 4 or not usi[2].isdigit():
+        return None
+    square = (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
+    return square if 0 <= square < SQUARES else None

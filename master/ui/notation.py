@@ -1,0 +1,102 @@
+"""Moves, scores and times in words for people: ``☗７六歩``, ``+120``, ``0:08``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from worker.score import is_mate, mate_distance
+from worker.shogi import MoveError, Position, SfenError
+
+SIDES: Final = ("☗", "☖")
+PIECES: Final = ("", "歩", "香", "桂", "銀", "角", "飛", "金", "玉", "と", "杏", "圭", "全", "馬", "龍")
+"""By piece type, one character each, as on the board of a KIF file."""
+FILES: Final = "１２３４５６７８９"
+RANKS: Final = "一二三四五六七八九"
+
+_PROMOTABLE: Final = range(1, 7)
+
+
+def move_text(position: Position, move: int, before: int | None = None) -> str:
+    """A legal move of ``position``, as KIF writes it; its origin only where another piece could go there too.
+
+    Args:
+        before: the square that the opponent's last move went to: a move to it is ``同``.
+    """
+    to, kind, colour = move & 0x7F, move >> 16 & 15, move >> 20 & 1
+    where = "同" if to == before else FILES[to // 9] + RANKS[to % 9]
+    text = SIDES[colour] + where + PIECES[kind]
+    if move >> 15 & 1:
+        return text + "打"
+    origin = move >> 7 & 0x7F
+    if move >> 14 & 1:
+        text += "成"
+    elif kind in _PROMOTABLE and (_in_zone(to, colour) or _in_zone(origin, colour)):
+        text += "不成"
+    rivals = {
+        other >> 7 & 0x7F
+        for other in position.legal_moves()
+        if other & 0x7F == to and other >> 16 == move >> 16 and not other >> 15 & 1
+    }
+    return text + (f"({origin // 9 + 1}{origin % 9 + 1})" if len(rivals) > 1 else "")
+
+
+@lru_cache(maxsize=512)
+def pv_text(sfen: str, pv: tuple[str, ...], before: int | None = None, most: int = 24) -> str:
+    """A variation (USI moves) from ``sfen`` on, as far as it is legal, ``most`` moves at most."""
+    try:
+        position = Position.from_sfen(sfen)
+    except SfenError:
+        return " ".join(pv[:most])
+    return " ".join(_texts(position, pv[:most], before))
+
+
+def _texts(position: Position, pv: Sequence[str], before: int | None) -> list[str]:
+    texts: list[str] = []
+    for usi in pv:
+        try:
+            move = position.parse_usi(usi)
+        except MoveError:
+            break
+        texts.append(move_text(position, move, before))
+        position.push(move)
+        before = move & 0x7F
+    return texts
+
+
+def score_text(score: int | None, colour: int = 0) -> str:
+    """A score of the side ``colour`` from black's view: ``+120``, ``-35``; ``-`` where nothing is known.
+
+    ``mate 7``: black mates in 7 plies; ``mated 4``: black is mated in 4.
+    """
+    if score is None:
+        return "-"
+    if colour == 1:
+        score = -score
+    if not is_mate(score):
+        return f"{score:+d}"
+    distance = mate_distance(score)
+    return f"mate {distance}" if distance > 0 else f"mated {-distance}"
+
+
+def clock_text(left_ms: float) -> str:
+    """``9:05``; below ten seconds with tenths, ``0:07.3``."""
+    left_ms = max(0.0, left_ms)
+    minutes, seconds = divmod(left_ms / 1000, 60)
+    if left_ms < 10_000:
+        return f"0:{int(left_ms) // 1000:02d}.{int(left_ms) % 1000 // 100}"
+    return f"{int(minutes)}:{int(seconds):02d}"
+
+
+def count_text(number: int) -> str:
+    """``950``, ``12.3k``, ``4.56M``."""
+    if number < 1000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1000:.1f}k"
+    return f"{number / 1_000_000:.2f}M"
+
+
+def _in_zone(square: int, colour: int) -> bool:
+    return square % 9 < 3 if colour == 0 else square % 9 > 5

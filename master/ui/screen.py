@@ -1,0 +1,155 @@
+"""The live screen: board, clocks, variation, score, the fleet and its votes, laid out for the terminal's size."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from cluster.api import Ballot, NodeView
+from master.ui.board import BOARD_COLUMNS, board_text, hand_text
+from master.ui.model import GameView, Thought
+from master.ui.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
+from worker.shogi import MoveError, Position
+
+WIDE: Final = 76
+"""Columns from which the panels stand beside the board; below, they stand under it."""
+NARROW: Final = BOARD_COLUMNS
+"""Columns below which there is no room for a board."""
+TALL: Final = 30
+"""Rows from which everything fits under the board."""
+REFRESH_S: Final = 0.2
+
+
+class GameScreen:
+    """A rich renderable of a `GameView`."""
+
+    def __init__(self, view: GameView) -> None:
+        self.view = view
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        view, width, height = self.view, options.max_width, options.size.height
+        position = Position.from_sfen(view.sfen)
+        if width < NARROW:
+            yield from self._words()
+            return
+        board = Group(
+            Text(hand_text(position, 1)), board_text(position, view.last_square), Text(hand_text(position, 0))
+        )
+        panels: list[RenderableType] = [self._clocks(), self._last_move(), *self._thoughts()]
+        if width >= WIDE or height >= TALL:
+            panels += self._fleet(width if width < WIDE else width - BOARD_COLUMNS - 2)
+        panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in view.notes]
+        if width < WIDE:
+            yield Group(board, *panels)
+            return
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(width=BOARD_COLUMNS, no_wrap=True)
+        grid.add_column(ratio=1)
+        grid.add_row(board, Group(*panels))
+        yield grid
+
+    def _words(self) -> list[RenderableType]:
+        """For a terminal that is too narrow for a board."""
+        return [self._clocks(), self._last_move(), *self._thoughts()]
+
+    def _clocks(self) -> Text:
+        view = self.view
+        text = Text(no_wrap=True, overflow="ellipsis")
+        for colour in (1, 0):
+            running = colour == view.turn and view.outcome is None
+            line = f"{SIDES[colour]} {clock_text(view.left_ms(colour)):>7}  {view.names[colour]}"
+            text.append(line, style="bold" if running else "")
+            text.append(("  ◀" if running else "") + ("\n" if colour else ""))
+        return text
+
+    def _last_move(self) -> Text:
+        view = self.view
+        if view.outcome is not None:
+            return Text(result_text(view), style="bold green")
+        if view.move is None:
+            return Text(view.status)
+        return Text(f"move {view.ply}: {view.move.csa}  ({view.move.consumed_ms / 1000:g} s)")
+
+    def _thoughts(self) -> list[RenderableType]:
+        return [
+            text
+            for colour in (self.view.my_colour, self.view.my_colour ^ 1)
+            if (text := thought_text(self.view.thoughts[colour], colour)) is not None
+        ]
+
+    def _fleet(self, width: int) -> list[RenderableType]:
+        thought = self.view.thoughts[self.view.my_colour]
+        source = thought.progress if thought.decision is None or not thought.decision.fleet else thought.decision
+        parts: list[RenderableType] = []
+        if source is not None and source.fleet:
+            parts.append(_fleet_table(source.fleet, thought, self.view.my_colour, width))
+        if thought.decision is not None and thought.decision.ballots:
+            parts.append(_votes(thought.decision.ballots, thought.decision.source, thought.sfen, self.view.my_colour))
+        return parts
+
+
+def thought_text(thought: Thought, colour: int) -> Text | None:
+    """``☗ depth 14  +120  1.2M nodes`` and the variation below; None where nothing was thought yet."""
+    source = thought.decision or thought.progress
+    if source is None:
+        return None
+    nps = source.nodes * 1000 // max(1, source.elapsed_ms)
+    head = f"{SIDES[colour]} depth {source.depth}  score {score_text(source.score, colour)}"
+    text = Text(f"{head}  nodes {count_text(source.nodes)}  {count_text(nps)}/s  {source.elapsed_ms / 1000:.1f} s")
+    if source.pv:
+        text.append("\n  " + pv_text(thought.sfen, source.pv, thought.before, 8), style="dim")
+    return text
+
+
+def _fleet_table(fleet: tuple[NodeView, ...], thought: Thought, colour: int, width: int) -> Table:
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    table.add_column("node", no_wrap=True)
+    table.add_column("searches", no_wrap=True)
+    table.add_column("depth", justify="right")
+    table.add_column("score", justify="right")
+    table.add_column("nodes/s", justify="right")
+    if width >= 60:
+        table.add_column("variation", no_wrap=True, overflow="ellipsis")
+    for node in fleet:
+        cells = [
+            node.node_id,
+            node.job if node.alive else "lost",
+            str(node.depth),
+            score_text(node.score, colour),
+            count_text(node.nps),
+        ]
+        if width >= 60:
+            cells.append(pv_text(thought.sfen, node.pv, thought.before, 4))
+        table.add_row(*cells, style="" if node.alive else "red")
+    return table
+
+
+def _votes(ballots: tuple[Ballot, ...], source: str, sfen: str, colour: int) -> Text:
+    position = Position.from_sfen(sfen)
+    votes = []
+    for ballot in ballots:
+        try:
+            move = move_text(position, position.parse_usi(ballot.move))
+        except MoveError:
+            move = ballot.move
+        votes.append(f"{ballot.voter} {move} {score_text(ballot.score, colour)}")
+    return Text(f"decided by {source}: {', '.join(votes)}", overflow="ellipsis", no_wrap=True)
+
+
+def result_text(view: GameView) -> str:
+    """How the game ended, in words: ``☗ gougi wins: RESIGN after 87 moves``."""
+    outcome = view.outcome
+    assert outcome is not None
+    after = f"{outcome.reason} after {outcome.plies} moves"
+    if outcome.winner is None:
+        return f"no winner ({outcome.conclusion.value.lower()}): {after}"
+    return f"{SIDES[outcome.winner]} {view.names[outcome.winner]} wins: {after}"
+
+
+def live(view: GameView, console: Console) -> Live:
+    """The screen as a rich `Live`. It is redrawn by `Live.refresh` only: from the event loop, never from a thread."""
+    return Live(GameScreen(view), console=console, auto_refresh=False, vertical_overflow="crop", transient=False)

@@ -1,0 +1,99 @@
+"""Shows a game where it is played: live where there is a terminal, line by line where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.live import Live
+
+from master.events import GameBegan, GameEnded, GameEvent
+from master.ui.lines import LineView
+from master.ui.model import GameView
+from master.ui.screen import REFRESH_S, live
+
+_PROGRESS: Final = {
+    "ray_starting": "starting Ray",
+    "node_starting": "starting {node}",
+    "node_ready": "{node} is ready: {engine}, process {pid} on {host}",
+}
+"""What is told of the fleet's start."""
+
+
+class Show:
+    """The terminal during games. An async context manager: inside, the screen is redrawn some times a second.
+
+    Args:
+        console: where to.
+        plain: lines even where the terminal can do more.
+    """
+
+    def __init__(self, console: Console, *, plain: bool = False) -> None:
+        self.console = console
+        self.view = GameView()
+        self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
+        self._live: Live | None = None
+        self._painter: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._painter = asyncio.create_task(self._paint())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._painter is not None:
+            self._painter.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._painter
+        self._stop()
+
+    def say(self, line: str) -> None:
+        """A line of text; above the screen where that is on."""
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def warn(self, line: str) -> None:
+        """A message of the log; among the screen's notes where that is on. Any thread."""
+        if self._live is None:
+            self.say(line)
+        else:
+            self.view.note(line)
+
+    def fleet_event(self, name: str, fields: dict[str, object]) -> None:
+        """Tells how far the fleet's start is."""
+        text = _PROGRESS.get(name)
+        if text is not None and self._live is None:
+            self.say(text.format_map(fields))
+
+    def observe(self, event: GameEvent) -> None:
+        """The events of the player that is shown."""
+        self.view.observe(event)
+        if self._lines is not None:
+            self._lines.observe(event)
+        elif isinstance(event, GameBegan):
+            self._stop()
+            self._live = live(self.view, self.console)
+            self._live.start(refresh=True)
+        elif isinstance(event, GameEnded):
+            self._stop()
+
+    async def _paint(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            if self._live is not None:
+                self._live.refresh()
+
+    def _stop(self) -> None:
+        """Leave the last picture on the terminal."""
+        if self._live is not None:
+            self._live.refresh()
+            self._live.stop()
+            self._live = None
+
+
+def can_be_live(console: Console) -> bool:
+    """Whether the terminal can be redrawn."""
+    return console.is_terminal and not console.is_dumb_terminal
