@@ -15,8 +15,10 @@ import contextlib
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -68,13 +70,14 @@ class RayCluster:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="ray")
         self._folder: Path | None = None
         self._actors: list[Any] = []
+        self._closed = False
 
     @property
     def local(self) -> bool:
         return self._address is None
 
     async def open(self) -> None:
-        """Start or connect.
+        """Start or connect; `close` is due afterwards, also where it failed.
 
         Raises:
             FleetError: that failed; the text says why.
@@ -84,11 +87,13 @@ class RayCluster:
         if self.local:
             self._make_folder()
         try:
+            await self._knock()
             await self._call(self._init)
         except Exception as error:
-            await self.close()
             where = "on this machine" if self.local else f"at {self._address}"
             raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
+        finally:
+            _take_back_sigterm()
 
     async def capacity(self) -> int:
         """How many nodes the cluster's machines offer now."""
@@ -137,7 +142,10 @@ class RayCluster:
         await self._call(lambda: ray.kill(actor))
 
     async def close(self) -> None:
-        """End the actors and, where it is our own, the cluster. More than once does no harm."""
+        """End the actors and, where it is our own, the cluster. More than once does no harm; no call is valid after."""
+        if self._closed:
+            return
+        self._closed = True
         await asyncio.gather(*(self.end(actor) for actor in list(self._actors)))
         if "ray" in sys.modules:
             import ray
@@ -147,6 +155,17 @@ class RayCluster:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+    async def _knock(self) -> None:
+        """Where nobody listens, Ray would try for minutes, on a thread that cannot be called back."""
+        if self._address is None or self._address == "auto":
+            return
+        host, _, port = self._address.rpartition(":")
+        if not host or not port.isdigit():
+            raise ValueError(f"expected host:port or auto, got {self._address!r}")
+        async with asyncio.timeout(5.0):
+            _, writer = await asyncio.open_connection(host, int(port))
+        writer.close()
 
     def _make_folder(self) -> None:
         """Ray's logs and sockets, and the token's file: readable by this user only, removed in the end."""
@@ -205,6 +224,12 @@ class RayCluster:
 
     async def _call(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _take_back_sigterm() -> None:
+    """Ray's native code puts a handler of its own under Python's, which prints a stack and dies: Python's again."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def _reason(error: RayError) -> str:

@@ -78,6 +78,11 @@ class RaySearcher:
         self._broken = ""
         """Why the first node that could not start did not."""
 
+    @property
+    def live(self) -> tuple[str, ...]:
+        """The nodes that are there now, and ``fallback`` where that is."""
+        return self._fleet.live
+
     async def open(self, listener: Listener) -> None:
         """Compile what is not yet, start or find Ray, the nodes and the fallback; returns when nodes can search.
 

@@ -24,6 +24,12 @@ class Heard:
         """The fields of every event of that name."""
         return [fields for found, fields in self.events if found == name]
 
+    def forget(self) -> None:
+        """Start anew; who said ``node_ready`` is still known."""
+        self.decisions.clear()
+        self.progress.clear()
+        self.events[:] = [event for event in self.events if event[0] == "node_ready"]
+
     async def until(self, condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
         async with asyncio.timeout(timeout_s):
             while not condition():

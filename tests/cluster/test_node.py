@@ -68,7 +68,7 @@ def test_a_stop_ends_an_infinite_job(bench: Bench) -> None:
     began = time.monotonic()
     bench.runner.handle(Stop(1))
     bench.done(1)
-    assert time.monotonic() - began < 0.1
+    assert time.monotonic() - began < 1.0
 
 
 def test_an_early_stop_holds_for_a_late_job(bench: Bench) -> None:

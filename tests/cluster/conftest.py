@@ -1,0 +1,15 @@
+"""What several of the cluster's tests need."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.root import prepare_rules
+from worker.warm import warm_up
+
+
+@pytest.fixture(scope="session")
+def warm() -> None:
+    """Everything compiled, so that a test's own processes and times are not those of a compiler."""
+    warm_up()
+    prepare_rules()

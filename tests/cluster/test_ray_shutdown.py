@@ -1,0 +1,74 @@
+"""How fleets end: by a signal, or because they cannot begin."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cluster.api import FleetError, SearchRequest
+from cluster.ray_driver import RaySearcher
+from tests.cluster.engines import broken_engine, endless_engine
+from tests.cluster.heard import Heard
+from worker.engine import STARTPOS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90), pytest.mark.usefixtures("warm")]
+
+ROOT = Path(__file__).parents[2]
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs (one that is dead and only waits to be collected does not)."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_no_process_is_left_behind(number: signal.Signals) -> None:
+    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL no one is there to end two helpers
+    of Ray's (its agents notice after a minute); what searches is gone.
+    """
+    program = subprocess.Popen(
+        [sys.executable, "-m", "tests.cluster.ray_program"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    started, searching = (list(map(int, program.stdout.readline().split()[1:])) for _ in range(2))
+    assert len(searching) == 3, program.stderr.read()
+    assert set(searching) < set(started)
+    if number is signal.SIGINT:
+        os.killpg(program.pid, number)
+    else:
+        program.send_signal(number)
+    program.wait(15)
+    assert number is signal.SIGKILL or program.returncode == 0
+    pids = searching if number is signal.SIGKILL else started
+    deadline = time.monotonic() + 10
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [pid for pid in pids if alive(pid)]
+    assert program.stdout.read() + program.stderr.read() == ""
+
+
+def test_an_engine_that_cannot_be_made_says_why() -> None:
+    async def play() -> None:
+        searcher = RaySearcher(nodes=1, engine=broken_engine, fallback=endless_engine)
+        with pytest.raises(FleetError, match=r"a node cannot start: .*no such net: x\.bin"):
+            await searcher.open(Heard().listener())
+        with pytest.raises(FleetError, match="not open"):
+            searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+
+    asyncio.run(play())
