@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import count, lowest, without_lowest
+from worker.jit.bitboard import count, high, low, lowest, without_lowest
 from worker.jit.memory import ld8
 from worker.search.values import PROMOTION_GAIN, SWING
 from worker.shogi import tables
@@ -155,3 +155,16 @@ def gives_check(pos: Any, move: int, hidden: Any) -> bool:
     return False
 
 
+@jit()
+def note_check_squares(pos: Any, th: Any) -> None:
+    """Fill ``th.check_squares``: by piece type, two words of the squares from which it would check the enemy king."""
+    side = pos.side
+    king = pos.ksq[1 - side]
+    occ = occupied(pos)
+    for kind in range(PAWN, DRAGON + 1):
+        squares = no_squares()
+        if king >= 0 and kind != KING:
+            # What the king would attack if it were such a piece of its own colour.
+            squares = piece_attacks(pos, 1 - side, kind, king, occ)
+        th.check_squares[2 * kind] = low(squares)
+        th.check_squares[2 * kind + 1] = high(squares)

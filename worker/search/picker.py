@@ -10,16 +10,20 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.bitboard import bitboard
 from worker.jit.memory import ld16
-from worker.search.exchange import exchange_at_least
+from worker.search.exchange import exchange_at_least, note_check_squares
 from worker.search.history import butterfly_address, capture_address, quiet_history
 from worker.search.state import OFFSET
 from worker.search.values import PROMOTION_GAIN, SWING
+from worker.shogi.attacks import single
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
 
 _MOVE_MASK: Final = (1 << 32) - 1
 _KILLER_BONUS: Final = 40_000
+_CHECK_BONUS: Final = 16_000
+"""For a move that checks directly and loses nothing by it."""
 _SORT_FROM: Final = 1
 
 # Stages; each list runs on to its end.
@@ -59,6 +63,7 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
 
 @jit()
 def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
+    note_check_squares(pos, th)
     killer0 = th.killers[2 * (OFFSET + ply)]
     killer1 = th.killers[2 * (OFFSET + ply) + 1]
     for i in range(begin, end):
@@ -68,6 +73,10 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
             score += _KILLER_BONUS
         elif move == killer1:
             score += _KILLER_BONUS // 2
+        kind = ((move >> 16) | ((move >> 11) & 8)) & 15
+        checking = bitboard(th.check_squares[2 * kind], th.check_squares[2 * kind + 1])
+        if (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(0)):
+            score += _CHECK_BONUS
         pos.moves[i] = (score << 32) | move
 
 

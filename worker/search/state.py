@@ -70,6 +70,7 @@ TH_DTYPE: Final = np.dtype(
         ("pick_begin", np.int64, (_PLIES,)),
         ("pick_at", np.int64, (_PLIES,)),
         ("pick_bad", np.int64, (_PLIES,)),  # end of the losing captures, which begin at pick_begin
+        ("check_squares", np.uint64, (32,)),  # two words by piece type, for the list that is being scored
         ("histories", np.int64),
         ("log_table", np.int64, (64,)),  # LOG_SCALE * ln(i)
     ],
