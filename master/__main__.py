@@ -1,19 +1,31 @@
-"""The ``gougi`` script and ``python -m master``. Ctrl-C while the command is being imported is no traceback either."""
+"""The ``gougi`` script and ``python -m master``. Ctrl-C is no traceback either while the command is being imported."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
+from typing import NoReturn
 
 
-def main() -> None:
-    """Run the command line and leave the process with its exit code: 0, 1 failed, 2 bad input, 130 interrupted."""
+def main() -> NoReturn:
+    """Run the command line and leave the process with its exit code: 0, 1 failed, 2 bad input, 130 interrupted.
+
+    Every command has cleaned up by then. The interpreter's own clean-up is left out: it would wait for threads that may
+    be in compiled code, and turn a Ctrl-C that comes meanwhile into a traceback.
+    """
     try:
         from master.cli import run
 
         code = run()
     except KeyboardInterrupt:
         code = 130
-    sys.exit(code)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

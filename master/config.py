@@ -108,8 +108,8 @@ class RecordsConfig(_Section):
 class LogConfig(_Section):
     """The log: JSON lines in the records folder, and messages on the terminal."""
 
-    file_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least level that the file gets."""
+    file_level: Literal["debug", "info", "warning", "error"] = "debug"
+    """The least level that the file gets. With "debug" every line of the server is in it: a game can be replayed."""
     console_level: Literal["debug", "info", "warning", "error"] = "warning"
     """The least level that the terminal gets."""
 

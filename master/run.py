@@ -27,7 +27,8 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GRACE_S: Final = 2.0
 """How long a left-over process may take to heed SIGTERM."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_SHOW_CURSOR: Final = "\x1b[?25h"
+_LEAVE_SCREEN: Final = "\x1b[?1049l\x1b[?25h"
+"""The terminal as it was: the normal screen, the cursor shown."""
 
 
 class Interrupted(Exception):
@@ -49,7 +50,8 @@ class _Interruption:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                # Once one came the command is about to leave: another one must not disturb it.
+                signal.signal(number, signal.SIG_IGN if self.came else handler)
 
     async def run(self, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
@@ -64,7 +66,7 @@ class _Interruption:
         if self.came:
             end_descendants(grace_s=0)
             if sys.stdout.isatty():
-                sys.stdout.write(_SHOW_CURSOR)
+                sys.stdout.write(_LEAVE_SCREEN)
                 sys.stdout.flush()
             os._exit(130)
         self.came = True

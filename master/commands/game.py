@@ -229,7 +229,8 @@ def _play_online(settings: Config, plain: bool) -> int:
 
 def _tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
     if outcome.summary is not None:
-        show.say(f"{outcome.summary.game_id}: {outcome.conclusion.value} ({outcome.reason}), {outcome.plies} moves")
+        name = outcome.summary.names[outcome.summary.my_colour]
+        show.say(f"result for {name}: {outcome.conclusion.value} ({outcome.reason}), {outcome.plies} moves")
     if record is not None:
         show.say(f"record: {record}")
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.api import Ballot, NodeView
+from master.events import Conclusion
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.model import GameView, Thought
 from master.ui.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
@@ -99,7 +100,8 @@ def thought_text(thought: Thought, colour: int) -> Text | None:
         return None
     nps = source.nodes * 1000 // max(1, source.elapsed_ms)
     head = f"{SIDES[colour]} depth {source.depth}  score {score_text(source.score, colour)}"
-    text = Text(f"{head}  nodes {count_text(source.nodes)}  {count_text(nps)}/s  {source.elapsed_ms / 1000:.1f} s")
+    spent = f"nodes {count_text(source.nodes)}  {count_text(nps)}/s  {source.elapsed_ms / 1000:.1f} s"
+    text = Text(f"{head}  {spent}", no_wrap=True, overflow="ellipsis")
     if source.pv:
         text.append("\n  " + pv_text(thought.sfen, source.pv, thought.before, 8), style="dim")
     return text
@@ -107,13 +109,13 @@ def thought_text(thought: Thought, colour: int) -> Text | None:
 
 def _fleet_table(fleet: tuple[NodeView, ...], thought: Thought, colour: int, width: int) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="dim")
-    table.add_column("node", no_wrap=True)
-    table.add_column("searches", no_wrap=True)
-    table.add_column("depth", justify="right")
-    table.add_column("score", justify="right")
-    table.add_column("nodes/s", justify="right")
+    table.add_column("node", no_wrap=True, min_width=6)
+    table.add_column("searches", no_wrap=True, min_width=8)
+    table.add_column("depth", justify="right", min_width=5)
+    table.add_column("score", justify="right", min_width=6)
+    table.add_column("nodes/s", justify="right", min_width=7)
     if width >= 60:
-        table.add_column("variation", no_wrap=True, overflow="ellipsis")
+        table.add_column("variation", no_wrap=True, overflow="ellipsis", ratio=1)
     for node in fleet:
         cells = [
             node.node_id,
@@ -145,11 +147,13 @@ def result_text(view: GameView) -> str:
     outcome = view.outcome
     assert outcome is not None
     after = f"{outcome.reason} after {outcome.plies} moves"
-    if outcome.winner is None:
-        return f"no winner ({outcome.conclusion.value.lower()}): {after}"
-    return f"{SIDES[outcome.winner]} {view.names[outcome.winner]} wins: {after}"
+    if outcome.winner is not None:
+        return f"{SIDES[outcome.winner]} {view.names[outcome.winner]} wins: {after}"
+    if outcome.conclusion is Conclusion.DRAW or outcome.reason == "MAX_MOVES":
+        return f"drawn: {after}"
+    return f"no result ({outcome.conclusion.value.lower()}): {after}"
 
 
 def live(view: GameView, console: Console) -> Live:
-    """The screen as a rich `Live`. It is redrawn by `Live.refresh` only: from the event loop, never from a thread."""
-    return Live(GameScreen(view), console=console, auto_refresh=False, vertical_overflow="crop", transient=False)
+    """The whole screen as a rich `Live`. It is redrawn by `Live.refresh` only, on the event loop, never by a thread."""
+    return Live(GameScreen(view), console=console, auto_refresh=False, screen=True)

@@ -13,7 +13,7 @@ from rich.live import Live
 from master.events import GameBegan, GameEnded, GameEvent
 from master.ui.lines import LineView
 from master.ui.model import GameView
-from master.ui.screen import REFRESH_S, live
+from master.ui.screen import REFRESH_S, GameScreen, live
 
 _PROGRESS: Final = {
     "ray_starting": "starting Ray",
@@ -87,11 +87,11 @@ class Show:
                 self._live.refresh()
 
     def _stop(self) -> None:
-        """Leave the last picture on the terminal."""
+        """Leave the full screen, and the last picture on the terminal."""
         if self._live is not None:
-            self._live.refresh()
             self._live.stop()
             self._live = None
+            self.console.print(GameScreen(self.view))
 
 
 def can_be_live(console: Console) -> bool:

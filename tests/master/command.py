@@ -1,0 +1,127 @@
+"""Runs the ``gougi`` command as a user would: another process, its own folder, nothing of this machine's settings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GOUGI = (sys.executable, "-m", "master")
+_MARK = "TEST_PROCESS_MARK"
+
+
+def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without settings of Gougi's; the compiled code's cache stays where it is."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GOUGI_")}
+    if "GOUGI_CACHE_DIR" in os.environ:
+        kept["GOUGI_CACHE_DIR"] = os.environ["GOUGI_CACHE_DIR"]
+    return {**kept, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(home), **(extra or {})}
+
+
+def gougi(
+    *words: str, cwd: Path, env: Mapping[str, str] | None = None, text: str | None = None, timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run ``gougi WORDS`` in ``cwd`` to its end; ``text`` is its standard input."""
+    return subprocess.run(
+        [*GOUGI, *words],
+        cwd=cwd,
+        env=environment(cwd, env),
+        input=text or "",
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+class Running:
+    """``gougi WORDS`` in a process group of its own, as a shell starts it, with its output at hand while it runs."""
+
+    def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> None:
+        self.mark = uuid.uuid4().hex
+        self.lines: list[str] = []
+        self._changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [*GOUGI, *words],
+            cwd=cwd,
+            env={**environment(cwd, env), _MARK: self.mark, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            # A test runner in the background may ignore Ctrl-C, which its children would inherit.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def output(self) -> str:
+        return "\n".join(self.lines)
+
+    def wait_for(self, text: str, timeout_s: float = 90) -> str:
+        """Wait for a line that holds ``text``; returns it."""
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            while True:
+                for line in self.lines:
+                    if text in line:
+                        return line
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._reader.is_alive():
+                    raise AssertionError(f"no line with {text!r} came:\n{self.output}")
+                self._changed.wait(min(left, 0.5))
+
+    def press_ctrl_c(self) -> None:
+        """SIGINT to the whole process group, as a terminal sends it."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def end(self, timeout_s: float = 30) -> int:
+        """Wait for the end; returns the exit code."""
+        code = self.process.wait(timeout_s)
+        self._reader.join(5)
+        return code
+
+    def left_behind(self, patience_s: float = 1.0) -> dict[int, str]:
+        """Processes that came of this one and are still there: id and command line."""
+        deadline = time.monotonic() + patience_s
+        while (found := self._marked()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
+    def kill(self) -> None:
+        """End whatever is left, for the next test."""
+        for pid in (self.process.pid, *self._marked()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait()
+
+    def _marked(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if f"{_MARK}={self.mark}".encode() in environ.read_bytes():
+                    command = environ.with_name("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                    found[int(environ.parent.name)] = command[:200]
+            except OSError:
+                continue
+        return found
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._changed:
+                self.lines.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()

@@ -1,0 +1,154 @@
+"""The embedded game as a user meets it: real Ray, real TCP, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rsshogi.record import Record
+from tests.master.command import Running
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts ``gougi play WORDS``; whatever is left of it is ended behind the test."""
+    started: list[Running] = []
+
+    def begin(*words: str, env: dict[str, str] | None = None) -> Running:
+        started.append(Running(["play", "--records", "games", "--hash", "16", *words], tmp_path, env))
+        return started[-1]
+
+    yield begin
+    for running in started:
+        running.kill()
+
+
+def only_record(folder: Path) -> Path:
+    (path,) = (folder / "games").glob("*.csa")
+    return path
+
+
+def logged(folder: Path) -> list[dict[str, object]]:
+    (path,) = (folder / "games").glob("*.jsonl")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_whole_game(start: Start, tmp_path: Path) -> None:
+    running = start("--time", "1+1", "--max-moves", "14", "--name", "team")
+    assert running.end(200) == 0, running.output
+    assert not running.left_behind()
+    path = only_record(tmp_path)
+    assert f"record: {path.relative_to(tmp_path)}" in running.lines
+    assert "result for team: CENSORED (MAX_MOVES), 14 moves" in running.lines
+    assert any("node-1" in line and "node-2" in line and "votes" in line for line in running.lines)
+    record = Record.from_csa_str(path.read_text(encoding="utf-8"))
+    assert len(record.moves) == 14
+    events = [entry["event"] for entry in logged(tmp_path)]
+    assert events.count("game_over") == 1
+    # The log holds every line of the server, so that the game can be replayed from it.
+    received = [str(entry.get("line")) for entry in logged(tmp_path) if entry["event"] == "received"]
+    assert sum(bool(re.fullmatch(r"[+-]\d{4}[A-Z]{2},T\d+", line)) for line in received) == 28
+    assert "embedded,embedded" not in json.dumps(logged(tmp_path))
+
+
+def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> None:
+    running = start("--time", "1+1", "--max-moves", "16")
+    line = running.wait_for("node-1 is ready")
+    match = re.search(r"process (\d+)", line)
+    assert match is not None
+    running.wait_for("  4 ")
+    os.kill(int(match[1]), signal.SIGKILL)
+    assert running.end(200) == 0, running.output
+    assert "result for gougi: CENSORED (MAX_MOVES), 16 moves" in running.lines
+    assert any("warning: node_lost" in line and "node-1" in line for line in running.lines)
+    lost = [entry for entry in logged(tmp_path) if entry["event"] == "node_lost"]
+    assert [entry["node"] for entry in lost] == ["node-1"]
+    assert not running.left_behind()
+
+
+MOMENTS = ["against one", "starting Ray", "starting node-1", "waits for a game", "  2 "]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ctrl_c_leaves_nothing_behind(start: Start, tmp_path: Path, moment: str) -> None:
+    running = start("--time", "1+1")
+    running.wait_for(moment)
+    running.press_ctrl_c()
+    assert running.end() == 130, running.output
+    assert not running.left_behind()
+    assert "Traceback" not in running.output
+    assert running.lines[-2] == "interrupted" or running.lines[-1] == "interrupted"
+    for path in (tmp_path / "games").glob("*.csa"):
+        assert path.read_text(encoding="utf-8").rstrip().splitlines()[-1].startswith(("%CHUDAN", "'"))
+    if moment.strip().isdigit():
+        assert f"record: {only_record(tmp_path).relative_to(tmp_path)}" in running.lines
+
+
+def test_ctrl_c_at_the_very_start(start: Start) -> None:
+    running = start()
+    # Python itself takes some 20 ms until the first line of ours runs.
+    with pytest.raises(AssertionError):
+        running.wait_for("nothing says this", timeout_s=0.1)
+    running.press_ctrl_c()
+    assert running.end() == 130, running.output
+    assert "Traceback" not in running.output
+    assert not running.left_behind()
+
+
+def test_ctrl_c_while_the_game_ends(start: Start) -> None:
+    running = start("--time", "1+1", "--max-moves", "2")
+    running.wait_for("result for gougi")
+    running.press_ctrl_c()
+    assert running.end() in (0, 130), running.output
+    assert "Traceback" not in running.output
+    assert not running.left_behind()
+
+
+def test_sigterm_to_the_process_alone(start: Start, tmp_path: Path) -> None:
+    running = start("--time", "1+1")
+    running.wait_for("  2 ")
+    running.process.terminate()
+    assert running.end() == 130, running.output
+    assert not running.left_behind()
+    assert "%CHUDAN" in only_record(tmp_path).read_text(encoding="utf-8")
+
+
+def test_a_second_ctrl_c_ends_everything_at_once(start: Start) -> None:
+    running = start("--time", "1+1")
+    running.wait_for("starting Ray")  # its start cannot be cut short: the first Ctrl-C waits for it
+    running.press_ctrl_c()
+    time.sleep(0.3)  # two signals at the same instant are one
+    running.press_ctrl_c()
+    assert running.end(5) == 130, running.output
+    assert "Traceback" not in running.output
+    assert not running.left_behind()
+
+
+def test_kill_dash_nine_leaves_no_ray(start: Start) -> None:
+    running = start("--time", "1+1")
+    running.wait_for("  1 ")
+    running.process.kill()
+    assert running.end() == -signal.SIGKILL
+    assert not running.left_behind(patience_s=20)
+
+
+@pytest.mark.timeout(400)
+def test_ctrl_c_while_compiling_leaves_a_cache_that_works(start: Start, tmp_path: Path) -> None:
+    cold = {"GOUGI_CACHE_DIR": str(tmp_path / "cache")}
+    running = start(env=cold)
+    running.wait_for("compiling the searcher 8/", timeout_s=200)
+    running.press_ctrl_c()
+    assert running.end() == 130, running.output
+    assert "Traceback" not in running.output
+    again = start("--time", "1+1", "--max-moves", "2", env=cold)
+    assert again.end(350) == 0, again.output
