@@ -35,7 +35,10 @@ class ClockSettings:
     network_margin_ms: int = 300
     """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine."""
     most_reserve_ms: int = 500
-    """The hard limit keeps back a twentieth of the time at stake as well, up to this."""
+    """The hard limit keeps back a tenth of the time at stake as well, up to this."""
+    untouched_ms: int = 2500
+    """So much of the main time (but no more than a quarter of all) is not planned with: it is there for the move that
+    a busy machine or a slow line holds up."""
     least_ms: int = 20
     """No search is shorter, whatever the clock says."""
     unlimited_ms: int = 10_000
@@ -126,7 +129,7 @@ class GameClock:
             # first unit is charged nothing, so where the caller wants speed a small `unlimited_ms` is always safe.
             return float(self.settings.unlimited_ms)
         falls = control.flag_elapsed_ms(remaining_ms)
-        return falls - self.settings.network_margin_ms - min(self.settings.most_reserve_ms, falls / 20)
+        return falls - self.settings.network_margin_ms - min(self.settings.most_reserve_ms, falls / 10)
 
     def _target(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
         """What this move should be charged: a share of the main time, and all that comes anew with each move."""
@@ -135,7 +138,8 @@ class GameClock:
         moves_to_go = max(FEWEST_MOVES, EXPECTED_MOVES - ply // 4)
         if max_moves is not None:
             moves_to_go = max(1, min(moves_to_go, math.ceil((max_moves - ply) / 2)))
-        share = self.remaining_ms[self.turn] * _weight(ply) / moves_to_go
+        untouched = min(self.settings.untouched_ms, control.total_ms / 4)
+        share = max(0.0, self.remaining_ms[self.turn] - untouched) * _weight(ply) / moves_to_go
         return share + control.byoyomi_ms + control.increment_ms
 
     def _aligned(self, control: TimeControl, target_ms: float) -> float:

@@ -167,8 +167,12 @@ class _Game:
                 self._timer.cancel()
             if self._preparation is not None:
                 self._preparation.cancel()
-            if self._connection is not None:
-                await self._connection.close()
+            try:
+                if self._connection is not None:
+                    await self._connection.close()
+            finally:
+                if self._recorder is not None:
+                    await self._recorder.close()
 
     async def _give_up(self) -> None:
         """Cancelled: leave the game in good order, or after `ABORT_S` in any order."""

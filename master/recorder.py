@@ -2,51 +2,103 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import structlog
 
 from master.csa.offer import read_offer
-from master.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, MovePlayed
+from master.csa.summary import GameSummary
+from master.events import Conclusion, GameBegan, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
 from master.records import Ending, GameRecord, RecordedMove, RecordError, RecordFile
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 
-_OF_THE_SERVER = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
+FLUSH_S: Final = 5.0
+"""A disk that does not answer for so long is given up."""
+_OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
+
+
+class RecordWriter:
+    """Writes records in a thread of its own, in the order in which they come: a slow disk costs no time on the clock.
+
+    What a disk refuses is logged; the game goes on.
+    """
+
+    def __init__(self) -> None:
+        self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
+        self._last: concurrent.futures.Future[None] | None = None
+
+    def save(self, file: RecordFile) -> None:
+        """Write the record as it is now, soon."""
+        try:
+            text = file.record.to_csa()
+        except ValueError as error:
+            log.error("record_not_written", game_id=file.record.game_id, error=str(error))
+            return
+        self._last = self._thread.submit(_write, file, text)
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        if self._last is not None:
+            await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
+        self._thread.shutdown(wait=False)
+
+
+def _write(file: RecordFile, text: str) -> None:
+    try:
+        file.write(text)
+    except RecordError as error:
+        log.error("record_not_written", error=str(error))
 
 
 class Recorder:
-    """Writes the record after each move. A disk that refuses is logged, and the game goes on."""
+    """Writes the record after each move."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._writer = RecordWriter()
         self._file: RecordFile | None = None
+        self._begun = False
 
     @property
     def path(self) -> Path | None:
         """The record's file, once a game has begun."""
-        return None if self._file is None else self._file.path
+        return self._file.path if self._file is not None and self._begun else None
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        await self._writer.close()
 
     def __call__(self, event: GameEvent) -> None:
-        try:
-            match event:
-                case GameBegan():
-                    self._begin(event)
-                case MovePlayed() if self._file is not None:
-                    self._file.record.moves.append(
-                        RecordedMove(event.usi, event.consumed_ms, event.score, event.pv, event.nodes or None)
-                    )
-                    self._file.save()
-                case GameEnded(outcome) if self._file is not None:
-                    self._file.record.ended = datetime.now()
-                    self._file.record.ending = _ending(outcome)
-                    self._file.save()
-        except RecordError as error:
-            log.error("record_not_written", error=str(error))
+        if isinstance(event, GameFound):
+            self._prepare(event.summary)
+        if self._file is None:
+            return
+        record = self._file.record
+        match event:
+            case GameBegan():
+                self._begun = True
+                record.started = datetime.now()
+            case MovePlayed():
+                record.moves.append(
+                    RecordedMove(event.usi, event.consumed_ms, event.score, event.pv, event.nodes or None)
+                )
+            case GameEnded(outcome) if self._begun:
+                record.ended = datetime.now()
+                record.ending = _ending(outcome)
+            case GameEnded() if self._file.path is not None:
+                self._file.path.unlink(missing_ok=True)
+                return
+            case _:
+                return
+        self._writer.save(self._file)
 
-    def _begin(self, began: GameBegan) -> None:
-        summary = began.summary
+    def _prepare(self, summary: GameSummary) -> None:
+        """No clock runs yet: the time to make the folder and to take a name."""
         _, moves = read_offer(summary)
         record = GameRecord(
             game_id=summary.game_id,
@@ -54,11 +106,14 @@ class Recorder:
             start_sfen=summary.start_sfen,
             time=summary.time,
             max_moves=summary.max_moves,
-            started=datetime.now(),
             moves=[RecordedMove(usi, move.consumed_ms) for usi, move in zip(moves, summary.moves, strict=True)],
         )
         self._file = RecordFile(self._folder, record)
-        self._file.save()
+        try:
+            self._file.take_name()
+        except RecordError as error:
+            log.error("record_not_written", error=str(error))
+            self._file = None
 
 
 def _ending(outcome: GameOutcome) -> Ending:

@@ -3,6 +3,7 @@
 How to use one::
 
     file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
+    path = file.take_name()
     file.record.moves.append(RecordedMove("7g7f", 3000, score=55, pv=("-3334FU",)))
     file.save()                              # replaces the file as a whole: a reader never sees half of one
     file.record.ending = Ending("RESIGN", winner=1)
@@ -121,44 +122,60 @@ class GameRecord:
 
 
 class RecordFile:
-    """A record and the file that it is kept in. The name is taken at once: nobody else's record is overwritten."""
+    """A record and the file that it is kept in."""
 
     def __init__(self, folder: Path, record: GameRecord) -> None:
-        """Make ``folder`` and an empty file in it.
+        self.record = record
+        self.path: Path | None = None
+        """Known once the name is taken."""
+        self._folder = folder
+
+    def take_name(self) -> Path:
+        """Make the folder and an empty file of a name of its own: nobody else's record is overwritten.
 
         Raises:
             RecordError: the folder or the file cannot be made.
         """
-        self.record = record
-        stem = _UNSAFE.sub("_", record.game_id) or "game"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.path = _take_name(folder, stem[:150])
-        except OSError as error:
-            raise RecordError(f"no record can be written to {folder}: {error.strerror}") from error
+        if self.path is None:
+            stem = _UNSAFE.sub("_", self.record.game_id) or "game"
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self.path = _take_name(self._folder, stem[:150])
+            except OSError as error:
+                raise RecordError(f"no record can be written to {self._folder}: {error.strerror}") from error
+        return self.path
 
     def save(self) -> None:
-        """Replace the file by the record as it is now.
+        """Write the record as it is now.
 
         Raises:
             RecordError: the disk refuses, or the record holds an illegal move. The file is then as it was.
         """
-        temporary = None
         try:
             text = self.record.to_csa()
+        except ValueError as error:
+            raise RecordError(f"the record of {self.record.game_id} cannot be written: {error}") from error
+        self.write(text)
+
+    def write(self, text: str) -> None:
+        """Replace the file's content as a whole; may be called from any one thread at a time.
+
+        Raises:
+            RecordError: the disk refuses. The file is then as it was.
+        """
+        path = self.take_name()
+        temporary = None
+        try:
             with tempfile.NamedTemporaryFile(
-                "w", encoding="utf-8", dir=self.path.parent, prefix=f".{self.path.stem}.", delete=False
+                "w", encoding="utf-8", dir=path.parent, prefix=f".{path.stem}.", delete=False
             ) as file:
                 temporary = file.name
                 file.write(text)
-                file.flush()
-                if self.record.ending is not None:
-                    os.fsync(file.fileno())
             os.chmod(temporary, 0o644)
-            os.replace(temporary, self.path)
+            os.replace(temporary, path)
             temporary = None
-        except (OSError, ValueError) as error:
-            raise RecordError(f"{self.path} cannot be written: {error}") from error
+        except OSError as error:
+            raise RecordError(f"{path} cannot be written: {error}") from error
         finally:
             if temporary is not None:
                 Path(temporary).unlink(missing_ok=True)

@@ -23,8 +23,9 @@ import structlog
 
 from master.csa.lines import LineProtocol
 from master.csa.protocol import MAX_LINE
-from master.csa.server_game import ServerGame
+from master.csa.server_game import Phase, ServerGame
 from master.csa.server_room import CloseConnection, Effect, RecordChanged, Room, RoomNote, RoomOptions, SendLine
+from master.recorder import RecordWriter
 from master.records import RecordError, RecordFile
 
 CLOSE_TIMEOUT_S: Final = 1.0
@@ -52,11 +53,12 @@ class PracticeServer:
     def __init__(self, options: ServerOptions | None = None, on_note: Callable[[RoomNote], None] | None = None) -> None:
         self.options = options or ServerOptions()
         self.record_paths: dict[str, Path] = {}
-        """The record of each game that has begun, by its id."""
+        """The record of each game that has begun, by its id. Complete once the server has stopped."""
         self._room = Room(self.options.room)
         self._on_note = on_note
         self._lines: dict[int, LineProtocol] = {}
         self._records: dict[str, RecordFile] = {}
+        self._writer = RecordWriter()
         self._last_conn = 0
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -102,6 +104,7 @@ class PracticeServer:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._server.wait_closed()
         self._server = None
+        await self._writer.close()
 
     async def serve_forever(self) -> None:
         """Run until cancelled."""
@@ -171,16 +174,16 @@ class PracticeServer:
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._tick)
 
     def _save(self, game: ServerGame) -> None:
-        folder = self.options.record_folder
-        if folder is None:
+        if self.options.record_folder is None:
             return
-        try:
-            file = self._records.get(game.game_id)
-            if file is None:
-                file = self._records[game.game_id] = RecordFile(folder, game.record)
-                self.record_paths[game.game_id] = file.path
-            file.save()
-        except RecordError as error:
-            log.error("record_not_written", game_id=game.game_id, error=str(error))
-        if game.record.ending is not None:
-            self._records.pop(game.game_id, None)
+        file = self._records.get(game.game_id)
+        if file is None:
+            file = self._records[game.game_id] = RecordFile(self.options.record_folder, game.record)
+            try:
+                self.record_paths[game.game_id] = file.take_name()
+            except RecordError as error:
+                log.error("record_not_written", error=str(error))
+        if game.game_id in self.record_paths:
+            self._writer.save(file)
+        if game.phase is Phase.OVER:
+            del self._records[game.game_id]

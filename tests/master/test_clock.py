@@ -97,7 +97,14 @@ def test_no_flag_falls_under_any_control(
 def test_most_of_the_main_time_is_used(name: str) -> None:
     control = CONTROLS[name]
     _, left = play_out(control, random.Random(1), own_moves=75, effort="soft")
-    assert left <= 0.2 * control.total_ms
+    untouched = min(SETTINGS.untouched_ms, control.total_ms / 4)
+    assert left - untouched <= 0.2 * control.total_ms
+
+
+def test_the_last_seconds_are_kept_for_what_goes_wrong() -> None:
+    clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
+    clock.remaining_ms[0] = 2_500
+    assert clock.budget(0.0, ply=60).soft_ms == 1_700  # what the increment pays for
 
 
 def test_the_whole_second_is_used() -> None:
@@ -114,7 +121,7 @@ def test_byoyomi_is_used_to_its_end() -> None:
 
 def test_a_short_byoyomi_keeps_the_margin() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=1_000),) * 2, SETTINGS)
-    assert clock.budget(0.0) == Budget(650, 650)
+    assert clock.budget(0.0) == Budget(600, 600)
 
 
 def test_the_increment_counts_on_the_first_move() -> None:

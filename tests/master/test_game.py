@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from master.csa.server_room import RoomOptions
 from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, MovePlayed, Note, ThinkingBegan
 from master.game import GameSettings, LoginRefusedError, ServerAddress, play_game
 from master.instructions import Login, PlayerSettings
+from master.records import RecordFile
 from tests.master.csa.test_tcp import Peer, free_port
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal, shuffle
 from worker.shogi import Position
@@ -469,3 +471,37 @@ def test_addresses(text: str, address: ServerAddress) -> None:
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         ServerAddress.parse(text)
+
+
+def test_a_slow_disk_costs_no_time_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = RecordFile.write
+
+    def slow(file: RecordFile, text: str) -> None:
+        time.sleep(0.5)
+        write(file, text)
+
+    monkeypatch.setattr(RecordFile, "write", slow)
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=4), records=tmp_path) as host:
+            started = asyncio.get_running_loop().time()
+            black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), "test-0-1", records=tmp_path)
+            assert black.reason == "MAX_MOVES"
+            assert asyncio.get_running_loop().time() - started < 5
+            check_record(black.record_path, black)
+
+    run(main())
+
+
+def test_no_record_of_a_game_that_never_began(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host)
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-B", tmp_path))
+            await peer.until("END Game_Summary")
+            peer.say("REJECT")
+            assert (await game).record_path is None
+            await peer.connection.close()
+
+    run(main())
+    assert list(tmp_path.iterdir()) == []

@@ -34,6 +34,7 @@ def record(**changes: object) -> GameRecord:
 def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
     file.save()
+    assert file.path is not None
     back = Record.from_csa_file(str(file.path))
     assert file.path.read_text().splitlines()[:2] == ["'CSA encoding=UTF-8", "V3.0"]
     assert [str(entry.move.to_usi()) for entry in back.moves] == ["7g7f", "3c3d", "2g2f"]
@@ -102,36 +103,37 @@ def test_written_after_every_move_and_never_half(tmp_path: Path) -> None:
         file.record.moves.append(move)
         file.save()
         assert Record.from_csa_file(str(file.path)).move_count == count
-    assert [path.name for path in tmp_path.iterdir()] == [file.path.name]
+    assert list(tmp_path.iterdir()) == [file.path]
 
 
 def test_a_second_record_of_the_same_game_gets_a_name_of_its_own(tmp_path: Path) -> None:
     first, second = RecordFile(tmp_path, record()), RecordFile(tmp_path, record())
-    assert first.path.name == "test+g-60-5F+alice+bob+20261121082246.csa"
-    assert second.path.name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
+    assert first.take_name().name == "test+g-60-5F+alice+bob+20261121082246.csa"
+    assert second.take_name().name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
 
 
 def test_a_hostile_game_id_stays_in_the_folder(tmp_path: Path) -> None:
     file = RecordFile(tmp_path / "records", record(game_id="../../etc/passwd\x00" + "x" * 300))
     file.save()
-    assert file.path.parent == tmp_path / "records"
+    assert file.take_name().parent == tmp_path / "records"
 
 
 def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record())
     file.save()
-    before = file.path.read_text()
+    path = file.take_name()
+    before = path.read_text()
     file.record.moves.append(RecordedMove("7g7f", 0))
     with pytest.raises(RecordError, match="cannot be written"):
         file.save()
-    assert file.path.read_text() == before
+    assert path.read_text() == before
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RecordError, match="no record can be written"):
-        RecordFile(tmp_path / "file" / "records", record())
+        RecordFile(tmp_path / "file" / "records", record()).save()
 
 
 @pytest.mark.parametrize(
