@@ -46,11 +46,12 @@ from cluster.events import (
     Tick,
 )
 from cluster.invariants import check
-from cluster.messages import Done, Heartbeat, Job, Report
+from cluster.jobs import fallback_job, node_job
+from cluster.messages import Done, Heartbeat, Report
 from cluster.ranking import Presearch, rank_moves
-from cluster.root import Root
+from cluster.root import Root, check_request
 from cluster.search_state import Answer, Phase, Search, Work, is_infinite
-from cluster.settings import Mode, Settings
+from cluster.settings import Settings
 from cluster.split import Leaf, Line, flat, inherit, leaves, line_from_root
 from worker.score import MATE_BOUND
 
@@ -123,7 +124,7 @@ class Coordinator:
     # --- events ---------------------------------------------------------------------------------------------------
 
     def _start(self, request: SearchRequest, now_ms: int) -> None:
-        _check_request(request, self._last_search_id)
+        check_request(request, self._last_search_id)
         root = Root(request)
         if self._search is not None:
             self._decide(self._search, now_ms)
@@ -139,7 +140,7 @@ class Coordinator:
             soft = min(soft, hard)
         search = self._search = Search(request, root, self.settings, now_ms, soft, hard)
         search.works = {node_id: Work(node_id) for node_id in self._live}
-        if self._may_split(search, now_ms):
+        if search.may_split(now_ms):
             self._begin_presearch(search, now_ms)
         self._log(
             "search_started",
@@ -296,16 +297,6 @@ class Coordinator:
 
     # --- the way of a search --------------------------------------------------------------------------------------
 
-    def _may_split(self, search: Search, now_ms: int) -> bool:
-        settings, request = self.settings, search.request
-        return (
-            settings.mode is Mode.SPLIT
-            and len(search.usable()) >= 2
-            and (search.soft_ms is None or search.soft_ms - now_ms >= settings.min_split_ms)
-            and (request.nodes is None or request.nodes >= settings.min_split_nodes)
-            and (request.depth is None or request.depth >= 4)
-        )
-
     def _begin_presearch(self, search: Search, now_ms: int) -> None:
         settings = self.settings
         search.phase = Phase.PRESEARCH
@@ -319,12 +310,12 @@ class Coordinator:
 
     def _advance(self, search: Search, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
-        if self._time_is_up(search, now_ms):
+        if search.time_is_up(now_ms):
             self._decide(search, now_ms)
             return
         if search.phase is Phase.PRESEARCH and not search.stopped:
             self._end_presearch(search, now_ms)
-        if search.phase is not Phase.PRESEARCH and self._work_is_over(search):
+        if search.phase is not Phase.PRESEARCH and search.work_is_over():
             self._decide(search, now_ms)
 
     def _end_presearch(self, search: Search, now_ms: int) -> None:
@@ -343,30 +334,6 @@ class Coordinator:
             search.phase = Phase.CONSULT
             for work in search.usable():
                 self._give_whole(search, work, now_ms)
-
-    def _time_is_up(self, search: Search, now_ms: int) -> bool:
-        """At the soft time an answer is needed too: of the nodes, or after some patience of the fallback."""
-        if search.hard_ms is not None and now_ms >= search.hard_ms:
-            return True
-        if search.soft_ms is None or now_ms < search.soft_ms:
-            return False
-        if search.nodes_answer() is not None or (search.stopped and self._nothing_runs(search)):
-            return True
-        patience_over = now_ms >= search.soft_ms + self.settings.answer_grace_ms or not any(search.busy())
-        return search.fallback_line is not None and patience_over
-
-    def _work_is_over(self, search: Search) -> bool:
-        """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
-        if search.infinite:
-            return False
-        if any(search.busy()):
-            return search.mate_seen and search.won()
-        if search.soft_ms is not None and not any(work.alive for work in search.works.values()):
-            return False  # a node may come back before the soft time
-        return search.nodes_answer() is not None or self._nothing_runs(search)
-
-    def _nothing_runs(self, search: Search) -> bool:
-        return not any(search.busy()) and (search.fallback is None or search.fallback.done)
 
     def _redeal(self, search: Search, now_ms: int, why: str) -> None:
         """Deal again over the nodes that are left, the move that would be played now first."""
@@ -414,29 +381,18 @@ class Coordinator:
         self._give(search, work, Leaf(), now_ms)
 
     def _give(self, search: Search, work: Work, leaf: Leaf, now_ms: int) -> None:
-        request, settings = search.request, self.settings
-        spent = work.nodes
-        nodes = None if request.nodes is None else max(0, request.nodes - spent)
-        depth, multipv = request.depth, 1
-        if search.phase is Phase.PRESEARCH:
-            multipv = search.presearch.multipv
-            if nodes is not None and request.nodes is not None:
-                nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))
-            if depth is not None:
-                depth //= 2
-        if nodes == 0:
+        """A job for ``leaf``; where the node's budget is used up, none."""
+        job = node_job(search, work, leaf, self._last_job_id + 1, now_ms)
+        if job is None:
             self._take_away(work)
             return
-        job = self._job(search, leaf, now_ms, multipv=multipv, nodes=nodes, depth=depth)
+        self._last_job_id = job.job_id
         work.give(job, leaf, now_ms)
         self._out.append(SendJob(work.node_id, job))
 
     def _give_fallback(self, search: Search, work: Work, now_ms: int) -> None:
-        limits = [search.request.nodes]
-        if search.usable():
-            limits.append(self.settings.fallback_nodes)
-        nodes = min((limit for limit in limits if limit is not None), default=None)
-        job = self._job(search, Leaf(), now_ms, multipv=1, nodes=nodes, depth=search.request.depth)
+        job = fallback_job(search, self._last_job_id + 1, now_ms)
+        self._last_job_id = job.job_id
         work.give(job, Leaf(), now_ms)
         self._out.append(SendJob(FALLBACK, job))
 
@@ -446,25 +402,6 @@ class Coordinator:
         rests = work is not None and work.done and work.job is not None and work.job.nodes != search.request.nodes
         if work is not None and rests and not search.usable():
             self._give_fallback(search, work, now_ms)
-
-    def _job(
-        self, search: Search, leaf: Leaf, now_ms: int, *, multipv: int, nodes: int | None, depth: int | None
-    ) -> Job:
-        """A job with the hard deadline as its own limit, so that a node that hears no more of us ends by itself."""
-        self._last_job_id += 1
-        request = search.request
-        return Job(
-            search_id=request.search_id,
-            job_id=self._last_job_id,
-            sfen=request.sfen,
-            moves=(*request.moves, *leaf.path),
-            searchmoves=leaf.moves,
-            ignoremoves=leaf.ignore,
-            multipv=multipv,
-            movetime_ms=None if search.hard_ms is None else max(1, search.hard_ms - now_ms),
-            nodes=nodes,
-            depth=None if depth is None else max(1, depth - len(leaf.path)),
-        )
 
     def _take_away(self, work: Work) -> None:
         if work.busy and work.job is not None:
@@ -522,18 +459,3 @@ class Coordinator:
 
     def _log(self, name: str, **fields: object) -> None:
         self._out.append(LogEvent(name, fields))
-
-
-def _check_request(request: SearchRequest, last_search_id: int) -> None:
-    if request.search_id <= last_search_id:
-        raise ValueError(f"search id {request.search_id} must be above {last_search_id}")
-    if request.hard_ms is None and request.soft_ms is not None:
-        raise ValueError("a search with a soft time needs a hard deadline")
-    for name in ("soft_ms", "hard_ms"):
-        value = getattr(request, name)
-        if value is not None and value < 0:
-            raise ValueError(f"{name} is {value}, must not be negative")
-    for name in ("nodes", "depth"):
-        value = getattr(request, name)
-        if value is not None and value < 1:
-            raise ValueError(f"{name} is {value}, must be at least 1")

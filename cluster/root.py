@@ -53,6 +53,26 @@ class Root:
         return made
 
 
+def check_request(request: SearchRequest, last_search_id: int) -> None:
+    """Check what does not need the rules. ``last_search_id``: of the search before.
+
+    Raises:
+        ValueError: a limit is impossible, or the search id does not rise.
+    """
+    if request.search_id <= last_search_id:
+        raise ValueError(f"search id {request.search_id} must be above {last_search_id}")
+    if request.hard_ms is None and request.soft_ms is not None:
+        raise ValueError("a search with a soft time needs a hard deadline")
+    for name in ("soft_ms", "hard_ms"):
+        value = getattr(request, name)
+        if value is not None and value < 0:
+            raise ValueError(f"{name} is {value}, must not be negative")
+    for name in ("nodes", "depth"):
+        value = getattr(request, name)
+        if value is not None and value < 1:
+            raise ValueError(f"{name} is {value}, must be at least 1")
+
+
 def prepare_rules() -> None:
     """Compile the rules that a master uses, or load them from the cache, so that no search has to wait for it."""
     Root(SearchRequest(0, STARTPOS, ("7g7f",))).legal_part(("3c3d", "8h2b+", "3a2b"))

@@ -11,7 +11,7 @@ from cluster.consultation import comparable, count
 from cluster.messages import Job
 from cluster.ranking import Presearch
 from cluster.root import Root
-from cluster.settings import Settings
+from cluster.settings import Mode, Settings
 from cluster.split import Leaf, Line, Tree, merge
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
@@ -187,6 +187,41 @@ class Search:
             return False
         line = found.line
         return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
+
+    def may_split(self, now_ms: int) -> bool:
+        """Whether there are nodes and budget enough for a presearch and a split."""
+        settings, request = self.settings, self.request
+        return (
+            settings.mode is Mode.SPLIT
+            and len(self.usable()) >= 2
+            and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
+            and (request.nodes is None or request.nodes >= settings.min_split_nodes)
+            and (request.depth is None or request.depth >= settings.min_split_depth)
+        )
+
+    def time_is_up(self, now_ms: int) -> bool:
+        """At the soft time an answer is needed too: of the nodes, or after some patience of the fallback."""
+        if self.hard_ms is not None and now_ms >= self.hard_ms:
+            return True
+        if self.soft_ms is None or now_ms < self.soft_ms:
+            return False
+        if self.nodes_answer() is not None or (self.stopped and self._nothing_runs()):
+            return True
+        patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not any(self.busy())
+        return self.fallback_line is not None and patience_over
+
+    def work_is_over(self) -> bool:
+        """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
+        if self.infinite:
+            return False
+        if any(self.busy()):
+            return self.mate_seen and self.won()
+        if self.soft_ms is not None and not any(work.alive for work in self.works.values()):
+            return False  # a node may come back before the soft time
+        return self.nodes_answer() is not None or self._nothing_runs()
+
+    def _nothing_runs(self) -> bool:
+        return not any(self.busy()) and (self.fallback is None or self.fallback.done)
 
     def progress(self, now_ms: int) -> Progress:
         line = self.answer().line

@@ -40,6 +40,8 @@ class Settings:
     """Below this soft time the presearch costs more than it gives: all consult."""
     min_split_nodes: int = 2000
     """The same for a node limit."""
+    min_split_depth: int = 4
+    """The same for a depth limit."""
     min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 

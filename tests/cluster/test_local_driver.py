@@ -128,3 +128,20 @@ def test_close_in_the_middle_of_a_search() -> None:
         assert not heard.decisions
 
     asyncio.run(play())
+
+
+def test_with_the_engine_that_ships() -> None:
+    async def play() -> None:
+        searcher, heard = LocalSearcher(), Heard()
+        await searcher.open(heard.listener())
+        for number in (1, 2):
+            await searcher.new_game()
+            searcher.start(SearchRequest(number, STARTPOS, ("7g7f", "3c3d"), nodes=20_000))
+            await heard.decision(number)
+        first, second = heard.decisions
+        assert first.depth > 5
+        assert first.pv == second.pv
+        assert first.nodes == second.nodes
+        await searcher.close()
+
+    asyncio.run(play())

@@ -6,10 +6,11 @@ import pytest
 
 from cluster.api import FleetError, SearchRequest
 from cluster.events import NodeJoined, NodeLost
-from cluster.settings import Mode, Settings
+from cluster.settings import EngineSpec, Mode, Settings
 from cluster.virtual_driver import VirtualFleet, VirtualNode
 from tests.cluster.engines import HashEngine
 from worker.engine import STARTPOS
+from worker.score import mate_in
 
 SETTINGS = Settings(validate=True)
 
@@ -107,3 +108,17 @@ def test_an_engine_that_refuses_its_job() -> None:
 def test_a_search_without_limits_is_refused() -> None:
     with pytest.raises(FleetError, match="needs a limit"):
         fleet(1).search(SearchRequest(1, STARTPOS))
+
+
+@pytest.mark.usefixtures("warm")
+def test_with_the_engine_that_ships() -> None:
+    """A mate in one that the presearch finds is played at once; a quiet position takes the whole budget."""
+    nodes = [VirtualNode(f"n{i}", EngineSpec(hash_mb=4).build()) for i in range(1, 4)]
+    found = VirtualFleet(nodes, SETTINGS)
+    quiet = found.search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert (quiet.source, quiet.depth > 3) == ("split", True)
+    assert 3 * 4000 < quiet.nodes < 3 * 5100
+    mate = found.search(SearchRequest(2, "4k4/9/4P4/9/9/9/9/9/4K4 b G 1", nodes=5000))
+    assert mate.move == "G*5b"
+    assert mate.score == mate_in(1)
+    assert mate.nodes < 3 * 1000
