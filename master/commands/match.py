@@ -155,7 +155,7 @@ def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
     print(json.dumps(facts, ensure_ascii=False) if as_json else _table(settings, facts))
     if facts["finished"]:
         return 0
-    if failed:
+    if result.games + failed >= settings.games:
         raise CommandError(f"{failed} games have no result: see {folder.log}", FAILED)
     print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
     return INTERRUPTED
@@ -287,6 +287,7 @@ def _table(settings: MatchSettings, facts: dict[str, Any]) -> str:
     def elo(key: str, missing: str) -> str:
         return missing if facts[key] is None else f"{facts[key]:+.0f}"
 
+    pairs = "  ".join(f"{points}: {n}" for points, n in zip(("0", "½", "1", "1½", "2"), facts["pairs"], strict=True))
     swept = "+inf" if facts["score"] > 0.5 else "-inf"
     rows = [
         ("A", facts["a"]),
@@ -294,10 +295,7 @@ def _table(settings: MatchSettings, facts: dict[str, Any]) -> str:
         ("pace", facts["pace"]),
         ("games", f"{facts['games']} of {settings.games}"),
         ("A won, drawn, lost", f"{facts['wins']}, {facts['draws']}, {facts['losses']}"),
-        (
-            "pairs by A's points",
-            "  ".join(f"{p}: {n}" for p, n in zip(("0", "½", "1", "1½", "2"), facts["pairs"], strict=True)),
-        ),
+        ("pairs by A's points", pairs),
         ("score of A", f"{facts['score']:.1%}"),
         ("Elo of A over B", f"{elo('elo', swept)} (95 %: {elo('elo_low', '-inf')} to {elo('elo_high', '+inf')})"),
         ("A is stronger", f"{facts['los']:.1%} likely"),

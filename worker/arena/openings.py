@@ -1,0 +1,135 @@
+"""Balanced openings: random play-outs that the searcher finds even, or lines of a file.
+
+How to use them::
+
+    openings = read_openings(path)                                   # or:
+    openings = make_openings(100, seed=1, engine=NumbaEngine(), plies=12, margin_cp=120)
+    write_openings(path, openings)
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from worker.engine import STARTPOS, Engine, Limits
+from worker.shogi import MoveError, Position, SfenError, move_to_usi
+
+DEFAULT_PLIES: Final = 12
+DEFAULT_MARGIN_CP: Final = 120
+_SEARCH_NODES: Final = 2000
+_SHORT_NODES: Final = 200
+_PATIENCE: Final = 400
+"""Play-outs tried for each opening wanted, before the margin is called too narrow."""
+
+
+class OpeningError(ValueError):
+    """An opening file cannot be used, or no balanced openings were found. The text says where and why."""
+
+
+def make_openings(
+    count: int,
+    seed: int,
+    engine: Engine,
+    plies: int = DEFAULT_PLIES,
+    margin_cp: int = DEFAULT_MARGIN_CP,
+    on_found: Callable[[int], None] | None = None,
+) -> list[str]:
+    """SFENs of ``count`` different positions ``plies`` random moves from the start, each even for ``engine``.
+
+    The same arguments and network give the same openings. A line is given up as soon as a short search sees the
+    balance lost, so that most of the work goes into lines that may stay.
+
+    Args:
+        engine: judges by 2,000 nodes a position; one that answers alike every time (`NumbaEngine`, one thread).
+        margin_cp: how far the score of an even position may be from 0.
+        on_found: told how many there are, after each.
+
+    Raises:
+        OpeningError: too few play-outs stay within the margin.
+    """
+    rng = random.Random(seed)
+    found: dict[int, str] = {}
+    for _ in range(count * _PATIENCE):
+        if len(found) == count:
+            break
+        position = _play_out(rng, engine, plies, margin_cp)
+        if position is not None and position.key not in found:
+            found[position.key] = position.sfen()
+            if on_found is not None:
+                on_found(len(found))
+    if len(found) < count:
+        raise OpeningError(
+            f"{len(found)} of {count} openings found with {plies} random moves and a score within {margin_cp}: "
+            "allow a wider margin or fewer moves"
+        )
+    return list(found.values())
+
+
+def _play_out(rng: random.Random, engine: Engine, plies: int, margin_cp: int) -> Position | None:
+    """A random even position, or None where this line lost the balance."""
+    position = Position.startpos()
+    moves: list[str] = []
+    for ply in range(1, plies + 1):
+        legal = position.legal_moves()
+        if not legal:
+            return None
+        moves.append(move_to_usi(rng.choice(legal)))
+        position.push_usi(moves[-1])
+        if position.is_mated():
+            return None
+        last = ply == plies
+        if last or ply % 2 == 0:
+            engine.new_game()
+            engine.set_position(STARTPOS, moves)
+            result = engine.go(Limits(nodes=_SEARCH_NODES if last else _SHORT_NODES))
+            if not result.lines or abs(result.lines[0].score) > (margin_cp if last else 2 * margin_cp):
+                return None
+    return None if position.in_check() else position
+
+
+def read_openings(path: Path) -> list[str]:
+    """The SFENs of an opening file: a position a line, as USI writes it (``startpos moves 7g7f``, ``sfen S moves M``).
+
+    ``position`` may stand before it, and ``sfen`` may be left out. Empty lines and those that begin with ``#`` are
+    passed over.
+
+    Raises:
+        OpeningError: the file cannot be read, has no opening, or one that is not legal.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OpeningError(f"{path}: cannot be read: {error}") from error
+    openings = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            try:
+                openings.append(_position(words).sfen())
+            except (SfenError, MoveError) as error:
+                raise OpeningError(f"{path}, line {number}: {error}") from error
+    if not openings:
+        raise OpeningError(f"{path}: no opening in it")
+    return openings
+
+
+def _position(words: Sequence[str]) -> Position:
+    start = 1 if words[0] == "position" else 0
+    at = words.index("moves") if "moves" in words else len(words)
+    head = words[start:at]
+    position = Position.from_sfen(" ".join(head[1:] if head[:1] == ["sfen"] else head))
+    position.push_all(words[at + 1 :])
+    if position.is_mated():
+        raise SfenError("the side to move has no legal move")
+    return position
+
+
+def write_openings(path: Path, openings: Sequence[str]) -> None:
+    """Write a file for `read_openings`, as a whole. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text("".join(f"sfen {sfen}\n" for sfen in openings), encoding="utf-8")
+    temporary.replace(path)
