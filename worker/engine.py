@@ -80,7 +80,7 @@ class SearchResult:
     nodes: int
     time_ms: int
     lines: tuple[SearchInfo, ...] = field(default=())
-    """The last complete lines, best first (as many as ``multipv`` asked for)."""
+    """The last complete lines, best first (as many as ``multipv`` asked for); empty where nothing was searched."""
 
 
 class EngineError(Exception):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from worker.engine import STARTPOS, Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.nnue import Network, NetworkFileError, default_network, load_network
 
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
@@ -167,11 +167,12 @@ class NumbaEngine:
 
     def _result(self, moves: list[int], time_ms: int) -> SearchResult:
         main = self._threads[0]
-        # Stopped before the first move was searched: any move is better than none.
-        lines = main.lines or [Line(0, 0, 0, Bound.LOWER, (moves[0],))]
-        best = lines[0]
+        if not main.lines:
+            # Stopped before the first move was searched: any move is better than none, but it has no score.
+            return SearchResult(move_to_usi(moves[0]), None, self.nodes, time_ms)
+        best = main.lines[0]
         reply = best.pv[1] if len(best.pv) > 1 else main.expected_reply(best.pv[0])
-        infos = tuple(self._infos(lines, time_ms))
+        infos = tuple(self._infos(main.lines, time_ms))
         return SearchResult(
             bestmove=move_to_usi(best.pv[0]),
             ponder=None if reply is None else move_to_usi(reply),
