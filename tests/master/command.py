@@ -26,7 +26,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 
 
 def gougi(
-    *words: str, cwd: Path, env: Mapping[str, str] | None = None, text: str | None = None, timeout_s: float = 60
+    *words: str, cwd: Path, env: Mapping[str, str] | None = None, text: str | None = None, timeout_s: float = 110
 ) -> subprocess.CompletedProcess[str]:
     """Run ``gougi WORDS`` in ``cwd`` to its end; ``text`` is its standard input."""
     return subprocess.run(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from rsshogi.record import Record
+
 from tests.master.command import Running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]

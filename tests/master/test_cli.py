@@ -1,0 +1,317 @@
+"""The ``gougi`` command as a user types it: answers, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from master.cli import app
+from tests.master.command import ROOT, Running, environment, gougi
+
+STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def error_of(result: subprocess.CompletedProcess[str], code: int = 2) -> str:
+    """The one line of an error."""
+    assert result.returncode == code, result.stderr
+    assert "Traceback" not in result.stderr
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("compiling")]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("gougi: ")
+    return lines[0].removeprefix("gougi: ")
+
+
+# Help
+
+
+def test_help_is_quick_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    look = "print(sorted({'ray', 'numba', 'numpy'} & set(sys.modules)))"
+    command = [sys.executable, "-c", f"import sys; from master.cli import run; run(['--help']); {look}"]
+    taken = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert result.stdout.splitlines()[-1] == "[]"
+    assert min(taken) < 0.5  # seconds of CPU: what else the machine does must not decide
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(tmp_path: Path, command: str) -> None:
+    result = gougi(command, "--help", cwd=tmp_path)
+    assert result.returncode == 0
+    assert f"Usage: gougi {command}" in result.stdout
+    assert "Examples:" in result.stdout or command in ("usi", "warm")
+    assert gougi("--help", cwd=tmp_path).stdout.count(f"\n  {command} ") == 1
+
+
+def test_no_words_show_the_help(tmp_path: Path) -> None:
+    result = gougi(cwd=tmp_path)
+    assert result.returncode == 0
+    assert "Commands:" in result.stdout
+
+
+def test_version(tmp_path: Path) -> None:
+    assert re.fullmatch(r"gougi \d+\.\d+\.\d+\n", gougi("--version", cwd=tmp_path).stdout)
+
+
+def test_unknown_words(tmp_path: Path) -> None:
+    assert "No such command 'plya'" in error_of(gougi("plya", cwd=tmp_path))
+    assert "--nodse" in error_of(gougi("play", "--nodse", "2", cwd=tmp_path))
+
+
+# perft
+
+
+def test_perft(tmp_path: Path) -> None:
+    assert gougi("perft", "3", cwd=tmp_path).stdout == "25470\n"
+    assert gougi("perft", "0", cwd=tmp_path).stdout == "1\n"
+    most_moves = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"
+    assert gougi("perft", "1", "--sfen", most_moves, cwd=tmp_path).stdout == "593\n"
+
+
+def test_perft_divide(tmp_path: Path) -> None:
+    *lines, total = gougi("perft", "2", "--divide", cwd=tmp_path).stdout.splitlines()
+    assert total == "900"
+    counts = dict(line.split(": ") for line in lines)
+    assert len(counts) == 30
+    assert sum(map(int, counts.values())) == 900
+    assert counts["7g7f"] == "30"
+
+
+@pytest.mark.parametrize(
+    ("sfen", "says"),
+    [
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNLL b - 1", "rank 9"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKKSNL b - 1", "kind K"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGXGSNL b - 1", "unknown piece 'X'"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b 3R 1", "hand"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL x - 1", "'x'"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_a_bad_sfen(tmp_path: Path, sfen: str, says: str) -> None:
+    message = error_of(gougi("perft", "1", "--sfen", sfen, cwd=tmp_path))
+    assert message.startswith("--sfen: ")
+    assert says in message
+    assert error_of(gougi("eval", "--sfen", sfen, cwd=tmp_path)) == message
+
+
+def test_perft_of_something_else(tmp_path: Path) -> None:
+    assert "'N'" in error_of(gougi("perft", "three", cwd=tmp_path))
+    assert "'N'" in error_of(gougi("perft", "--", "-1", cwd=tmp_path))
+
+
+# eval
+
+
+def test_eval(tmp_path: Path) -> None:
+    result = gougi("eval", cwd=tmp_path)
+    sfen, raw, centipawns = result.stdout.rstrip("\n").split("\t")
+    assert sfen == STARTPOS
+    assert int(centipawns) == int(int(raw) / 16)
+    assert abs(int(centipawns)) < 200
+
+
+def test_eval_of_a_file(tmp_path: Path) -> None:
+    without_rook = STARTPOS.replace("1r5b1", "7b1")
+    (tmp_path / "positions.txt").write_text(f"{STARTPOS}\n\n{without_rook}\n")
+    lines = gougi("eval", "--file", "positions.txt", cwd=tmp_path).stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == [STARTPOS, without_rook]
+    assert int(lines[1].split("\t")[2]) > 400
+    piped = gougi("eval", "--file", "-", cwd=tmp_path, text=f"{STARTPOS}\n{without_rook}\n")
+    assert piped.stdout.splitlines() == lines
+
+
+def test_eval_names_the_bad_line(tmp_path: Path) -> None:
+    (tmp_path / "positions.txt").write_text(f"{STARTPOS}\nbad\n")
+    result = gougi("eval", "--file", "positions.txt", cwd=tmp_path)
+    assert error_of(result).startswith("positions.txt, line 2: ")
+    assert "No such file" in error_of(gougi("eval", "--file", "missing.txt", cwd=tmp_path))
+    assert "--sfen and --file" in error_of(gougi("eval", "--sfen", "x", "--file", "y", cwd=tmp_path))
+
+
+def test_eval_with_a_broken_net(tmp_path: Path) -> None:
+    net = (ROOT / "worker" / "nnue" / "data" / "generation0.bin").read_bytes()
+    (tmp_path / "cut.bin").write_bytes(net[:-100])
+    (tmp_path / "alien.bin").write_bytes(b"\x00" * 1000)
+    assert "expected" in error_of(gougi("eval", "--net", "cut.bin", cwd=tmp_path))
+    assert "expected" in error_of(gougi("eval", "--net", "alien.bin", cwd=tmp_path))
+    assert "No such file" in error_of(gougi("eval", "--net", "missing.bin", cwd=tmp_path))
+    assert "--net: " in error_of(gougi("bench", "--net", "cut.bin", "--depth", "1", cwd=tmp_path))
+    (tmp_path / "whole.bin").write_bytes(net)
+    assert gougi("eval", "--net", "whole.bin", cwd=tmp_path).stdout == gougi("eval", cwd=tmp_path).stdout
+    scaled = gougi("eval", "--net", "whole.bin", "--fv-scale", "1", cwd=tmp_path).stdout.split("\t")
+    assert scaled[1] == scaled[2].strip()
+
+
+# bench
+
+
+def test_bench_is_the_same_in_every_process(tmp_path: Path) -> None:
+    first, second = (json.loads(gougi("bench", "--json", "--depth", "5", cwd=tmp_path).stdout) for _ in range(2))
+    assert first["signature"] == second["signature"]
+    assert first["nodes"] == second["nodes"] == sum(first["nodes_by_position"])
+    assert first["nps"] > 0
+    other = json.loads(gougi("bench", "--json", "--depth", "6", cwd=tmp_path).stdout)
+    assert other["signature"] != first["signature"]
+
+
+# usi
+
+
+def test_usi_single(tmp_path: Path) -> None:
+    text = "usi\nisready\nposition startpos moves 7g7f\ngo depth 3\nquit\n"
+    lines = gougi("usi", "--single", cwd=tmp_path, text=text).stdout.splitlines()
+    assert "usiok" in lines
+    assert "readyok" in lines
+    assert lines[-1].startswith("bestmove ")
+
+
+# config
+
+
+def test_config(tmp_path: Path) -> None:
+    shown = gougi("config", cwd=tmp_path, env={"GOUGI_ENGINE_THREADS": "3", "GOUGI_CSA_PASSWORD": "hush"}).stdout
+    assert "\nthreads = 3\n" in shown
+    assert "hush" not in shown
+    (tmp_path / "gougi.toml").write_text("[engine]\nthreds = 1\n")
+    assert error_of(gougi("config", cwd=tmp_path)).startswith("gougi.toml: [engine] threds: no such key")
+
+
+# serve, and play on it
+
+
+@contextmanager
+def serving(folder: Path, *words: str) -> Iterator[tuple[Running, str]]:
+    """A practice server on a free port, and its address."""
+    server = Running(["serve", "--port", "0", *words], folder)
+    try:
+        yield server, server.wait_for("listening on").split()[2].rstrip(";")
+    finally:
+        server.kill()
+
+
+def test_serve_stops_in_good_order(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, _):
+        server.press_ctrl_c()
+        assert server.end() == 0
+        assert "stopped" in server.lines
+        assert "Traceback" not in server.output
+        assert not server.left_behind()
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert f"port {port} on 127.0.0.1 is in use" in error_of(gougi("serve", "--port", str(port), cwd=tmp_path))
+
+
+def test_records_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "no log can be written to file" in error_of(gougi("serve", "--records", "file/records", cwd=tmp_path))
+
+
+def test_play_without_a_password(tmp_path: Path) -> None:
+    message = error_of(gougi("play", "--server", "127.0.0.1:4081", "--game", "test-60-5F", cwd=tmp_path))
+    assert "GOUGI_CSA_PASSWORD" in message
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--server", "nowhere:port"], "'nowhere:port' is no HOST:PORT"),
+        (["--time", "ten"], "--time: 'ten': expected whole seconds"),
+        (["--time", "0+0"], "--time: '0+0'"),
+        (["--nodes", "0"], "command line: [cluster] nodes"),
+        (["--vote", "loudest"], "'majority' or 'optimistic'"),
+        (["--games", "many"], "--games"),
+        (["--name", "two words"], "command line: [csa] name"),
+        (["--config", "missing.toml"], "missing.toml: cannot read the configuration"),
+    ],
+)
+def test_play_with_bad_words(tmp_path: Path, words: list[str], says: str) -> None:
+    assert says in error_of(gougi("play", *words, cwd=tmp_path))
+
+
+def test_a_password_that_others_can_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hush\n")
+    (tmp_path / "secret").chmod(0o640)
+    words = ("play", "--server", "127.0.0.1:4081", "--password-file", "secret")
+    message = error_of(gougi(*words, cwd=tmp_path))
+    assert "mode 640" in message
+    assert "hush" not in message
+
+
+def play_on(folder: Path, server: str, *words: str) -> Running:
+    return Running(
+        ["play", "--server", server, "--game", "test-1-1F", "--hash", "16", "--nodes", "1", *words],
+        folder,
+        {"GOUGI_CSA_PASSWORD": "hush"},
+    )
+
+
+@pytest.mark.slow
+def test_two_players_on_the_practice_server(tmp_path: Path) -> None:
+    with serving(tmp_path, "--max-moves", "6", "--records", "server") as (server, address):
+        players = [play_on(tmp_path, address, "--name", name, "--records", name) for name in ("anna", "bert")]
+        try:
+            for player in players:
+                assert player.end(90) == 0, player.output
+                assert not player.left_behind()
+            assert any(line.startswith("game_over") for line in server.lines)
+        finally:
+            for player in players:
+                player.kill()
+    for folder in ("server", "anna", "bert"):
+        assert len(list((tmp_path / folder).glob("*.csa"))) == 1
+    written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.*") if path.is_file())
+    assert "hush" not in written
+
+
+@pytest.mark.slow
+def test_a_wrong_password_and_a_server_that_closes(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answers = [b"LOGIN:incorrect\n", b""]
+
+        def serve_two() -> None:
+            for answer in answers:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(1000)
+                    connection.sendall(answer)
+                    time.sleep(0.2)
+
+        threading.Thread(target=serve_two, daemon=True).start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        refused = play_on(tmp_path, address)
+        try:
+            assert refused.end(60) == 2, refused.output
+            assert f"gougi: {address} refuses the login of 'gougi'" in refused.output
+            assert "hush" not in refused.output
+            assert not refused.left_behind()
+        finally:
+            refused.kill()
+        closed = play_on(tmp_path, address)
+        try:
+            closed.wait_for("trying_again", timeout_s=60)
+            assert "closed the connection" in closed.output
+            closed.press_ctrl_c()
+            assert closed.end() == 130
+            assert not closed.left_behind()
+        finally:
+            closed.kill()

@@ -1,0 +1,167 @@
+"""The configuration: precedence, and errors that name file, key and what was expected."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import typing
+from pathlib import Path
+
+import pytest
+
+from cluster.consultation import Vote
+from cluster.settings import EngineSpec, Mode
+from master.clock import ClockSettings
+from master.config import (
+    ClockConfig,
+    ClusterConfig,
+    Config,
+    ConfigError,
+    EngineConfig,
+    PlayConfig,
+    csa_password,
+    effective,
+    load_config,
+    sample,
+)
+from master.instructions import PlayerSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("GOUGI_") and name != "GOUGI_CACHE_DIR":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(options: dict[str, dict[str, object]] | None = None, file: Path | None = None) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_config(options, file)
+    return str(caught.value)
+
+
+def test_option_environment_file_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_config().engine.threads == 1
+    file = write(tmp_path / "my.toml", "[engine]\nthreads = 2\nhash_mb = 32\n[csa]\nname = 'filed'\n")
+    assert load_config(file=file).engine.threads == 2
+    monkeypatch.setenv("GOUGI_ENGINE_THREADS", "3")
+    assert load_config(file=file).engine.threads == 3
+    config = load_config({"engine": {"threads": 4, "hash_mb": None}, "csa": {"name": None}}, file)
+    assert (config.engine.threads, config.engine.hash_mb, config.csa.name) == (4, 32, "filed")
+
+
+def test_where_the_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "home" / "gougi" / "gougi.toml", "[cluster]\nnodes = 3\n")
+    assert load_config().cluster.nodes == 3
+    write(tmp_path / "gougi.toml", "[cluster]\nnodes = 4\n")
+    assert load_config().cluster.nodes == 4
+    named = write(tmp_path / "other.toml", "[cluster]\nnodes = 5\n")
+    monkeypatch.setenv("GOUGI_CONFIG", str(named))
+    assert load_config().cluster.nodes == 5
+    monkeypatch.setenv("GOUGI_CONFIG", str(tmp_path / "missing.toml"))
+    assert "missing.toml: cannot read the configuration" in refused()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[engine]\nhash_mb = 0\n", ["my.toml: [engine] hash_mb", "greater than or equal to 1", "not 0"]),
+        ("[engine]\nthreds = 2\n", ["my.toml: [engine] threds: no such key", "hash_mb, threads"]),
+        ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, csa"]),
+        ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'majority' or 'optimistic'", "not 'loudest'"]),
+        ("[csa]\nname = 'two words'\n", ["[csa] name", "not 'two words'"]),
+        ("[csa]\npassword = 'hush'\n", ["[csa] password", "GOUGI_CSA_PASSWORD"]),
+        ("engine = 3\n", ["my.toml: [engine]", "not 3"]),
+        ("[engine\n", ["my.toml: not a TOML file", "line 1"]),
+    ],
+)
+def test_a_bad_file(tmp_path: Path, text: str, words: list[str]) -> None:
+    message = refused(file=write(tmp_path / "my.toml", text))
+    assert all(word in message for word in words), message
+    assert "hush" not in message
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    message = refused({"cluster": {"nodes": 0}}, write(tmp_path / "my.toml", "[engine]\nhash_mb = 0\nthreads = 'x'\n"))
+    lines = sorted(line.split(":")[0] for line in message.splitlines())
+    assert [Path(line).name for line in lines] == ["my.toml", "my.toml", "command line"]
+
+
+def test_a_bad_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOUGI_CLUSTER_NODES", "many")
+    assert "environment: GOUGI_CLUSTER_NODES: [cluster] nodes" in refused()
+    monkeypatch.delenv("GOUGI_CLUSTER_NODES")
+    monkeypatch.setenv("GOUGI_CLUSTER_NODS", "2")
+    assert "GOUGI_CLUSTER_NODS: no such variable" in refused()
+
+
+def test_the_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOUGI_CSA_PASSWORD", "hush-hush")
+    config = load_config()
+    assert csa_password(config) == "hush-hush"
+    assert "hush-hush" not in f"{config} {config!r} {effective(config)}"
+
+
+def test_a_password_file(tmp_path: Path) -> None:
+    file = write(tmp_path / "secret", "hush-hush\n")
+    config = load_config({"csa": {"password_file": str(file)}})
+    file.chmod(0o644)
+    with pytest.raises(ConfigError, match=r"mode 644.*expected 600"):
+        csa_password(config)
+    file.chmod(0o600)
+    assert csa_password(config) == "hush-hush"
+    file.write_text("\n")
+    with pytest.raises(ConfigError, match="first line is empty"):
+        csa_password(config)
+    file.unlink()
+    with pytest.raises(ConfigError, match="cannot read the password"):
+        csa_password(config)
+
+
+def test_no_password() -> None:
+    assert csa_password(load_config()) == ""
+
+
+def test_the_sample_and_the_effective_file_can_be_read_back(tmp_path: Path) -> None:
+    assert load_config(file=write(tmp_path / "sample.toml", sample())).model_dump() == load_config().model_dump()
+    config = load_config({"engine": {"threads": 7, "eval_file": 'odd "name".bin'}, "cluster": {"vote": "optimistic"}})
+    again = load_config(file=write(tmp_path / "effective.toml", effective(config)))
+    assert again.model_dump() == config.model_dump()
+
+
+def test_the_example_in_the_repository_is_the_sample() -> None:
+    assert (ROOT / "gougi.example.toml").read_text(encoding="utf-8") == sample()
+
+
+def test_every_key_is_explained() -> None:
+    for section in Config.model_fields.values():
+        assert isinstance(section.annotation, type)
+        fields = section.annotation.model_fields  # type: ignore[attr-defined]
+        assert all(field.description for field in fields.values())
+
+
+def test_choices_and_defaults_are_those_of_the_rooms() -> None:
+    """The configuration is read before anything heavy is imported, so it says them once more."""
+
+    def choices(section: type, key: str) -> set[str]:
+        return set(typing.get_args(section.model_fields[key].annotation))  # type: ignore[attr-defined]
+
+    assert choices(ClusterConfig, "mode") == {mode.value for mode in Mode}
+    assert choices(ClusterConfig, "vote") == {vote.value for vote in Vote}
+    clock, player = ClockSettings(), PlayerSettings()
+    assert ClockConfig().model_dump().items() <= dataclasses.asdict(clock).items()
+    assert PlayConfig() == PlayConfig(resign_score=player.resign_score or 0, resign_moves=player.resign_moves)
+    spec = EngineSpec()
+    assert EngineConfig().threads == spec.threads
+    assert not EngineConfig().eval_file
+    assert spec.eval_file is None
