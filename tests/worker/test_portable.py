@@ -1,0 +1,35 @@
+"""Without AVX2 and PEXT everything comes out the same, to the node."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from worker.search.bench import run_bench
+
+SCRIPT = """
+from worker.jit import HAS_AVX2, HAS_PEXT
+from worker.search.bench import run_bench
+from worker.shogi import Position
+assert not HAS_AVX2 and not HAS_PEXT
+print(Position.startpos().perft(4))
+print(Position.from_sfen("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1").perft(3))
+print(run_bench(depth=8).signature)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(280)
+def test_the_portable_path_searches_the_same_tree() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "GOUGI_CPU": "portable"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+    assert done.stdout.split() == ["719731", "4809015", run_bench(depth=8).signature]
