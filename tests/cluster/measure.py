@@ -15,8 +15,10 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
-from cluster.api import Listener, SearchRequest
+from cluster.api import SearchRequest
+from cluster.events import FALLBACK
 from cluster.messages import Done, Job, Message, Report, Stop
 from cluster.ray_driver import RaySearcher
 from tests.cluster.heard import Heard
@@ -46,6 +48,12 @@ class Tap:
         self._heard.clear()
 
 
+def both_report(search_id: int, seen: list[Message]) -> bool:
+    """Whether both nodes have reported on that search."""
+    reports = [message for message in seen if isinstance(message, Report) and message.search_id == search_id]
+    return len({report.node_id for report in reports} - {FALLBACK}) == 2
+
+
 def show(name: str, seconds: list[float]) -> None:
     ordered = sorted(seconds)
     p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
@@ -54,7 +62,7 @@ def show(name: str, seconds: list[float]) -> None:
 
 async def main(rounds: int) -> None:
     searcher, heard = RaySearcher(), Heard()
-    await searcher.open(Listener(on_decision=heard.listener().on_decision))
+    await searcher.open(heard.listener())
     try:
         tap = Tap(searcher)
         await measure(searcher, heard, tap, rounds)
@@ -81,7 +89,7 @@ async def measure(searcher: RaySearcher, heard: Heard, tap: Tap, rounds: int) ->
         jobs.append(clock() - began)
         number += 1
         searcher.send("node-1", Job(0, number, STARTPOS, movetime_ms=5000))
-        await asyncio.sleep(0.03)
+        await tap.until(lambda seen: any(isinstance(message, Report) for message in seen))
         began = clock()
         searcher.send("node-1", Stop(number))
         await tap.until(lambda seen: any(isinstance(message, Done) for message in seen))
@@ -97,7 +105,7 @@ async def measure(searcher: RaySearcher, heard: Heard, tap: Tap, rounds: int) ->
         heard.forget()
         began = clock()
         searcher.start(SearchRequest(index, STARTPOS, soft_ms=5000, hard_ms=9000))
-        await tap.until(lambda seen: len({m.node_id for m in seen if isinstance(m, Report)} - {"fallback"}) == 2)
+        await tap.until(partial(both_report, index))
         begins.append(clock() - began)
         began = clock()
         searcher.stop(index)
