@@ -116,7 +116,7 @@ class GameClock:
         control = self.controls[self.turn]
         hard = self._hard_limit(control, self.remaining_ms[self.turn])
         self._aim_ms = self._target(control, ply, max_moves)
-        soft = min(self._aligned(control, self._aim_ms + self._owed_ms[self.turn]), hard)
+        soft = min(self._aligned(control, self._aim_ms + self._owed_ms[self.turn], hard), hard)
         hard = min(hard, max(3.0 * soft, soft + control.byoyomi_ms))
         gone = max(0.0, now_ms - self.turn_began_ms)
         least = self.settings.least_ms
@@ -142,14 +142,21 @@ class GameClock:
         share = max(0.0, self.remaining_ms[self.turn] - untouched) * _weight(ply) / moves_to_go
         return share + control.byoyomi_ms + control.increment_ms
 
-    def _aligned(self, control: TimeControl, target_ms: float) -> float:
-        """The whole of the time that is charged as the units nearest to ``target_ms``."""
-        units = math.floor(max(target_ms, control.least_ms) / control.unit_ms + 0.5)
-        if not control.roundup:
-            units += 1
-        aligned = units * control.unit_ms - self.settings.network_margin_ms
-        # With units so fine that the margin eats them there is nothing to align to.
-        return aligned if control.unit_ms > self.settings.network_margin_ms else target_ms
+    def _aligned(self, control: TimeControl, target_ms: float, hard: float) -> float:
+        """The whole of the time that is charged as the units nearest to ``target_ms``.
+
+        So near to the flag that a delay would matter it is fewer units, where what is saved comes back later on (in
+        byoyomi it does not).
+        """
+        margin, unit = self.settings.network_margin_ms, control.unit_ms
+        comes_back = not control.byoyomi_ms and not control.unlimited
+        comfortable = hard - min(self.settings.untouched_ms, hard / 3) if comes_back else hard
+        if unit <= margin:
+            return min(target_ms, comfortable)  # with units so fine there is nothing to align to
+        units = math.floor(max(target_ms, control.least_ms) / unit + 0.5) + (not control.roundup)
+        if comes_back:
+            units = min(units, max(1, math.floor((comfortable + margin) / unit)))
+        return units * unit - margin
 
 
 def _weight(ply: int) -> float:

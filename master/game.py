@@ -24,6 +24,7 @@ import structlog
 
 from cluster.api import Decision, Listener, Progress, Searcher, SearchRequest
 from master.csa.client import CONNECT_TIMEOUT_S, DEFAULT_PORT, CsaConnection, CsaConnectionError
+from master.csa.offer import warm_up_rules
 from master.csa.protocol import CommandError, CsaProtocol
 from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
 from master.instructions import (
@@ -145,6 +146,7 @@ class _Game:
         self._preparation: asyncio.Task[None] | None = None
 
     async def run(self, address: ServerAddress, listener: Listener) -> GameOutcome:
+        await asyncio.to_thread(warm_up_rules)
         before = (listener.on_progress, listener.on_decision)
         listener.on_progress, listener.on_decision = self._on_progress, self._on_decision
         try:

@@ -1,11 +1,11 @@
-"""Whether a game that a server offers can be played: the position, the rules, the time."""
+"""Before a game: whether what a server offers can be played, and the rules made ready to run."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from master.csa.summary import GameSummary
-from worker.shogi import MoveError, Position, SfenError, move_to_usi
+from worker.shogi import MoveError, Position, SfenError, move_to_csa, move_to_usi
 
 DECLARATIONS: Final = ("", "Jishogi 1.0", "Jishogi 1.1")
 """The rules of declaration that are known: none, and the 27 points."""
@@ -39,3 +39,19 @@ def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
     if summary.max_moves is not None and len(moves) >= summary.max_moves:
         raise UnplayableError("the move limit is reached before the game begins")
     return position, moves
+
+
+def warm_up_rules() -> None:
+    """Make every call of the rules that a game needs, so that their code is loaded (or compiled) before a clock runs.
+
+    Takes a second in a new process, most of a minute where nothing is compiled yet; nothing the second time.
+    """
+    position = Position.startpos()
+    for usi in ("7g7f", "3c3d", "8h2b+"):
+        before = position.copy()
+        before.parse_csa(move_to_csa(position.push_usi(usi)))
+        position.in_check()
+    position.is_mated()
+    position.can_declare()
+    position.pop()
+    position.sfen()

@@ -22,6 +22,7 @@ from typing import Final, Self
 import structlog
 
 from master.csa.lines import LineProtocol
+from master.csa.offer import warm_up_rules
 from master.csa.protocol import MAX_LINE
 from master.csa.server_game import Phase, ServerGame
 from master.csa.server_room import CloseConnection, Effect, RecordChanged, Room, RoomNote, RoomOptions, SendLine
@@ -81,6 +82,7 @@ class PracticeServer:
         host, port = self.options.host, self.options.port
         if not 0 <= port < 1 << 16:
             raise ServerError(f"{port} is no TCP port")
+        await asyncio.to_thread(warm_up_rules)
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(self._accept, host, port)
