@@ -1,0 +1,258 @@
+"""What a person sees: notation, the board, the screen in every size, the plain lines."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+import pytest
+from rich.console import Console
+
+from cluster.api import Ballot, Decision, NodeView, Progress
+from master.csa.summary import GameSummary
+from master.csa.timecontrol import TimeControl
+from master.events import (
+    Clocks,
+    Conclusion,
+    GameBegan,
+    GameEnded,
+    GameEvent,
+    GameOutcome,
+    LoggedIn,
+    MovePlayed,
+    ThinkingBegan,
+    ThinkingEnded,
+    ThinkingProgressed,
+)
+from master.ui.board import BOARD_COLUMNS, board_text, hand_text
+from master.ui.lines import LineView
+from master.ui.model import GameView, usi_target
+from master.ui.notation import clock_text, count_text, pv_text, score_text
+from master.ui.screen import GameScreen, result_text
+from master.ui.show import Show
+from worker.engine import STARTPOS
+from worker.score import mate_in, mated_in
+from worker.shogi import Position
+
+TIME = TimeControl(total_ms=10_000, increment_ms=1000)
+SUMMARY = GameSummary("g", ("anna", "bert"), my_colour=0, to_move=0, time=(TIME, TIME), start_sfen=STARTPOS)
+CLOCKS = Clocks((10_000, 10_000), 0)
+FLEET = (
+    NodeView("node-1", True, "7g7f", 14, 55, 1_200_000, 612_345, ("7g7f", "3c3d")),
+    NodeView("node-2", False, "others", 9, None, 0, 0),
+)
+PROGRESS = Progress(1, 900, 14, 55, ("7g7f", "3c3d", "8h2b+", "3a2b"), 1_200_000, FLEET)
+DECISION = Decision(
+    1, "7g7f", 55, 14, ("7g7f", "3c3d"), 1_200_000, 950, "split", (Ballot("node-1", "7g7f", 55, 14),), FLEET
+)
+
+
+def after(*moves: str) -> str:
+    position = Position.startpos()
+    position.push_all(moves)
+    return position.sfen()
+
+
+def move_played(ply: int, usi: str, csa: str, *before: str) -> MovePlayed:
+    return MovePlayed(
+        ply=ply,
+        colour=(ply - 1) % 2,
+        mine=ply % 2 == 1,
+        usi=usi,
+        csa=csa,
+        consumed_ms=1000,
+        sfen=after(*before, usi),
+        clocks=Clocks((10_000, 10_000), ply % 2),
+    )
+
+
+GAME: tuple[GameEvent, ...] = (
+    LoggedIn("anna"),
+    GameBegan(SUMMARY, STARTPOS, CLOCKS),
+    ThinkingBegan(1, 0, 900, 2000, CLOCKS),
+    ThinkingProgressed(PROGRESS),
+    ThinkingEnded(DECISION),
+    move_played(1, "7g7f", "+7776FU"),
+    move_played(2, "3c3d", "-3334FU", "7g7f"),
+    GameEnded(GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 2, after("7g7f", "3c3d"))),
+)
+
+
+def drawn(view: GameView, width: int, height: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        console.print(GameScreen(view))
+    return capture.get().splitlines()
+
+
+# Notation
+
+
+def test_a_variation_reads_as_in_a_book() -> None:
+    assert pv_text(STARTPOS, ("7g7f", "3c3d", "8h2b+", "3a2b", "B*5e")) == "☗７六歩 ☖３四歩 ☗２二角成 ☖同銀 ☗５五角打"
+    assert pv_text(STARTPOS, ("6i5h", "3c3d")) == "☗５八金(69) ☖３四歩"
+    assert pv_text(STARTPOS, ("7g7f",), before=usi_target("2c7f")) == "☗同歩"
+    assert pv_text(STARTPOS, ("7g7f", "7g7f", "3c3d")) == "☗７六歩"  # cut where it is not legal
+
+
+def test_a_declined_promotion_is_told() -> None:
+    sfen = "4k4/9/4P4/9/9/9/9/9/4K4 b - 1"
+    assert pv_text(sfen, ("5c5b",)) == "☗５二歩不成"
+    assert pv_text(sfen, ("5c5b+",)) == "☗５二歩成"
+    assert pv_text(sfen, ("5i5h",)) == "☗５八玉"
+
+
+def test_numbers() -> None:
+    assert [score_text(score) for score in (None, 0, 35, -120)] == ["-", "+0", "+35", "-120"]
+    assert score_text(35, 1) == "-35"
+    assert (score_text(mate_in(7)), score_text(mated_in(4)), score_text(mate_in(7), 1)) == (
+        "mate 7",
+        "mated 4",
+        "mated 7",
+    )
+    assert [clock_text(left) for left in (-5, 7_390, 10_000, 65_400)] == ["0:00.0", "0:07.3", "0:10", "1:05"]
+    assert [count_text(number) for number in (999, 12_345, 4_560_000)] == ["999", "12.3k", "4.56M"]
+
+
+def test_usi_targets() -> None:
+    assert [usi_target(usi) for usi in ("7g7f", "P*1a", "9i9a+", "resign", "win")] == [59, 0, 72, None, None]
+
+
+# The board
+
+
+def test_every_row_of_the_board_is_as_wide() -> None:
+    position = Position.from_sfen("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1")
+    rows = board_text(position).plain.splitlines()
+    console = Console(width=200)
+    assert {console.measure(row).maximum for row in rows[2:11]} == {BOARD_COLUMNS}
+    assert rows[2] == "|v香 ・ ・ ・ ・ ・ ・v桂v香|一"
+    assert (hand_text(position, 0), hand_text(position, 1)) == ("☗ 飛 金", "☖ 金 銀 桂 歩五")
+    assert hand_text(Position.startpos(), 0) == "☗ -"
+    assert hand_text(Position.from_sfen("4k4/9/9/9/9/9/9/9/4K4 b 18P 1"), 0) == "☗ 歩十八"
+
+
+# The screen and the lines
+
+
+@pytest.mark.parametrize("count", range(len(GAME) + 1))
+@pytest.mark.parametrize("size", [(120, 40), (76, 24), (75, 40), (60, 20), (31, 30), (30, 20), (10, 5)])
+def test_the_screen_fits_at_every_moment(count: int, size: tuple[int, int]) -> None:
+    view = GameView()
+    for event in GAME[:count]:
+        view.observe(event)
+    view.note("warning: node_lost node=node-2 " + "x" * 200)
+    width, height = size
+    measure = Console(width=500).measure
+    assert all(measure(line).maximum <= width for line in drawn(view, width, height))
+
+
+def test_the_wide_screen_shows_it_all() -> None:
+    view = GameView(now=lambda: 0.0)
+    for event in GAME[:5]:
+        view.observe(event)
+    text = "\n".join(drawn(view, 120, 40))
+    for words in (
+        "0:10  anna  ◀",
+        "bert",
+        "depth 14  score +55",
+        "☗７六歩 ☖３四歩",
+        "612.3k",
+        "lost",
+        "decided by split",
+    ):
+        assert words in text, words
+
+
+def test_the_narrow_screen_shows_what_counts() -> None:
+    view = GameView()
+    for event in GAME:
+        view.observe(event)
+    text = "\n".join(drawn(view, 28, 20))
+    assert "一" not in text.replace("一手", "")
+    assert "anna" in text
+    assert "RESIGN" in text
+
+
+def test_clocks_run_for_the_side_to_move_only() -> None:
+    now = [100.0]
+    view = GameView(now=lambda: now[0])
+    for event in GAME[:2]:
+        view.observe(event)
+    now[0] += 3
+    assert (view.left_ms(0), view.left_ms(1)) == (7000, 10_000)
+    now[0] += 30
+    assert view.left_ms(0) == 0
+    view.observe(GAME[-1])
+    assert view.left_ms(0) == 10_000
+
+
+def test_the_opponents_thoughts_are_kept_apart() -> None:
+    view = GameView()
+    for event in GAME[:6]:
+        view.observe(event)
+    for event in (ThinkingBegan(7, 1, 900, 2000, CLOCKS), ThinkingProgressed(PROGRESS)):
+        view.observe_opponent(event)
+    assert view.thoughts[0].decision == DECISION
+    assert view.thoughts[1].progress == PROGRESS
+    assert view.thoughts[1].sfen == after("7g7f")
+
+
+def test_plain_lines() -> None:
+    lines: list[str] = []
+    view = GameView()
+    plain = LineView(view, lines.append)
+    for event in GAME:
+        view.observe(event)
+        plain.observe(event)
+    assert lines == [
+        "anna waits for a game",
+        "game g: ☗ anna  ☖ bert",
+        "  1 ☗７六歩 1s [0:10 0:10]  depth 14  +55  node-1 7g7f 612.3k/s  node-2 lost  votes node-1:7g7f  "
+        "☗７六歩 ☖３四歩",
+        "  2 ☖３四歩 1s [0:10 0:10]",
+        "☗ anna wins: RESIGN after 2 moves",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (GameOutcome(Conclusion.LOSE, "TIME_UP", SUMMARY, 1, 7), "☖ bert wins: TIME_UP after 7 moves"),
+        (GameOutcome(Conclusion.DRAW, "SENNICHITE", SUMMARY, None, 40), "drawn: SENNICHITE after 40 moves"),
+        (GameOutcome(Conclusion.CENSORED, "MAX_MOVES", SUMMARY, None, 256), "drawn: MAX_MOVES after 256 moves"),
+        (
+            GameOutcome(Conclusion.INTERRUPTED, "CHUDAN", SUMMARY, None, 3),
+            "no result (interrupted): CHUDAN after 3 moves",
+        ),
+    ],
+)
+def test_results_in_words(outcome: GameOutcome, words: str) -> None:
+    view = GameView(names=("anna", "bert"), outcome=outcome)
+    assert result_text(view) == words
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_show_from_beginning_to_end(terminal: bool) -> None:
+    async def main() -> str:
+        stream = io.StringIO()
+        console = Console(file=stream, width=100, height=40, force_terminal=terminal, color_system=None)
+        async with Show(console) as show:
+            show.fleet_event("node_starting", {"node": "node-1"})
+            for event in GAME[:-1]:
+                show.observe(event)
+                await asyncio.sleep(0.05)
+            show.warn("warning: something")
+            await asyncio.sleep(0.25)
+            show.observe(GAME[-1])
+            show.say("behind the game")
+        return stream.getvalue()
+
+    text = asyncio.run(main())
+    assert "starting node-1" in text
+    assert "warning: something" in text
+    assert "☗ anna wins: RESIGN after 2 moves" in text
+    assert text.rstrip().endswith("behind the game")
+    entered, left = text.count("\x1b[?1049h"), text.count("\x1b[?1049l")
+    assert entered == left == int(terminal)
+    assert terminal or "\x1b" not in text
