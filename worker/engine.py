@@ -30,7 +30,7 @@ class Bound(enum.IntEnum):
 class Limits:
     """When a search ends, and which root moves it looks at. Several limits together: the first reached ends it.
 
-    With none of ``movetime_ms``, ``soft_ms``, ``nodes``, ``depth`` the search is infinite: it ends by `Engine.stop` only.
+    With none of ``movetime_ms``, ``soft_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
     """
 
     movetime_ms: int | None = None
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class SearchInfo:
-    """One line of one finished (or bounded) iteration. ``score`` as `worker.score` defines it, side to move at the root."""
+    """One line of one iteration. ``score`` as `worker.score` defines it, from the side to move at the root."""
 
     depth: int
     seldepth: int

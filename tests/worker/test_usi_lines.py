@@ -57,7 +57,7 @@ def test_info_of_gpsusi_and_fairy_stockfish() -> None:
     assert gps is not None
     assert (gps.depth, gps.seldepth, gps.time_ms, gps.score, gps.nodes, gps.multipv) == (6, 11, 1021, 66, 328112, 1)
     fairy = parse_info(
-        "info depth 12 seldepth 19 multipv 2 score cp 166 upperbound nodes 83953 nps 278 tbhits 0 time 301 pv 7g7f 5a4b",
+        "info depth 12 seldepth 19 multipv 2 score cp 166 upperbound nodes 83953 nps 278 time 301 pv 7g7f 5a4b",
         everything,
     )
     assert fairy is not None

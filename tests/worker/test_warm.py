@@ -32,7 +32,9 @@ nnue.evaluate(position.record, state.record), nnue.evaluate_full(position.record
 compiled = {
     d.py_func.__qualname__: dict(d.stats.cache_misses)
     for d in gc.get_objects()
-    if isinstance(d, numba.core.dispatcher.Dispatcher) and d.py_func.__module__.startswith("worker.") and d.stats.cache_misses
+    if isinstance(d, numba.core.dispatcher.Dispatcher)
+    and d.py_func.__module__.startswith("worker.")
+    and d.stats.cache_misses
 }
 print(compiled or "nothing compiled")
 """

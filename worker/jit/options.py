@@ -31,6 +31,7 @@ PLAIN_SOURCES: Final = frozenset(
         "nnue/reference.py",
         "search/bench.py",
         "search/engine.py",
+        "search/rules.py",
         "search/thread.py",
         "search/timing.py",
         "search/usi.py",

@@ -1,4 +1,4 @@
-"""The tree search: principal variation search with quiescence. One thread, one Record each of position, network, thread.
+"""The tree search: principal variation search with quiescence. A thread has a Record of each: position, net, thread.
 
 ``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). A score of 0 comes back when
 ``th.stopped`` is set: callers return at once and use nothing of it.
@@ -14,7 +14,7 @@ from worker.jit import jit
 from worker.jit.clock import monotonic_ns
 from worker.jit.memory import atomic_ld64
 from worker.nnue.evaluation import evaluate_score
-from worker.score import DRAW, INFINITE, MATE, MATE_BOUND, MAX_EVAL, MAX_PLY, NO_SCORE
+from worker.score import INFINITE, MATE, MATE_BOUND, MAX_EVAL, MAX_PLY, NO_SCORE
 from worker.search.exchange import discoverers, exchange_at_least, gives_check
 from worker.search.history import (
     add_killer,
@@ -40,7 +40,7 @@ from worker.search.tt import (
 )
 from worker.search.values import SWING
 from worker.shogi.attacks import in_check, update_checks
-from worker.shogi.declaration import can_declare
+from worker.shogi.declaration import wins_by
 from worker.shogi.makemove import (
     is_legal,
     make,
@@ -74,20 +74,27 @@ def poll(th: Any) -> None:
 
 
 @jit()
-def repetition_score(pos: Any, ply: int) -> Any:
-    """The score of a position that stood before (in the tree or shortly before its root), `NO_SCORE` otherwise.
+def game_end_score(pos: Any, th: Any, ply: int) -> Any:
+    """The score where the rules end the game here without a mate, `NO_SCORE` otherwise.
+
+    The move limit comes first (it draws a mate too), then a position that stood before, in the tree or shortly before
+    its root, then a declaration.
 
     Expects `update_checks`.
     """
+    if pos.ply >= th.draw_ply:
+        return th.draw_value[pos.side]
     distance = repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW))
     if distance == 0:
+        if wins_by(pos, th.entering_rule):
+            return np.int64(MATE - 1) - ply
         return np.int64(NO_SCORE)
     checker = perpetual_check(pos, distance)
     if checker > 0:
         return np.int64(-REPETITION_WIN) + ply
     if checker < 0:
         return np.int64(REPETITION_WIN) - ply
-    return np.int64(DRAW)
+    return th.draw_value[pos.side]
 
 
 @jit()
@@ -123,11 +130,9 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
     update_checks(pos)
-    repeated = repetition_score(pos, ply)
-    if repeated != NO_SCORE:
-        return repeated
-    if can_declare(pos):
-        return np.int64(MATE - 1) - ply
+    ended = game_end_score(pos, th, ply)
+    if ended != NO_SCORE:
+        return ended
     if ply >= MAX_PLY - 2:
         return evaluate_score(pos, nn)
 
@@ -237,13 +242,11 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     th.killers[2 * at + 3] = 0
     th.cutoffs[at + 1] = 0
 
-    repeated = repetition_score(pos, ply)
-    if repeated != NO_SCORE:
-        return repeated
+    ended = game_end_score(pos, th, ply)
+    if ended != NO_SCORE:
+        return ended
     if ply >= MAX_PLY - 2:
         return evaluate_score(pos, nn)
-    if can_declare(pos):
-        return np.int64(MATE - 1) - ply
     # Mate distance: no line from here can beat a mate already found nearer the root.
     alpha = max(alpha, ply - MATE)
     beta = min(beta, MATE - ply - 1)
@@ -432,9 +435,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             shallow = min(new_depth, max(np.int64(1), new_depth - less))
             score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, np.int64(1))
             if score > alpha and shallow < new_depth:
-                score = -search(
-                    pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node
-                )
+                score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
             full = is_pv and score > alpha and score < beta
         elif not is_pv or number > 1:
             score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)

@@ -1,4 +1,4 @@
-"""The bench: fixed positions to fixed depths with one thread. Its signature tells whether a change altered the search."""
+"""The bench: fixed positions to fixed depths with one thread. Its signature tells whether the search changed."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
-"""NumbaEngine: our own searcher behind `worker.engine.Engine`. Lazy SMP: every thread searches the root on one table."""
+"""NumbaEngine: our own searcher behind `worker.engine.Engine`. Lazy SMP: all threads search the root on one table."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.nnue import Network, NetworkFileError, default_network, load_network
-
+from worker.search.rules import EnteringKingRule, Rules
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
 from worker.search.tt import TranspositionTable
-from worker.shogi import MoveError, Position, SfenError, makemove, move_to_usi
+from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
 
 _SOFT_SHARE: Final = 0.6
 """An iteration that begins later than this share of the soft time would hardly end within it."""
@@ -41,13 +42,13 @@ class NumbaEngine:
         if threads < 1:
             raise EngineError(f"{threads} threads: expected 1 or more")
         try:
-            self._network: Network = (
-                load_network(eval_file, fv_scale=fv_scale) if eval_file else default_network()
-            )
+            self._network: Network = load_network(eval_file, fv_scale=fv_scale) if eval_file else default_network()
             self._table = TranspositionTable(hash_mb)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
+        self.rules = Rules()
+        """Of the games that are searched; may be changed between searches."""
         self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
         self._lock = threading.Lock()
         self._stopped = False
@@ -86,6 +87,13 @@ class NumbaEngine:
         """Nodes of the running or last search, all threads together."""
         return sum(thread.nodes for thread in self._threads)
 
+    def _won_by_rule(self) -> str | None:
+        """``win`` where the entering king declares, its move where it tries, None where it does neither."""
+        record, rule = self._position.record, self.rules.entering
+        if not declaration.wins_by(record, rule.code):
+            return None
+        return move_to_usi(int(declaration.try_move(record))) if rule is EnteringKingRule.TRY else "win"
+
     def _root_moves(self, limits: Limits) -> list[int]:
         position = self._position
         try:
@@ -93,7 +101,7 @@ class NumbaEngine:
             if limits.searchmoves:
                 moves = [position.parse_usi(text) for text in limits.searchmoves]
             else:
-                end = makemove.legal_moves(position.record, 0, 0)
+                end = makemove.legal_moves(position.record, 0, int(self.rules.every_move))
                 moves = [int(move) for move in position.record.moves[:end]]
         except MoveError as error:
             raise EngineError(str(error)) from error
@@ -101,8 +109,9 @@ class NumbaEngine:
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         began = time.monotonic_ns()
-        if self._position.can_declare():
-            return SearchResult("win", None, 0, 0)
+        won = self._won_by_rule()
+        if won is not None:
+            return SearchResult(won, None, 0, 0)
         moves = self._root_moves(limits)
         if not moves:
             if self._position.is_mated():
@@ -111,7 +120,7 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        task = Task(moves, limits.multipv, depth, limits.nodes, deadline)
+        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:
@@ -145,7 +154,7 @@ class NumbaEngine:
     @staticmethod
     def _help(thread: SearchThread, task: Task, number: int) -> None:
         """A helper thread: fills the table from another depth on until it is stopped."""
-        apart = Task(task.root_moves, 1, MAX_DEPTH, None, task.deadline_ns, first_depth=1 + (number + 1) % 2)
+        apart = replace(task, multipv=1, depth=MAX_DEPTH, node_limit=None, first_depth=1 + (number + 1) % 2)
         thread.run(apart, lambda _depth: True)
 
     def _infos(self, lines: list[Line], time_ms: int) -> list[SearchInfo]:
@@ -180,5 +189,3 @@ class NumbaEngine:
             time_ms=time_ms,
             lines=infos,
         )
-
-

@@ -175,7 +175,7 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
             return table_move
         elif stage == _CAPTURES or stage == _QUIESCENCE_CAPTURES:
             begin = th.pick_begin[at]
-            th.list_end[at] = generate_captures(pos, begin)
+            th.list_end[at] = generate_captures(pos, begin, th.every_move)
             _score_captures(pos, th, begin, th.list_end[at])
             th.pick_stage[at] = stage + 1
         elif stage == _QUIETS:
@@ -184,14 +184,14 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
                 th.pick_at[at] = th.pick_begin[at]
             else:
                 begin = th.list_end[at]
-                th.list_end[at] = generate_quiets(pos, begin)
+                th.list_end[at] = generate_quiets(pos, begin, th.every_move)
                 _score_quiets(pos, th, ply, begin, th.list_end[at])
                 _sort_promising(pos, begin, th.list_end[at], np.int64(_SORT_FROM))
                 th.pick_at[at] = begin
                 th.pick_stage[at] = _REST
         elif stage == _EVASIONS:
             begin = th.pick_begin[at]
-            th.list_end[at] = generate_evasions(pos, begin, np.int64(0))
+            th.list_end[at] = generate_evasions(pos, begin, th.every_move)
             _score_evasions(pos, th, begin, th.list_end[at])
             th.pick_stage[at] = _EVASION_REST
         else:

@@ -43,6 +43,11 @@ TH_DTYPE: Final = np.dtype(
         ("deadline_ns", np.int64),  # CLOCK_MONOTONIC; 0: none
         ("stop_flag", np.int64),  # address of an int64; read by atomic loads
         ("stopped", np.int64),
+        # The rules of the game (worker.search.rules).
+        ("every_move", np.int64),  # 1: declined promotions too
+        ("entering_rule", np.int64),  # worker.shogi.declaration
+        ("draw_value", np.int64, (2,)),  # of a draw, by the colour to move
+        ("draw_ply", np.int64),  # the position's ply from which on the game is drawn
         # Transposition table.
         ("tt", np.int64),
         ("tt_clusters", np.uint64),

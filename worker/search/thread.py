@@ -12,6 +12,7 @@ from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
 from worker.search.root import search_root
+from worker.search.rules import Rules
 from worker.search.state import PV_ROW, ThreadState
 from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
@@ -42,6 +43,7 @@ class Task:
     depth: int
     node_limit: int | None
     deadline_ns: int
+    rules: Rules
     first_depth: int = 1
 
 
@@ -91,6 +93,12 @@ class SearchThread:
         th.tt = self._table.address
         th.tt_clusters = self._table.clusters
         th.tt_generation = self._table.generation
+        rules, position = task.rules, self.position
+        th.every_move = int(rules.every_move)
+        th.entering_rule = rules.entering.code
+        th.draw_value[:] = rules.draw_values(position.turn)
+        made = position.move_number - 1
+        th.draw_ply = int(position.record.ply) + max(1, rules.max_moves - made) if rules.max_moves else _NO_LIMIT
         th.killers[:] = 0
         th.excluded[:] = 0
         th.root_count = len(task.root_moves)

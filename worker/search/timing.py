@@ -1,4 +1,4 @@
-"""Time for one move of a single engine under USI. The cluster's master has its own clock; this serves ``gougi usi --single``."""
+"""Time for one move of a single engine under USI. The master of a cluster has its own clock."""
 
 from __future__ import annotations
 

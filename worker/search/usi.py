@@ -84,7 +84,7 @@ class UsiLoop:
         self._built_from: tuple[str, ...] = ()
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
-        self._position = (STARTPOS, ())
+        self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
         # While the opponent thinks no bestmove may go out: it waits here for ponderhit or stop.
         self._may_answer = threading.Event()
         self._timer: threading.Timer | None = None
@@ -164,6 +164,9 @@ class UsiLoop:
                 fv_scale=int(fv_scale) or None,
             )
             self._built_from = wanted
+            # Loads the compiled code, so that the first real search does not pay for it.
+            self._engine.go(Limits(depth=2))
+            self._engine.new_game()
             self._engine.set_position(*self._position)
         return self._engine
 

@@ -1,6 +1,6 @@
 """Piece values for ordering and exchanges, in centipawns. The evaluation proper is the network's.
 
-The values are Apery's and YaneuraOu's (published); a capture's swing counts the piece lost and the piece gained in hand.
+The values are Apery's and YaneuraOu's (published); a capture's swing counts piece lost and piece gained in hand.
 """
 
 from __future__ import annotations

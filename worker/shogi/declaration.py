@@ -1,4 +1,4 @@
-"""The declaration win of the CSA rules (27 points): ``%KACHI``, USI ``bestmove win``."""
+"""How a game is won without mate: declaration by the CSA rules (``%KACHI``, USI ``bestmove win``), the try rule."""
 
 from __future__ import annotations
 
@@ -6,35 +6,68 @@ from typing import Any, Final
 
 from worker.jit import jit
 from worker.jit.bitboard import count
-from worker.shogi.attacks import in_check, pieces, single
+from worker.shogi.attacks import attackers, in_check, occupied, pieces, single, step_attacks
 from worker.shogi.movegen import zone
-from worker.shogi.pieces import BISHOP, BLACK, DRAGON, HORSE, KING, PAWN, ROOK
+from worker.shogi.pieces import BISHOP, BLACK, DRAGON, HORSE, KING, PAWN, ROOK, square
 
-POINTS_BLACK: Final = 28
-POINTS_WHITE: Final = 27
-PIECES_IN_CAMP: Final = 10
+NO_RULE: Final = 0
+TRY_RULE: Final = 1
+CSA_24: Final = 24
+CSA_27: Final = 27
+
+_PIECES_IN_CAMP: Final = 10
+_TRY_SQUARES: Final = (square(5, 1), square(5, 9))
 
 
 @jit()
-def can_declare(pos: Any) -> bool:
-    """Whether the side to move may declare a win. Expects `attacks.update_checks`.
+def points(pos: Any) -> Any:
+    """The points of the side to move, or -1 where it may not declare for another reason. Expects `update_checks`.
 
-    All of: the king stands in the enemy camp; at least ten other own pieces stand there; those pieces and the hand
-    are worth 28 points (black) or 27 (white), rook and bishop 5, others 1; the side is not in check.
+    All of: the king stands in the enemy camp; at least ten other own pieces stand there; the side is not in check.
+    Those pieces and the hand count: rook and bishop 5, others 1.
     """
     side = pos.side
     king = pos.ksq[side]
     camp = zone(pos, side)
     if king < 0 or not (camp & single(king)) or in_check(pos):
-        return False
+        return -1
     own = side * 16
     inside = pieces(pos, own) & camp
     others = count(inside) - 1
-    if others < PIECES_IN_CAMP:
-        return False
+    if others < _PIECES_IN_CAMP:
+        return -1
     great = pieces(pos, own + BISHOP) | pieces(pos, own + ROOK) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
-    points = others + 4 * count(great & camp)
+    total = others + 4 * count(great & camp)
     for kind in range(PAWN, KING):
         worth = 5 if kind == BISHOP or kind == ROOK else 1
-        points += worth * pos.hand[side * 8 + kind]
-    return points >= (POINTS_BLACK if side == BLACK else POINTS_WHITE)
+        total += worth * pos.hand[side * 8 + kind]
+    return total
+
+
+@jit()
+def try_move(pos: Any) -> Any:
+    """The king's move to the square where the enemy king began, where it is legal; else 0. Expects `update_checks`."""
+    side = pos.side
+    king = pos.ksq[side]
+    target = _TRY_SQUARES[0] if side == BLACK else _TRY_SQUARES[1]
+    if king < 0 or not (step_attacks(pos, side, KING, king) & single(target) & ~pieces(pos, side * 16)):
+        return 0
+    if attackers(pos, target, 1 - side, occupied(pos) ^ single(king)):
+        return 0
+    return target | (king << 7) | ((side * 16 + KING) << 16)
+
+
+@jit()
+def wins_by(pos: Any, rule: int) -> bool:
+    """Whether the side to move wins at once by ``rule``. Expects `update_checks`.
+
+    `CSA_27`: 28 points for black, 27 for white. `CSA_24`: 31 points for either. `TRY_RULE`: the king can move to the
+    square where the enemy king began. `NO_RULE`: never.
+    """
+    if rule == CSA_27:
+        return points(pos) >= (28 if pos.side == BLACK else 27)
+    if rule == CSA_24:
+        return points(pos) >= 31
+    if rule == TRY_RULE:
+        return try_move(pos) != 0
+    return False

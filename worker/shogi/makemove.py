@@ -1,4 +1,4 @@
-"""Make and unmake moves, full legality, perft, repetition. NNUE needs nothing here: it derives what changed from the stacks."""
+"""Make and unmake moves, full legality, perft, repetition. NNUE derives what changed from the stacks."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from worker.engine import STARTPOS
 from worker.shogi import declaration, makemove, notation, sfen
 from worker.shogi.attacks import in_check, is_attacked, update_checks
 from worker.shogi.notation import MoveError
@@ -43,7 +44,7 @@ class Position:
 
     @classmethod
     def startpos(cls) -> Position:
-        return cls.from_sfen(sfen.STARTPOS)
+        return cls.from_sfen(STARTPOS)
 
     @classmethod
     def from_sfen(cls, text: str) -> Position:
@@ -204,7 +205,7 @@ class Position:
 
     def is_mated(self) -> bool:
         """Whether the side to move has no legal move: a loss in shogi, check or not."""
-        return makemove.legal_moves(self.record, 0, 1) == 0
+        return bool(makemove.legal_moves(self.record, 0, 1) == 0)
 
     def occurrences(self) -> int:
         """How often this position has stood in the history, this time included."""
@@ -225,7 +226,7 @@ class Position:
 
     def can_declare(self) -> bool:
         """Whether the side to move may declare a win by the CSA 27-point rule."""
-        return bool(declaration.can_declare(self.record))
+        return bool(declaration.wins_by(self.record, declaration.CSA_27))
 
     def perft(self, depth: int) -> int:
         """Number of legal move sequences of ``depth`` plies (0: one)."""

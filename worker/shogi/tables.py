@@ -120,14 +120,13 @@ BETWEEN = _place(_between)
 DIRECTION = _place(_direction)
 FILE_MASK = _place(np.array([_words(geo.FILES[sq // 9]) for sq in range(SQUARES)], np.uint64))
 ZONE = _place(np.array([_words(geo.promotion_zone(colour)) for colour in COLOURS], np.uint64))
-STAND = _place(
-    np.array([[_words(geo.may_stand(kind, colour)) for kind in range(16)] for colour in COLOURS], np.uint64)
-)
+STAND = _place(np.array([[_words(geo.may_stand(kind, colour)) for kind in range(16)] for colour in COLOURS], np.uint64))
 ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES = _zobrist()
 ZOBRIST_BOARD = _place(ZOBRIST_BOARD_VALUES)
 ZOBRIST_HAND = _place(ZOBRIST_HAND_VALUES)
 
 ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(geo.ALL_SQUARES))
+
 
 def _build() -> np.ndarray[Any, Any]:
     buffer = aligned_zeros(_size, np.uint8)

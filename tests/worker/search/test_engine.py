@@ -12,6 +12,7 @@ from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo
 from worker.score import DRAW, MATE, mate_distance, mated_in
 from worker.search.alphabeta import POLL_NODES, REPETITION_WIN
 from worker.search.engine import NumbaEngine
+from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position
 
 MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
@@ -193,7 +194,60 @@ def test_two_threads_search_together() -> None:
     assert fresh(pair).go(Limits(depth=5)).lines[0].depth == 5
 
 
-@pytest.mark.parametrize(("options", "words"), [({"threads": 0}, "0 threads"), ({"hash_mb": 0}, "hash of 0"), ({"eval_file": "/no/such/net"}, "/no/such/net")])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"threads": 0}, "0 threads"), ({"hash_mb": 0}, "hash of 0"), ({"eval_file": "/no/such/net"}, "/no/such/net")],
+)
 def test_bad_options_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(EngineError, match=words):
         NumbaEngine(**options)  # type: ignore[arg-type]
+
+
+DECLARABLE = "2SGKGS2/1R5B1/PPPP5/9/9/9/9/9/4k4 b RB 1"
+
+
+@pytest.mark.parametrize(
+    ("sfen", "rule", "expected"),
+    [
+        (DECLARABLE, EnteringKingRule.CSA_27, "win"),
+        (DECLARABLE, EnteringKingRule.CSA_24, None),
+        (DECLARABLE.replace(" RB ", " RB3P "), EnteringKingRule.CSA_24, "win"),
+        (DECLARABLE, EnteringKingRule.NONE, None),
+        ("9/5K3/9/9/9/9/9/9/4k4 b - 1", EnteringKingRule.TRY, "4b5a"),
+        ("4g4/5K3/9/9/9/9/9/9/4k4 b - 1", EnteringKingRule.TRY, "4b5a"),
+        ("3g5/5K3/9/9/9/9/9/9/4k4 b - 1", EnteringKingRule.TRY, None),
+        ("4K4/9/9/9/9/9/9/3k5/9 w - 1", EnteringKingRule.TRY, "6h5i"),
+    ],
+)
+def test_entering_kings(engine: NumbaEngine, sfen: str, rule: EnteringKingRule, expected: str | None) -> None:
+    engine.rules = Rules(entering=rule)
+    try:
+        result = fresh(engine, sfen).go(Limits(depth=1))
+    finally:
+        engine.rules = Rules()
+    if expected is None:
+        assert result.nodes > 0
+    else:
+        assert (result.bestmove, result.nodes) == (expected, 0)
+
+
+def test_the_move_limit_draws_and_a_draw_has_its_value(engine: NumbaEngine) -> None:
+    ahead = "4k4/9/9/9/9/9/9/1B5R1/4K4 b 2G 99"
+    try:
+        engine.rules = Rules(max_moves=100)
+        assert fresh(engine, ahead).go(Limits(depth=6)).lines[0].score == DRAW
+        engine.rules = Rules(max_moves=100, draw_black=-200)
+        assert fresh(engine, ahead).go(Limits(depth=6)).lines[0].score == -200
+        engine.rules = Rules(max_moves=130, draw_black=-200)
+        assert fresh(engine, ahead).go(Limits(depth=6)).lines[0].score > 500
+        engine.rules = Rules(max_moves=100, draw_white=70)
+        assert fresh(engine, ahead.replace(" b ", " w ")).go(Limits(depth=6)).lines[0].score == 70
+    finally:
+        engine.rules = Rules()
+
+
+def test_rules_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="max_moves is -1"):
+        Rules(max_moves=-1)
+    with pytest.raises(ValueError, match="draw_black"):
+        Rules(draw_black=40_000)

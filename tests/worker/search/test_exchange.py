@@ -7,9 +7,9 @@ import random
 import numpy as np
 
 from tests.worker.search.playouts import positions
+from worker.jit import jit
 from worker.search.exchange import discoverers, exchange_at_least, gives_check
 from worker.search.values import PROMOTION_GAIN, SWING
-from worker.jit import jit
 from worker.shogi import Position
 from worker.shogi import geometry as geo
 from worker.shogi.makemove import legal_moves
@@ -39,7 +39,10 @@ def best_gain(board: list[int], target: int, turn: int) -> int:
     if not found:
         return 0
     # Gold movers are worth the same to the exchange's order: the lowest square of them goes first.
-    rank = {kind: 4 if kind in GOLD_LIKE else CHEAPEST_FIRST.index(kind) + 10 * (kind not in (1, 2, 3, 4)) for kind in CHEAPEST_FIRST}
+    rank = {
+        kind: 4 if kind in GOLD_LIKE else CHEAPEST_FIRST.index(kind) + 10 * (kind not in (1, 2, 3, 4))
+        for kind in CHEAPEST_FIRST
+    }
     sq = min(found, key=lambda s: (rank[board[s] & 15], s))
     piece = board[sq]
     after = list(board)

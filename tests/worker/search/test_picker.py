@@ -40,6 +40,15 @@ def test_every_move_once_and_the_table_move_first() -> None:
             assert moves[0] == table_move
 
 
+def test_every_legal_move_where_that_is_asked_for() -> None:
+    state = ThreadState()
+    state.record.every_move = 1
+    for position in positions(8, 150):
+        moves = picked(position, state, EVASIONS if position.in_check() else MAIN, 0)
+        assert len(moves) == len(set(moves))
+        assert {move for move in moves if position.is_legal(move)} == set(position.legal_moves())
+
+
 def test_quiescence_gives_captures_and_pawn_promotions() -> None:
     state = ThreadState()
     for position in positions(4, 200):

@@ -7,8 +7,7 @@ import random
 import pytest
 from rsshogi.core import Board
 
-from worker.shogi import HANDICAPS, STARTPOS, Position, move_to_usi
-from worker.shogi import makemove
+from worker.shogi import HANDICAPS, STARTPOS, Position, makemove, move_to_usi
 
 MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 MOST_MOVES = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"

@@ -210,5 +210,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_sfen_round_trip() -> None:
-    for text in (*HANDICAPS.values(), DECLARABLE, "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"):
+    endgame = "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"
+    for text in (*HANDICAPS.values(), DECLARABLE, endgame):
         assert Position.from_sfen(text).sfen() == text

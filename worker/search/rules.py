@@ -1,0 +1,58 @@
+"""The rules of a game that a search has to know beside how the pieces move."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from worker.score import MAX_EVAL
+from worker.shogi import declaration
+
+
+class EnteringKingRule(enum.Enum):
+    """How a king in the enemy camp wins, by the names of the field's ``EnteringKingRule`` option."""
+
+    NONE = "NoEnteringKing"
+    CSA_24 = "CSARule24"
+    CSA_27 = "CSARule27"
+    TRY = "TryRule"
+
+    @property
+    def code(self) -> int:
+        """The number that compiled code knows it by."""
+        return {
+            EnteringKingRule.NONE: declaration.NO_RULE,
+            EnteringKingRule.CSA_24: declaration.CSA_24,
+            EnteringKingRule.CSA_27: declaration.CSA_27,
+            EnteringKingRule.TRY: declaration.TRY_RULE,
+        }[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What ends a game, and what a draw is worth.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    entering: EnteringKingRule = EnteringKingRule.CSA_27
+    max_moves: int = 0
+    """The game is drawn once so many moves are made; 0: never."""
+    draw_black: int = 0
+    """What a draw is worth to black where black is to move at the root, in centipawns. USI: ``DrawValueBlack``."""
+    draw_white: int = 0
+    every_move: bool = False
+    """Search declined promotions of pawn, bishop and rook too (``GenerateAllLegalMoves``)."""
+
+    def __post_init__(self) -> None:
+        if self.max_moves < 0:
+            raise ValueError(f"max_moves is {self.max_moves}: expected 0 or more")
+        for name in ("draw_black", "draw_white"):
+            if abs(getattr(self, name)) >= MAX_EVAL:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
+
+    def draw_values(self, root_turn: int) -> tuple[int, int]:
+        """A draw's value by the colour to move in the tree, where ``root_turn`` is to move at the root."""
+        own = self.draw_black if root_turn == 0 else self.draw_white
+        return (own, -own) if root_turn == 0 else (-own, own)
