@@ -170,7 +170,8 @@ class RayCluster:
 
     def _make_folder(self) -> None:
         """Ray's logs and sockets, and the token's file: readable by this user only, removed in the end."""
-        self._folder = Path(tempfile.mkdtemp(prefix="gougi-"))
+        remove_leftovers(Path(tempfile.gettempdir()))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"gougi-{os.getpid()}-"))
         if "RAY_AUTH_TOKEN" not in os.environ:
             token = self._folder / "token"
             token.touch(0o600)
@@ -193,7 +194,6 @@ class RayCluster:
             resources={RESOURCE: self._nodes},
             include_dashboard=False,
             object_store_memory=80 * 1024 * 1024,  # nothing of ours goes through it; Ray's least is 75 MB
-            _node_ip_address="127.0.0.1",
             _temp_dir=str(self._folder),
             **quiet,
         )
@@ -225,6 +225,14 @@ class RayCluster:
 
     async def _call(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what masters that were killed left in ``folder``: its name holds the process that made it."""
+    for path in folder.glob("gougi-*-*"):
+        owner = path.name.split("-")[1]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _take_back_sigterm() -> None:
