@@ -38,7 +38,8 @@ class EmbeddedSettings:
     increment_s: int = 1
     """Added with each move (Fischer)."""
     games: int = 1
-    max_moves: int = 256
+    max_moves: int = 160
+    """Draws the game. With a second a move that is under five minutes: fractions of a second are free, and used."""
     player: PlayerSettings = field(default_factory=PlayerSettings)
 
     @property

@@ -55,7 +55,7 @@ def play(
     time: Annotated[
         str, typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in seconds.")
     ] = "10+1",
-    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: " + MAX_MOVES_HELP)] = 256,
+    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: " + MAX_MOVES_HELP)] = 160,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
     config: ConfigFile = None,
 ) -> int:
@@ -159,7 +159,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 
     async def main() -> list[EmbeddedResult]:
         async with show:
-            show.say(f"{settings.cluster.nodes} nodes against one; {total_s} s and {increment_s} s a move each")
+            show.say(f"the cluster against a single searcher; {total_s} s and {increment_s} s a move each")
             cluster = Seat(_fleet(settings), fleet_listener(show.fleet_event), show.observe)
             opponent = Seat(LocalSearcher(_engine(settings).build), fleet_listener(), show.view.observe_opponent)
             return await play_embedded(embedded, cluster, opponent, on_result)

@@ -77,7 +77,7 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     assert not running.left_behind()
 
 
-MOMENTS = ["against one", "starting Ray", "starting node-1", "waits for a game", "  2 "]
+MOMENTS = ["against a single searcher", "starting Ray", "starting node-1", "waits for a game", "  2 "]
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
