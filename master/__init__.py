@@ -1,1 +1,1 @@
-"""The player: CSA protocol, clock, records, and the ``gougi`` command. Knows cluster's coordinator, not Ray's actors."""
+"""The player: CSA protocol, clock, records and the ``gougi`` command. Knows the coordinator, not Ray's actors."""
