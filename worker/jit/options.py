@@ -35,6 +35,7 @@ PLAIN_SOURCES: Final = frozenset(
         "search/thread.py",
         "search/timing.py",
         "search/usi.py",
+        "search/usi_options.py",
         "shogi/notation.py",
         "shogi/position.py",
         "shogi/sfen.py",

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOVES_TO_GO: Final = 36
-"""Own moves that the remaining time is spread over."""
+"""Own moves that the main time is spread over."""
 _HARD_FACTOR: Final = 4
 _LEAST_MS: Final = 10
+_SECOND_MS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +21,44 @@ class TimeLeft:
     byoyomi_ms: int = 0
 
 
-def budget(left: TimeLeft, delay_ms: int) -> tuple[int, int]:
-    """(soft, hard) time in ms for this move.
+@dataclass(frozen=True, slots=True)
+class TimeOptions:
+    """The options by which a user adapts the time, by the field's meaning."""
 
-    Args:
-        delay_ms: what the GUI and the line may take from us; kept free of the last reserve.
+    delay_ms: int = 120
+    """``NetworkDelay``: what GUI and line take of a move; kept free of each second that is used up."""
+    last_delay_ms: int = 1120
+    """``NetworkDelay2``: kept free of the last of the time, so that the flag never falls."""
+    least_ms: int = 2000
+    """``MinimumThinkingTime``: not less is spent where the clock allows it."""
+    slow_mover: int = 100
+    """``SlowMover``: percent of the usual share of the main time."""
+    full_seconds: bool = True
+    """``RoundUpToFullSecond``: the clock counts whole seconds, so each one that is begun is used."""
 
-    The hard limit never takes the flag: main time, the increment that the server adds before the move and byoyomi,
-    less ``delay_ms``.
+
+def budget(left: TimeLeft, options: TimeOptions) -> tuple[int, int]:
+    """(soft, hard) time in ms for this move; neither takes the flag where ``last_delay_ms`` covers the delays.
+
+    In the last of the time, where less than twice that delay is left, half of what there is stays free instead.
     """
-    reserve = left.main_ms + left.increment_ms + left.byoyomi_ms - delay_ms
-    soft = left.main_ms // _MOVES_TO_GO + left.increment_ms + left.byoyomi_ms - delay_ms
-    hard = min(reserve, soft * _HARD_FACTOR, left.main_ms // 3 + left.increment_ms + left.byoyomi_ms - delay_ms)
-    hard = max(_LEAST_MS, hard)
-    return max(_LEAST_MS, min(soft, hard)), hard
+    everything = left.main_ms + left.increment_ms + left.byoyomi_ms
+    margin = min(options.last_delay_ms, everything // 2)
+    latest = max(_LEAST_MS, everything - margin)
+    share = left.main_ms * options.slow_mover // (100 * _MOVES_TO_GO)
+    soft = share + left.increment_ms + left.byoyomi_ms
+    hard = min(
+        latest, max(soft * _HARD_FACTOR, left.byoyomi_ms), left.main_ms // 3 + left.increment_ms + left.byoyomi_ms
+    )
+    soft = max(soft, options.least_ms)
+    if options.full_seconds:
+        soft = _to_full_second(soft, options.delay_ms)
+        hard = _to_full_second(hard, options.delay_ms)
+    hard = max(_LEAST_MS, min(max(hard, soft), latest))
+    return min(soft, hard), hard
+
+
+def _to_full_second(time_ms: int, delay_ms: int) -> int:
+    """The end of the second in which ``time_ms`` falls, less the delay."""
+    seconds = max(1, -(-(time_ms + delay_ms) // _SECOND_MS))
+    return max(_LEAST_MS, seconds * _SECOND_MS - delay_ms)

@@ -7,52 +7,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo, SearchResult
 from worker.score import to_usi
 from worker.search.engine import NumbaEngine
 from worker.search.timing import TimeLeft, budget
+from worker.search.usi_options import OPTIONS, Options
 from worker.warm import warm_up
 
 _GO_NUMBERS: Final = ("btime", "wtime", "binc", "winc", "byoyomi", "movetime", "nodes", "depth")
 _BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER: " upperbound"}
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A USI option: its type line, and its value (numbers within least..most)."""
-
-    kind: str
-    default: str
-    least: int = 0
-    most: int = 0
-
-    def line(self, name: str) -> str:
-        text = f"option name {name} type {self.kind} default {self.default}"
-        return f"{text} min {self.least} max {self.most}" if self.kind == "spin" else text
-
-    def check(self, name: str, value: str) -> str:
-        """The value, or ValueError that says what was expected."""
-        if self.kind == "check" and value not in ("true", "false"):
-            raise ValueError(f"option {name}: {value!r} is neither true nor false")
-        if self.kind == "spin":
-            if not value.lstrip("-").isdigit() or not self.least <= int(value) <= self.most:
-                raise ValueError(f"option {name}: {value!r} is not within {self.least} to {self.most}")
-        return value
-
-
-OPTIONS: Final = {
-    "USI_Hash": Option("spin", "256", 1, 1 << 20),
-    "USI_Ponder": Option("check", "false"),
-    "Threads": Option("spin", "1", 1, 512),
-    "MultiPV": Option("spin", "1", 1, 593),
-    "EvalFile": Option("filename", "<empty>"),
-    "FV_SCALE": Option("spin", "0", 0, 128),
-    "NetworkDelay": Option("spin", "120", 0, 10_000),
-}
-"""By the field's names. ``FV_SCALE`` 0: what the network file names, else 16."""
 
 
 def info_line(info: SearchInfo) -> str:
@@ -79,16 +45,19 @@ class UsiLoop:
     def __init__(self, write: Callable[[str], None], version: str) -> None:
         self._send = write
         self._version = version
-        self._values = {name: option.default for name, option in OPTIONS.items()}
+        self._options = Options()
         self._engine: NumbaEngine | None = None
-        self._built_from: tuple[str, ...] = ()
+        self._built_from: tuple[object, ...] = ()
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
         self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
         # While the opponent thinks no bestmove may go out: it waits here for ponderhit or stop.
         self._may_answer = threading.Event()
         self._timer: threading.Timer | None = None
-        self._ponder_budget: tuple[int, int] | None = None
+        self._after_hit: GoOrder | None = None
+        """What a pondering search turns into at ``ponderhit``."""
+        self._discard = False
+        """The running search is not to be answered."""
 
     def run(self, lines: Iterable[str]) -> None:
         """Serve until ``quit`` or the end of the input."""
@@ -143,26 +112,16 @@ class UsiLoop:
     def _set_option(self, words: list[str]) -> None:
         if len(words) < 2 or words[0] != "name":
             raise ValueError("setoption: expected 'name N value V'")
-        name = words[1]
-        option = OPTIONS.get(name)
-        if option is None:
-            raise ValueError(f"unknown option {name!r}")
-        value = " ".join(words[3:]) if words[2:3] == ["value"] else ""
-        self._values[name] = option.check(name, value)
+        self._options.set(words[1], " ".join(words[3:]) if words[2:3] == ["value"] else "")
 
     def _ready(self) -> NumbaEngine:
         """The engine for the options as they are now, built where they changed."""
-        wanted = tuple(self._values[name] for name in ("USI_Hash", "Threads", "EvalFile", "FV_SCALE"))
+        wanted = self._options.engine
         if self._engine is None or wanted != self._built_from:
             self._end_search()
             warm_up(lambda stage, number, total: self._write(f"info string compiling {number}/{total} {stage}"))
             hash_mb, threads, eval_file, fv_scale = wanted
-            self._engine = NumbaEngine(
-                hash_mb=int(hash_mb),
-                threads=int(threads),
-                eval_file=None if eval_file in ("", "<empty>") else eval_file,
-                fv_scale=int(fv_scale) or None,
-            )
+            self._engine = NumbaEngine(hash_mb, threads, eval_file, fv_scale)
             self._built_from = wanted
             # Loads the compiled code, so that the first real search does not pay for it.
             self._engine.go(Limits(depth=2))
@@ -185,30 +144,47 @@ class UsiLoop:
     def _go(self, words: list[str]) -> None:
         engine = self._ready()
         self._end_search()
-        engine.set_position(*self._position)
         if words[:1] == ["mate"]:
             self._write("checkmate notimplemented")
             return
-        ponder = "ponder" in words
-        numbers, moves = _parse_go(words)
-        clock = self._budget(numbers)
-        self._ponder_budget = clock if ponder else None
-        limits = Limits(
-            movetime_ms=numbers.get("movetime") or (clock[1] if clock and not ponder else None),
-            soft_ms=clock[0] if clock and not ponder else None,
-            nodes=numbers.get("nodes"),
-            depth=numbers.get("depth"),
-            multipv=int(self._values["MultiPV"]),
-            searchmoves=tuple(moves),
-        )
-        if ponder:
+        order = parse_go(words)
+        engine.rules = self._options.rules
+        self._after_hit = order if order.ponder else None
+        if order.ponder:
             self._may_answer.clear()
         else:
             self._may_answer.set()
+        sfen, moves = self._position
+        if self._guesses_reply:
+            # The opponent's reply is left open: the table fills for whatever it will be.
+            moves = moves[:-1]
+        engine.set_position(sfen, moves)
+        self._begin(engine, order)
+
+    @property
+    def _guesses_reply(self) -> bool:
+        """Whether the running search ponders without the expected reply (``Stochastic_Ponder``)."""
+        return self._after_hit is not None and self._options.flag("Stochastic_Ponder") and bool(self._position[1])
+
+    def _begin(self, engine: NumbaEngine, order: GoOrder) -> None:
+        """Start the search of ``order`` on its thread. While pondering the clock does not run yet."""
+        options = self._options
+        clock = None if order.ponder else self._budget(order)
+        bounded = not order.infinite
+        limits = Limits(
+            movetime_ms=order.numbers.get("movetime") or (clock[1] if clock else None),
+            soft_ms=clock[0] if clock else None,
+            nodes=(order.numbers.get("nodes") or options.number("NodesLimit") or None) if bounded else None,
+            depth=(order.numbers.get("depth") or options.number("DepthLimit") or None) if bounded else None,
+            multipv=options.number("MultiPV"),
+            searchmoves=order.searchmoves,
+        )
+        self._discard = False
         self._search = threading.Thread(target=self._think, args=(engine, limits), name="search")
         self._search.start()
 
-    def _budget(self, numbers: dict[str, int]) -> tuple[int, int] | None:
+    def _budget(self, order: GoOrder) -> tuple[int, int] | None:
+        numbers = order.numbers
         if not numbers.keys() & {"btime", "wtime", "byoyomi", "binc", "winc"}:
             return None
         sfen, moves = self._position
@@ -218,29 +194,57 @@ class UsiLoop:
             numbers.get("binc" if black else "winc", 0),
             numbers.get("byoyomi", 0),
         )
-        return budget(left, int(self._values["NetworkDelay"]))
+        return budget(left, self._options.time)
 
     def _think(self, engine: NumbaEngine, limits: Limits) -> None:
+        shown: list[SearchInfo] = []
+        interval = self._options.number("PvInterval")
+
+        def show(info: SearchInfo) -> None:
+            if info.multipv > 1 or not shown or info.time_ms - shown[0].time_ms >= interval:
+                if info.multipv == 1:
+                    shown.clear()
+                if shown or info.multipv == 1:
+                    shown.append(info)
+                    self._write(info_line(info))
+
         try:
-            result = engine.go(limits, lambda info: self._write(info_line(info)))
+            result = engine.go(limits, show)
         except EngineError as error:
             self._write(f"info string error: {error}")
             result = SearchResult("resign", None, 0, 0)
         self._may_answer.wait()
         if self._timer is not None:
             self._timer.cancel()
+        if self._discard:
+            return
+        for info in result.lines:
+            if info not in shown:
+                self._write(info_line(info))
+        if result.lines and result.lines[0].score <= -self._options.number("ResignValue"):
+            result = SearchResult("resign", None, result.nodes, result.time_ms)
         self._write(best_line(result))
 
     def _ponder_hit(self) -> None:
-        """The opponent played the expected move: the search goes on, the own time begins."""
-        engine = self._engine
-        if engine is not None and self._ponder_budget is not None:
-            self._timer = threading.Timer(self._ponder_budget[0] / 1000, engine.stop)
+        """The opponent played the expected move: the own time begins, and the search goes on."""
+        engine, order = self._engine, self._after_hit
+        if engine is None or order is None:
+            return
+        begun = replace(order, ponder=False)
+        if self._guesses_reply:
+            self._discard = True
+            self._end_search()
+            engine.set_position(*self._position)
+            self._begin(engine, begun)
+            return
+        clock = self._budget(begun)
+        if clock is not None:
+            self._timer = threading.Timer(clock[0] / 1000, engine.stop)
             self._timer.start()
         self._release()
 
     def _release(self) -> None:
-        self._ponder_budget = None
+        self._after_hit = None
         self._may_answer.set()
 
     def _end_search(self) -> None:
@@ -256,10 +260,21 @@ class UsiLoop:
             self._search = None
 
 
-def _parse_go(words: list[str]) -> tuple[dict[str, int], list[str]]:
-    """The numbers of a ``go`` line by name, and its ``searchmoves``."""
+@dataclass(frozen=True, slots=True)
+class GoOrder:
+    """The words of a ``go`` line: its numbers by name, its root moves, and how it ends."""
+
+    numbers: dict[str, int]
+    searchmoves: tuple[str, ...] = ()
+    ponder: bool = False
+    infinite: bool = False
+
+
+def parse_go(words: list[str]) -> GoOrder:
+    """Read what stands behind ``go``. Raises ValueError that names the word."""
     numbers: dict[str, int] = {}
-    moves: list[str] = []
+    searchmoves: tuple[str, ...] = ()
+    flags = {"ponder": False, "infinite": False}
     at = 0
     while at < len(words):
         word = words[at]
@@ -270,8 +285,10 @@ def _parse_go(words: list[str]) -> tuple[dict[str, int], list[str]]:
             numbers[word] = max(0, int(words[at]))
             at += 1
         elif word == "searchmoves":
-            moves = words[at:]
+            searchmoves = tuple(words[at:])
             at = len(words)
-        elif word not in ("ponder", "infinite"):
+        elif word in flags:
+            flags[word] = True
+        else:
             raise ValueError(f"go: unknown word {word!r}")
-    return numbers, moves
+    return GoOrder(numbers, searchmoves, **flags)

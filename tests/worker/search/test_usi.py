@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from worker.search.usi import UsiLoop
+from worker.search.usi_options import Options
 from worker.shogi import Position
 
 
@@ -58,7 +59,7 @@ def gui() -> Iterator[Gui]:
     gui = Gui()
     gui.send("usi")
     gui.until("usiok")
-    gui.send("setoption name USI_Hash value 16", "isready")
+    gui.send("setoption name USI_Hash value 16", "setoption name MinimumThinkingTime value 0", "isready")
     gui.until("readyok")
     yield gui
     gui.quit()
@@ -136,6 +137,7 @@ def test_mated_resigns_and_declares(gui: Gui) -> None:
         ("position nowhere", "expected 'startpos' or 'sfen'"),
         ("setoption name USI_Hash value 0", "not within 1 to"),
         ("setoption name USI_Ponder value maybe", "neither true nor false"),
+        ("setoption name EnteringKingRule value Chess", "none of NoEnteringKing"),
         ("setoption name Colour value blue", "unknown option 'Colour'"),
         ("go depth deep", "depth needs a number"),
         ("go sideways", "unknown word 'sideways'"),
@@ -158,5 +160,44 @@ def test_a_bad_network_is_named_and_the_old_one_kept(gui: Gui) -> None:
 
 def test_quit_in_the_middle_of_a_search(gui: Gui) -> None:
     gui.send("position startpos", "go infinite")
-    gui.until("info depth 3")
+    gui.until("info depth")
     gui.send("quit")
+
+
+def test_options_reach_the_search(gui: Gui) -> None:
+    gui.send("setoption name NodesLimit value 4321", "setoption name PvInterval value 0", "position startpos", "go")
+    assert " nodes 4321 " in gui.until("bestmove")[-2]
+    gui.send("setoption name NodesLimit value 0", "setoption name DepthLimit value 3", "go")
+    assert gui.until("bestmove")[-2].startswith("info depth 3 ")
+    gui.send("setoption name MultiPV value 3", "go")
+    assert {line.split(" multipv ")[1][0] for line in gui.until("bestmove")[:-1]} == {"1", "2", "3"}
+    gui.send("setoption name ResignValue value 500", "position sfen 4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g 1", "go")
+    assert best(gui.until("bestmove")) == "resign"
+    gui.send("setoption name EnteringKingRule value TryRule", "position sfen 9/5K3/9/9/9/9/9/9/4k4 b - 1", "go")
+    assert best(gui.until("bestmove")) == "4b5a"
+
+
+def test_stochastic_ponder_searches_the_real_position_after_the_hit(gui: Gui) -> None:
+    gui.send("setoption name Stochastic_Ponder value true")
+    gui.send("position startpos moves 7g7f 3c3d", "go ponder btime 1000 wtime 1000 byoyomi 200")
+    assert gui.silent(0.3)
+    gui.send("ponderhit")
+    position = Position.startpos()
+    position.push_all(["7g7f", "3c3d"])
+    position.push_usi(best(gui.until("bestmove")))
+
+
+def test_infinite_heeds_no_node_limit(gui: Gui) -> None:
+    gui.send("setoption name NodesLimit value 100", "position startpos", "go infinite")
+    assert gui.silent(0.3)
+    gui.send("stop")
+    gui.until("bestmove")
+
+
+def test_the_network_file_may_be_named_by_its_folder() -> None:
+    options = Options()
+    assert options.engine == (256, 1, None, None)
+    options.set("EvalDir", "eval")
+    assert options.engine[2] == "eval/nn.bin"
+    options.set("EvalFile", "kp.bin")
+    assert options.engine[2] == "eval/kp.bin"

@@ -1,0 +1,127 @@
+"""The single engine's USI options, by the field's names: what may be set, and what it means for engine, game and clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from worker.score import MAX_EVAL
+from worker.search.rules import EnteringKingRule, Rules
+from worker.search.timing import TimeOptions
+
+_EMPTY: Final = "<empty>"
+_NETWORK_NAME: Final = "nn.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A USI option: its type and default; numbers lie within ``least`` to ``most``, a combo's values in ``choices``."""
+
+    kind: str
+    default: str
+    least: int = 0
+    most: int = 0
+    choices: tuple[str, ...] = ()
+
+    def line(self, name: str) -> str:
+        """Its line in the answer to ``usi``."""
+        text = f"option name {name} type {self.kind} default {self.default}"
+        if self.kind == "spin":
+            text += f" min {self.least} max {self.most}"
+        return text + "".join(f" var {choice}" for choice in self.choices)
+
+    def check(self, name: str, value: str) -> str:
+        """The value, or ValueError that says what was expected."""
+        if self.kind == "check" and value not in ("true", "false"):
+            raise ValueError(f"option {name}: {value!r} is neither true nor false")
+        if self.kind == "combo" and value not in self.choices:
+            raise ValueError(f"option {name}: {value!r} is none of {', '.join(self.choices)}")
+        if self.kind == "spin":
+            number = value.removeprefix("-")
+            if not (number.isascii() and number.isdigit() and self.least <= int(value) <= self.most):
+                raise ValueError(f"option {name}: {value!r} is not within {self.least} to {self.most}")
+        return value
+
+
+OPTIONS: Final = {
+    "USI_Hash": Option("spin", "256", 1, 1 << 20),
+    "USI_Ponder": Option("check", "false"),
+    "Stochastic_Ponder": Option("check", "false"),
+    "Threads": Option("spin", "1", 1, 512),
+    "MultiPV": Option("spin", "1", 1, 593),
+    "EvalDir": Option("string", _EMPTY),
+    "EvalFile": Option("filename", _EMPTY),
+    "FV_SCALE": Option("spin", "0", 0, 128),
+    "NetworkDelay": Option("spin", "120", 0, 10_000),
+    "NetworkDelay2": Option("spin", "1120", 0, 10_000),
+    "MinimumThinkingTime": Option("spin", "2000", 0, 60_000),
+    "SlowMover": Option("spin", "100", 1, 1000),
+    "RoundUpToFullSecond": Option("check", "true"),
+    "MaxMovesToDraw": Option("spin", "0", 0, 100_000),
+    "DrawValueBlack": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
+    "DrawValueWhite": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
+    "EnteringKingRule": Option(
+        "combo", EnteringKingRule.CSA_27.value, choices=tuple(rule.value for rule in EnteringKingRule)
+    ),
+    "GenerateAllLegalMoves": Option("check", "false"),
+    "ResignValue": Option("spin", "99999", 0, 99_999),
+    "DepthLimit": Option("spin", "0", 0, 1000),
+    "NodesLimit": Option("spin", "0", 0, 1 << 53),
+    "PvInterval": Option("spin", "300", 0, 100_000),
+}
+"""0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit and PvInterval."""
+
+
+class Options:
+    """The values as they are now."""
+
+    def __init__(self) -> None:
+        self._values = {name: option.default for name, option in OPTIONS.items()}
+
+    def set(self, name: str, value: str) -> None:
+        """Set an option. Raises ValueError, nothing changed, where the name or the value is wrong."""
+        option = OPTIONS.get(name)
+        if option is None:
+            raise ValueError(f"unknown option {name!r}")
+        self._values[name] = option.check(name, value)
+
+    def number(self, name: str) -> int:
+        return int(self._values[name])
+
+    def flag(self, name: str) -> bool:
+        return self._values[name] == "true"
+
+    @property
+    def engine(self) -> tuple[int, int, str | None, int | None]:
+        """What an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
+        return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
+
+    def _network(self) -> str | None:
+        """``EvalFile``, within ``EvalDir`` where that is set; ``EvalDir`` alone means its ``nn.bin``."""
+        folder, file = (
+            "" if self._values[name] in ("", _EMPTY) else self._values[name] for name in ("EvalDir", "EvalFile")
+        )
+        if not folder:
+            return file or None
+        return str(Path(folder) / (file or _NETWORK_NAME))
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(
+            entering=EnteringKingRule(self._values["EnteringKingRule"]),
+            max_moves=self.number("MaxMovesToDraw"),
+            draw_black=self.number("DrawValueBlack"),
+            draw_white=self.number("DrawValueWhite"),
+            every_move=self.flag("GenerateAllLegalMoves"),
+        )
+
+    @property
+    def time(self) -> TimeOptions:
+        return TimeOptions(
+            delay_ms=self.number("NetworkDelay"),
+            last_delay_ms=self.number("NetworkDelay2"),
+            least_ms=self.number("MinimumThinkingTime"),
+            slow_mover=self.number("SlowMover"),
+            full_seconds=self.flag("RoundUpToFullSecond"),
+        )
