@@ -1,7 +1,8 @@
 """A USI engine that does what its arguments say, for tests: ``python scripted_usi.py [FAULT ...]``.
 
 Faults: ``silent`` (no usiok), ``slow-start``, ``no-ready``, ``crash-on-go``, ``crash-once FILE``, ``hang``,
-``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``, ``blank`` (empty lines everywhere).
+``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``,
+``blank`` (empty lines everywhere).
 ``log FILE`` appends each line that it hears to FILE.
 """
 

@@ -46,10 +46,9 @@ def budget(left: TimeLeft, options: TimeOptions) -> tuple[int, int]:
     margin = min(options.last_delay_ms, everything // 2)
     latest = max(_LEAST_MS, everything - margin)
     share = left.main_ms * options.slow_mover // (100 * _MOVES_TO_GO)
-    soft = share + left.increment_ms + left.byoyomi_ms
-    hard = min(
-        latest, max(soft * _HARD_FACTOR, left.byoyomi_ms), left.main_ms // 3 + left.increment_ms + left.byoyomi_ms
-    )
+    fresh = left.increment_ms + left.byoyomi_ms  # what comes anew with each move
+    soft = share + fresh
+    hard = min(latest, soft * _HARD_FACTOR, left.main_ms // 3 + fresh)
     soft = max(soft, options.least_ms)
     if options.full_seconds:
         soft = _to_full_second(soft, options.delay_ms)

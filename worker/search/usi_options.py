@@ -1,4 +1,4 @@
-"""The single engine's USI options, by the field's names: what may be set, and what it means for engine, game and clock."""
+"""The single engine's USI options, by the field's names, and what they mean for engine, game and clock."""
 
 from __future__ import annotations
 
