@@ -61,7 +61,7 @@ class CoordinatorHost:
         now = now_ms()
         for instruction in self.coordinator.handle(event, now):
             self._carry_out(instruction)
-        self._set_timer()
+        self._set_timer(now)
 
     def log(self, name: str, **fields: object) -> None:
         """Tell the listener of something that the coordinator does not know of."""
@@ -85,15 +85,17 @@ class CoordinatorHost:
             case LogEvent(name, fields):
                 _guarded(lambda: self._listener.on_event(name, fields))
 
-    def _set_timer(self) -> None:
-        """The loop's own timer brings the next tick, and so the hard deadline: no node can hold it up."""
+    def _set_timer(self, handled_ms: int) -> None:
+        """The loop's own timer brings the next tick, and so the hard deadline: no node can hold it up.
+
+        What became due since ``handled_ms``, the time of the last event, is due at once.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        now = now_ms()
-        wake = self.coordinator.wake_ms(now)
+        wake = self.coordinator.wake_ms(handled_ms)
         if wake is not None:
-            self._timer = self._loop.call_later((wake - now) / 1000, self._tick)
+            self._timer = self._loop.call_later(max(0, wake - now_ms()) / 1000, self._tick)
 
     def _tick(self) -> None:
         self._timer = None

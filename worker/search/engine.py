@@ -54,6 +54,14 @@ class NumbaEngine:
         self._stopped = False
         self._position = Position.startpos()
         self.set_position(STARTPOS)
+        self._load_code()
+
+    def _load_code(self) -> None:
+        """Run everything once on a table of its own: the first search must not pay for reading the compiled code."""
+        thread = SearchThread(self._network, TranspositionTable(1))
+        moves = thread.position.legal_moves()
+        thread.run(Task(moves, 1, 2, None, 0, self.rules), lambda _depth: True)
+        thread.expected_reply(moves[0])
 
     def new_game(self) -> None:
         self._table.clear()

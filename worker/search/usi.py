@@ -123,9 +123,6 @@ class UsiLoop:
             hash_mb, threads, eval_file, fv_scale = wanted
             self._engine = NumbaEngine(hash_mb, threads, eval_file, fv_scale)
             self._built_from = wanted
-            # Loads the compiled code, so that the first real search does not pay for it.
-            self._engine.go(Limits(depth=2))
-            self._engine.new_game()
             self._engine.set_position(*self._position)
         return self._engine
 
