@@ -13,8 +13,10 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-# The stamp's name holds a hash of what the environment is made from: file times say nothing after a clone or a branch switch.
-STAMP := $(VENV)/.made-from-$(shell cat requirements-dev.lock pyproject.toml | sha256sum | cut -c1-16)
+# The stamps' names hold a hash of what was installed: file times say nothing after a clone or a switch of branches.
+hash = $(shell sha256sum <$(1) | cut -c1-16)
+LOCKED := $(VENV)/.lock-$(call hash,requirements-dev.lock)
+STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
 
 ARGS ?=
 TESTS ?=
@@ -42,7 +44,7 @@ format: $(STAMP)
 
 venv: $(STAMP)
 
-$(STAMP): requirements-dev.lock pyproject.toml
+$(LOCKED):
 	@python=""; \
 	for name in $(PYTHON) python3.11 python3.12 python3.13 python3; do \
 	    if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then python="$$name"; break; fi; \
@@ -54,7 +56,11 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	echo "Making $(VENV) with $$("$$python" -V) (once; about 150 MB to fetch)"; \
 	"$$python" -m venv --clear $(VENV) || { echo "On Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $(LOCKED)
+
+$(STAMP): $(LOCKED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@rm -f $(VENV)/.project-*
 	@touch $(STAMP)
 
 # The lock files name no package index: pip uses the one that the machine is set up with.
