@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import engine, game, settings
+from master.commands import engine, game, match, settings
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command(name="perft")(engine.perft)
 app.command(name="eval")(engine.evaluate)
 app.command(name="bench")(engine.bench)
 app.command(name="warm")(engine.warm)
+app.command(name="match")(match.match)
 app.command(name="config")(settings.config)
 
 
