@@ -40,6 +40,16 @@ def toggle_piece(pos: Any, piece: int, sq: int) -> None:
 
 
 @jit()
+def _shift_piece(pos: Any, piece: int, origin: int, target: int) -> None:
+    """Move a piece that stays what it is on its bitboards: both squares at once, cheaper than off and on."""
+    both = single(origin) | single(target)
+    _toggle(pos, piece, both)
+    _toggle(pos, piece & 16, both)
+    if _moves_like_gold(piece & 15):
+        _toggle(pos, (piece & 16) | GOLDS, both)
+
+
+@jit()
 def zobrist_board(pos: Any, piece: int, sq: int) -> Any:
     return ldu64(pos.tables + _ZOBRIST_BOARD + (piece * 81 + sq) * 8)
 
@@ -85,12 +95,8 @@ def make(pos: Any, move: int) -> None:
         pos.board[origin] = 0
         pos.board[target] = placed
         if placed == piece:
-            both = single(origin) | single(target)
-            _toggle(pos, piece, both)
-            _toggle(pos, piece & 16, both)
-            if _moves_like_gold(kind):
-                _toggle(pos, (piece & 16) | GOLDS, both)
-            elif kind == KING:
+            _shift_piece(pos, piece, origin, target)
+            if kind == KING:
                 pos.ksq[side] = target
         else:
             toggle_piece(pos, piece, origin)
@@ -125,12 +131,8 @@ def unmake(pos: Any) -> None:
     pos.board[origin] = piece
     pos.board[target] = captured
     if placed == piece:
-        both = single(origin) | single(target)
-        _toggle(pos, piece, both)
-        _toggle(pos, piece & 16, both)
-        if _moves_like_gold(kind):
-            _toggle(pos, (piece & 16) | GOLDS, both)
-        elif kind == KING:
+        _shift_piece(pos, piece, target, origin)
+        if kind == KING:
             pos.ksq[side] = origin
     else:
         toggle_piece(pos, placed, target)
