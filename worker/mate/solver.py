@@ -1,0 +1,165 @@
+"""MateSolver: the face of the mate search."""
+
+from __future__ import annotations
+
+import enum
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from worker.jit.memory import aligned_zeros
+from worker.mate.dfpn import MATED, UNDECIDED, line_step, search
+from worker.mate.expansion import board_key, evaluate, expand, path_push
+from worker.mate.hands import hand_of
+from worker.mate.state import BY_LIMIT, HISTORY, INFINITE, MOST_FORBIDDEN, new_record
+from worker.mate.table import ENTRY, LOOP_ENTRY
+from worker.shogi import Position
+
+_NO_LIMIT: Final = 1 << 62
+_OCCURRENCES_BEFORE_A_DRAW: Final = 3
+_ROOT_PATH: Final = np.uint64(0x60_0619_60_0619)
+
+
+class MateStatus(enum.Enum):
+    """What a search for mate found."""
+
+    MATE = "mate"
+    """The side to move mates by checks alone, whatever the defender does."""
+    NO_MATE = "nomate"
+    """It does not."""
+    UNKNOWN = "unknown"
+    """Stopped by a limit before either was proven, or before the line of the mate was found again in a full table."""
+
+
+@dataclass(frozen=True, slots=True)
+class MateResult:
+    """How a search for mate ended."""
+
+    status: MateStatus
+    line: tuple[int, ...]
+    """Of a mate: moves (`worker.shogi.pieces`) from the root to the mate, one line of the proof; not always the
+    shortest mate nor the longest defence. Else empty."""
+    nodes: int
+    time_ms: int
+
+
+class MateSolver:
+    """Looks for a mate by checks from the side to move (which needs no king), with bounded memory.
+
+    The memory is taken while `solve` runs, as it is touched. Equal calls give equal results unless a deadline or `stop`
+    cuts them off. Not for two threads at once; `stop` may come from any. Compiled code releases the GIL.
+
+    Args:
+        memory_mb: for the tables, 1 or more.
+    """
+
+    def __init__(self, memory_mb: int = 64) -> None:
+        if memory_mb < 1:
+            raise ValueError(f"memory of {memory_mb} MB for the mate search: expected 1 or more")
+        self.memory_mb = memory_mb
+        self._state: Any = new_record()
+        self._flag = aligned_zeros(1, np.int64)
+        self._tables: tuple[Any, ...] = ()
+
+    def stop(self) -> None:
+        """End the running `solve` within a millisecond or so, and any later one until `prepare`."""
+        self._flag[0] = 1
+
+    def prepare(self) -> None:
+        """Forget an earlier `stop`. For the thread that drives the solver, before it hands `solve` to another."""
+        self._flag[0] = 0
+
+    def solve(self, position: Position, *, max_nodes: int | None = None, deadline_ns: int | None = None) -> MateResult:
+        """Search until the answer, a limit or `stop`.
+
+        Args:
+            position: left as it is. Of its history only the positions that stood three times matter: the attacker, who
+                gives perpetual check, must not bring them about again.
+            max_nodes: visits of nodes.
+            deadline_ns: on the clock of ``time.monotonic_ns()``.
+        """
+        began = time.monotonic_ns()
+        root = Position.from_sfen(position.sfen())
+        state = self._state
+        state.nodes = 0
+        state.next_poll = 0
+        state.node_limit = _NO_LIMIT if max_nodes is None else max_nodes
+        state.deadline_ns = 0 if deadline_ns is None else deadline_ns
+        state.stop_flag = self._flag.ctypes.data
+        state.stopped = 0
+        state.attacker = root.turn
+        try:
+            status, line = self._run(root, position)
+        finally:
+            self._tables = ()
+        return MateResult(status, line, int(state.nodes), (time.monotonic_ns() - began) // 1_000_000)
+
+    def _run(self, root: Position, position: Position) -> tuple[MateStatus, tuple[int, ...]]:
+        state = self._state
+        if int(root.record.ksq[1 - root.turn]) < 0:
+            return MateStatus.NO_MATE, ()
+        self._begin(root, _forbidden(position))
+        search(root.record, state, 0, 0, INFINITE, INFINITE)
+        if state.r_delta == 0:
+            return (MateStatus.UNKNOWN if state.r_rests == BY_LIMIT else MateStatus.NO_MATE), ()
+        line = self._line(root) if state.r_phi == 0 else None
+        return (MateStatus.UNKNOWN, ()) if line is None else (MateStatus.MATE, line)
+
+    def _begin(self, root: Position, forbidden: list[tuple[int, int]]) -> None:
+        """Empty tables, and a path that holds the root."""
+        state = self._state
+        size = self.memory_mb << 20
+        slots, loop_slots = (size - size // 16) // ENTRY, size // 16 // LOOP_ENTRY
+        # New zeroed memory costs only what the search touches of it.
+        entries = aligned_zeros(slots * ENTRY // 8, np.uint64)
+        loops = aligned_zeros(loop_slots * LOOP_ENTRY // 8, np.uint64)
+        self._tables = (entries, loops)
+        state.table, state.slots = entries.ctypes.data, slots
+        state.loops, state.loop_slots = loops.ctypes.data, loop_slots
+        state.used, state.most_used = 0, slots * 3 // 4
+        state.path_table[:] = 0
+        for i, (board, hand) in enumerate(forbidden):
+            path_push(state, HISTORY + i, np.uint64(board), hand, np.uint64(0))
+        path_push(state, 0, np.uint64(board_key(root.record)), hand_of(root.record, root.turn), _ROOT_PATH)
+
+    def _line(self, root: Position) -> tuple[int, ...] | None:
+        """Walk one line of the proof; ``root`` stays as it was. None where too much of it is lost."""
+        record = root.record
+        line: list[int] = []
+        while (move := self._step(record, len(line))) > 0:
+            line.append(move)
+        for _ in line:
+            root.pop()
+        return tuple(line) if move == MATED else None
+
+    def _step(self, record: Any, depth: int) -> int:
+        """One move of the line; what the table has lost is searched again."""
+        state = self._state
+        for again in (True, False):
+            end = int(expand(record, state, depth, 0))
+            evaluate(state, 0, end)
+            move = int(line_step(record, state, depth, end))
+            if move != UNDECIDED or state.stopped:
+                break
+            if again:
+                search(record, state, depth, 0, INFINITE, INFINITE)
+        return move
+
+
+def _forbidden(position: Position) -> list[tuple[int, int]]:
+    """Board key and attacker's hand of the positions that stood three times in the game."""
+    keys = position.record.st_key[: int(position.record.ply) + 1]
+    values, counts = np.unique(keys, return_counts=True)
+    often = set(values[counts >= _OCCURRENCES_BEFORE_A_DRAW].tolist())
+    if not often:
+        return []
+    past = position.copy()
+    found: dict[int, tuple[int, int]] = {}
+    while True:
+        if past.key in often:
+            found.setdefault(past.key, (int(board_key(past.record)), int(hand_of(past.record, position.turn))))
+        if not past.history:
+            return list(found.values())[:MOST_FORBIDDEN]
+        past.pop()

@@ -1,0 +1,94 @@
+"""What one mate search owns: its Record (`MS_DTYPE`). Tables lie outside it, by address."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numba import from_dtype
+
+from worker.jit.memory import aligned_zeros
+from worker.shogi.state import STACK
+
+INFINITE: Final = 1 << 30
+"""A proof or disproof number of what cannot be proven or disproven any more. Sums stay below it."""
+
+MAX_DEPTH: Final = STACK - 8
+"""Plies from the root that a line may have; beyond it nothing is known."""
+CHILDREN: Final = 1 << 17
+"""Room for the children of all nodes on the path."""
+MOST_CHILDREN: Final = 700
+"""No node has more."""
+
+# What a disproof rests on: the shallowest depth on the path whose repetition it used, or one of these.
+ABSOLUTE: Final = 1 << 20
+"""Nothing: it holds on any path."""
+BY_HISTORY: Final = -1
+"""A position that stood three times in the game before the root."""
+BY_LIMIT: Final = -2
+"""`MAX_DEPTH`: no disproof at all beyond this search."""
+
+HISTORY: Final = MAX_DEPTH + 1
+"""Index on the path of the first position that history forbids."""
+MOST_FORBIDDEN: Final = 256
+PATH_SLOTS: Final = 1 << 13
+_PATH: Final = HISTORY + MOST_FORBIDDEN
+
+MS_DTYPE: Final = np.dtype(
+    [
+        # Limits and control.
+        ("nodes", np.int64),
+        ("node_limit", np.int64),
+        ("next_poll", np.int64),
+        ("deadline_ns", np.int64),  # CLOCK_MONOTONIC; 0: none
+        ("stop_flag", np.int64),  # address of an int64; read by atomic loads
+        ("stopped", np.int64),
+        ("attacker", np.int64),  # the colour that mates
+        # Tables.
+        ("table", np.int64),  # address
+        ("slots", np.uint64),
+        ("used", np.int64),
+        ("most_used", np.int64),
+        ("loops", np.int64),  # address of the table of path-dependent disproofs
+        ("loop_slots", np.uint64),
+        ("histogram", np.int64, (64,)),
+        # The path: the position at depth d at index d; from HISTORY on what the game's history forbids.
+        ("path_board", np.uint64, (_PATH,)),
+        ("path_hand", np.int64, (_PATH,)),
+        ("path_key", np.uint64, (_PATH,)),
+        ("path_slot", np.int64, (_PATH,)),
+        ("path_table", np.int64, (PATH_SLOTS,)),  # index + 1 by board key, open addressing
+        # The result of the last node.
+        ("r_phi", np.int64),
+        ("r_delta", np.int64),
+        ("r_hand", np.int64),
+        ("r_length", np.int64),
+        ("r_rests", np.int64),
+        # The last evaluated node.
+        ("best", np.int64),
+        ("phi", np.int64),
+        ("second", np.int64),
+        ("delta", np.int64),
+        ("rest", np.int64),  # of delta: what does not come from the best child
+        ("latest_drop", np.int64, (96,)),  # by square, while a node is expanded
+        # Children of the nodes on the path, a stack. phi and delta from the parent's view: phi is what the parent's
+        # side needs to reach its goal by this move.
+        ("c_move", np.int64, (CHILDREN,)),
+        ("c_board", np.uint64, (CHILDREN,)),
+        ("c_hand", np.int64, (CHILDREN,)),  # of the attacker; of a solved child its proof or disproof hand
+        ("c_phi", np.int64, (CHILDREN,)),
+        ("c_delta", np.int64, (CHILDREN,)),
+        ("c_length", np.int64, (CHILDREN,)),  # plies to mate of a proven child
+        ("c_rests", np.int64, (CHILDREN,)),
+        ("c_next", np.int64, (CHILDREN,)),  # the child that waits until this one is lost; -1: none
+        ("c_waits", np.int64, (CHILDREN,)),  # 1: not counted yet
+    ],
+    align=True,
+)
+MS: Final = from_dtype(MS_DTYPE)
+"""The numba type."""
+
+
+def new_record() -> Any:
+    """An empty Record."""
+    return aligned_zeros(1, MS_DTYPE).view(np.recarray)[0]
