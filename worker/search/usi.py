@@ -6,15 +6,18 @@ The reading thread never searches: it answers ``stop`` and ``isready`` at once w
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo, SearchResult
+from worker.mate import MateSolver, MateStatus
 from worker.score import to_usi
 from worker.search.engine import NumbaEngine
 from worker.search.timing import TimeLeft, budget
 from worker.search.usi_options import OPTIONS, Options
+from worker.shogi import Position, move_to_usi
 from worker.warm import warm_up
 
 _GO_NUMBERS: Final = ("btime", "wtime", "binc", "winc", "byoyomi", "movetime", "nodes", "depth")
@@ -48,6 +51,7 @@ class UsiLoop:
         self._options = Options()
         self._engine: NumbaEngine | None = None
         self._built_from: tuple[object, ...] = ()
+        self._solver: MateSolver | None = None
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
         self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
@@ -100,8 +104,7 @@ class UsiLoop:
                 self._go(words[1:])
             case "stop":
                 self._release()
-                if self._engine is not None:
-                    self._engine.stop()
+                self._stop_threads()
             case "ponderhit":
                 self._ponder_hit()
             case "gameover":
@@ -142,7 +145,7 @@ class UsiLoop:
         engine = self._ready()
         self._end_search()
         if words[:1] == ["mate"]:
-            self._write("checkmate notimplemented")
+            self._go_mate(words[1:])
             return
         order = parse_go(words)
         engine.rules = self._options.rules
@@ -157,6 +160,29 @@ class UsiLoop:
             moves = moves[:-1]
         engine.set_position(sfen, moves)
         self._begin(engine, order)
+
+    def _go_mate(self, words: list[str]) -> None:
+        """``go mate TIME|infinite``: answered by ``checkmate`` with the line, ``nomate`` or ``timeout``."""
+        limit = words[0] if words else "infinite"
+        if limit != "infinite" and not limit.isdigit():
+            raise ValueError(f"go mate: {limit!r} is neither a time in ms nor 'infinite'")
+        sfen, moves = self._position
+        position = Position.from_sfen(sfen)
+        position.push_all(moves)
+        deadline = None if limit == "infinite" else time.monotonic_ns() + int(limit) * 1_000_000
+        self._solver = MateSolver(self._options.number("USI_Hash"))
+        self._search = threading.Thread(target=self._solve, args=(self._solver, position, deadline), name="mate")
+        self._search.start()
+
+    def _solve(self, solver: MateSolver, position: Position, deadline: int | None) -> None:
+        result = solver.solve(position, deadline_ns=deadline)
+        answers = {
+            MateStatus.MATE: " ".join(move_to_usi(move) for move in result.line),
+            MateStatus.NO_MATE: "nomate",
+            MateStatus.UNKNOWN: "timeout",
+        }
+        self._write(f"info nodes {result.nodes} time {result.time_ms}")
+        self._write(f"checkmate {answers[result.status]}")
 
     @property
     def _guesses_reply(self) -> bool:
@@ -244,6 +270,12 @@ class UsiLoop:
         self._after_hit = None
         self._may_answer.set()
 
+    def _stop_threads(self) -> None:
+        if self._engine is not None:
+            self._engine.stop()
+        if self._solver is not None:
+            self._solver.stop()
+
     def _end_search(self) -> None:
         """End a running search (its bestmove goes out) and wait for it."""
         self._release()
@@ -251,8 +283,7 @@ class UsiLoop:
             self._timer.cancel()
             self._timer = None
         if self._search is not None:
-            if self._engine is not None:
-                self._engine.stop()
+            self._stop_threads()
             self._search.join()
             self._search = None
 

@@ -201,3 +201,16 @@ def test_the_network_file_may_be_named_by_its_folder() -> None:
     assert options.engine[2] == "eval/nn.bin"
     options.set("EvalFile", "kp.bin")
     assert options.engine[2] == "eval/kp.bin"
+
+
+def test_go_mate(gui: Gui) -> None:
+    sfen = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
+    gui.send(f"position sfen {sfen}", "go mate 60000")
+    answer = gui.until("checkmate")[-1].split()[1:]
+    position = Position.from_sfen(sfen)
+    position.push_all(answer)
+    assert position.is_mated()
+    gui.send("position startpos", "go mate infinite")
+    assert gui.until("checkmate")[-1] == "checkmate nomate"
+    gui.send("go mate soon")
+    assert "neither a time in ms nor" in gui.until("info string error")[-1]
