@@ -97,7 +97,7 @@ def _iterate(attacks: Any, sources: Any, targets: Any, edges: int, mates: Any) -
 
 
 def mates(position: Position, cap: int = 2000) -> tuple[bool, int] | None:
-    """Whether the side to move mates by checks alone, and the graph's size; None where that exceeds ``cap`` (≤ 4000)."""
+    """Whether the side to move mates by checks alone, and the graph's size; None where it exceeds ``cap`` (≤ 4000)."""
     keys = np.zeros(_SLOTS, np.uint64)
     numbers = np.full(_SLOTS, -1, np.int64)
     sources = np.zeros(8 * cap, np.int64)
