@@ -21,7 +21,7 @@ from worker.jit.clock import monotonic_ns
 from worker.jit.memory import atomic_ld64
 from worker.mate.expansion import conclude, evaluate, expand, hand_after, path_after, path_pop, path_push
 from worker.mate.state import ABSOLUTE, BY_LIMIT, CHILDREN, INFINITE, MAX_DEPTH, MOST_CHILDREN
-from worker.mate.table import FIRST, MAY_LOOP, collect_garbage, store, store_loop
+from worker.mate.table import FIRST, MAY_LOOP, collect_garbage, shorten, store, store_loop
 from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import make, unmake
 
@@ -74,7 +74,7 @@ def search(pos: Any, ms: Any, depth: int, begin: int, phi_limit: int, delta_limi
     nodes_before = ms.nodes - 1
     end = expand(pos, ms, depth, begin)
     while True:
-        evaluate(ms, begin, end)
+        evaluate(ms, begin, end, attacks)
         phi = ms.phi
         delta = ms.delta
         if phi >= phi_limit or delta >= delta_limit or phi == 0 or delta == 0 or ms.stopped != 0:
@@ -136,3 +136,19 @@ def line_step(pos: Any, ms: Any, depth: int, end: int) -> Any:
     ms.c_hand[best] = hand_after(pos, move, ms.path_hand[depth]) if attacks else ms.path_hand[depth]
     descend(pos, ms, depth, best)
     return move
+
+
+@jit()
+def line_back(pos: Any, ms: Any, depth: int) -> None:
+    """Go back up to ``depth``, and write down how long the mate from there is by what the table knows now.
+
+    Lengths are bounds: where a shorter proof turned up later, those above it are too large. The result is in ``r_*``.
+    """
+    path_pop(ms, depth + 1)
+    unmake(pos)
+    attacks = pos.side == ms.attacker
+    end = expand(pos, ms, depth, np.int64(0))
+    evaluate(ms, np.int64(0), end, attacks)
+    if (ms.phi if attacks else ms.delta) == 0:
+        conclude(pos, ms, depth, np.int64(0), end)
+        shorten(ms, ms.path_board[depth], ms.r_hand, ms.r_length)

@@ -168,16 +168,18 @@ def expand(pos: Any, ms: Any, depth: int, begin: int) -> Any:
 
 
 @jit()
-def evaluate(ms: Any, begin: int, end: int) -> None:
+def evaluate(ms: Any, begin: int, end: int, attacks: bool) -> None:
     """From the children: the node's numbers, its best child, the runner-up, and what the others add to ``delta``.
 
     ``delta`` is the hardest child's number plus one for each other child: weak proof numbers (Ueda et al. 2008). Sums
-    count what several children share once for each, and explode in long problems.
+    count what several children share once for each, and explode in long problems. Evasions share less than checks do:
+    of their numbers a quarter is added all the same (measured on problems of 15 to 611 plies).
     """
     best = np.int64(-1)
     phi = np.int64(INFINITE)
     second = np.int64(INFINITE)
     hardest = np.int64(0)
+    total = np.int64(0)
     alive = np.int64(0)
     for i in range(begin, end):
         if ms.c_phi[i] == 0:
@@ -195,6 +197,8 @@ def evaluate(ms: Any, begin: int, end: int) -> None:
             continue
         alive += 1
         hardest = max(hardest, ms.c_delta[i])
+        if not attacks:
+            total += ms.c_delta[i]
         if best < 0 or ms.c_phi[i] < phi or (ms.c_phi[i] == phi and ms.c_delta[i] < ms.c_delta[best]):
             second = phi
             best = np.int64(i)
@@ -204,8 +208,15 @@ def evaluate(ms: Any, begin: int, end: int) -> None:
     ms.best = best
     ms.phi = phi
     ms.second = second
+    if best < 0:
+        ms.delta = 0
+        return
     ms.rest = alive - 1
-    ms.delta = min(hardest + alive - 1, np.int64(INFINITE - 1)) if best >= 0 else np.int64(0)
+    ms.delta = hardest + alive - 1
+    if not attacks:
+        ms.rest += (total - ms.c_delta[best]) >> 2
+        ms.delta += (total - hardest) >> 2
+    ms.delta = min(ms.delta, np.int64(INFINITE - 1))
 
 
 @jit()

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit.memory import aligned_zeros
-from worker.mate.dfpn import MATED, UNDECIDED, line_step, search
+from worker.mate.dfpn import MATED, UNDECIDED, line_back, line_step, search
 from worker.mate.expansion import board_key, evaluate, expand, path_push
 from worker.mate.hands import hand_of
 from worker.mate.state import BY_LIMIT, HISTORY, INFINITE, MOST_FORBIDDEN, new_record
@@ -19,6 +19,7 @@ from worker.shogi import Position
 
 _NO_LIMIT: Final = 1 << 62
 _OCCURRENCES_BEFORE_A_DRAW: Final = 3
+_WALKS: Final = 20
 _ROOT_PATH: Final = np.uint64(0x60_0619_60_0619)
 
 
@@ -125,21 +126,32 @@ class MateSolver:
         path_push(state, 0, np.uint64(board_key(root.record)), hand_of(root.record, root.turn), _ROOT_PATH)
 
     def _line(self, root: Position) -> tuple[int, ...] | None:
-        """Walk one line of the proof; ``root`` stays as it was. None where too much of it is lost."""
-        record = root.record
-        line: list[int] = []
-        while (move := self._step(record, len(line))) > 0:
-            line.append(move)
-        for _ in line:
-            root.pop()
-        return tuple(line) if move == MATED else None
+        """A line of the proof; ``root`` stays as it was. None where too much of it is lost.
+
+        Walked again, with better known lengths, until the defence that looks longest is as long as it looks.
+        """
+        record, state = root.record, self._state
+        best: tuple[int, ...] | None = None
+        for _ in range(_WALKS):
+            line: list[int] = []
+            while (move := self._step(record, len(line))) > 0:
+                line.append(move)
+            for depth in reversed(range(len(line))):
+                line_back(record, state, depth)
+            if move != MATED:
+                break
+            if best is None or len(line) > len(best):
+                best = tuple(line)
+            if state.r_length == len(line):
+                return tuple(line)
+        return best
 
     def _step(self, record: Any, depth: int) -> int:
         """One move of the line; what the table has lost is searched again."""
         state = self._state
         for again in (True, False):
             end = int(expand(record, state, depth, 0))
-            evaluate(state, 0, end)
+            evaluate(state, 0, end, record.side == state.attacker)
             move = int(line_step(record, state, depth, end))
             if move != UNDECIDED or state.stopped:
                 break

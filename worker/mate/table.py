@@ -141,6 +141,19 @@ def store(
 
 
 @jit()
+def shorten(ms: Any, board: Any, known: int, length: int) -> None:
+    """Lower the length of a proof that the table has."""
+    entry = _home(ms, board)
+    end = _end(ms)
+    while ldu64(entry) != np.uint64(0):
+        if ldu64(entry) == board and ldu32(entry + _PN) == 0 and covers(ldu32(entry + _HAND), known):
+            st16(entry + _LENGTH, min(ldu16(entry + _LENGTH), length))
+        entry += ENTRY
+        if entry == end:
+            entry = ms.table
+
+
+@jit()
 def _bucket(work: int) -> int:
     """Two buckets for each doubling of the work."""
     bucket = 0
