@@ -21,10 +21,10 @@ from worker.shogi import Position
 
 MUSO_1 = "3g1n1l1/2p1g1r2/5k2S/4p1N+R1/3+p5/7N1/B8/9/9 b 2GSNb2s3l15p 1"
 PROBLEMS = {
-    **CLASSICAL,
-    "Zuko 100 (寿), 611": (611, KOTOBUKI),
-    "Muso 1, 45 or fewer": (45, MUSO_1),
-    "Zuko 99 (煙詰), 117": (117, KEMURI),
+    **{name: sfen for name, (_, sfen) in CLASSICAL.items()},
+    "Zuko 100 (寿), 611": KOTOBUKI,
+    "Muso 1": MUSO_1,
+    "Zuko 99 (煙詰), 117": KEMURI,
 }
 _RANDOM_NODES = 200_000
 
@@ -66,7 +66,7 @@ def main() -> None:
     solver.solve(Position.from_sfen(KOTOBUKI), max_nodes=100)
 
     results: dict[str, Any] = {}
-    for name, (_, sfen) in PROBLEMS.items():
+    for name, sfen in PROBLEMS.items():
         results[name] = solve(solver, sfen, options.nodes, options.seconds)
         if not options.json:
             found = results[name]
