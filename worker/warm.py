@@ -12,9 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from numba import int64, uint64
+from numba import boolean, int64, uint64
 
 from worker.jit import cache_dir
+from worker.mate import dfpn, expansion, hands
+from worker.mate.state import MS
 from worker.nnue import NN, evaluate, evaluate_full
 from worker.search import alphabeta, exchange, picker, root, tt
 from worker.search.state import TH
@@ -49,6 +51,14 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("move picking", picker.next_move, (POS, TH, int64, int64)),
     ("quiescence search", alphabeta.quiescence, (POS, NN, TH, int64, int64, int64)),
     ("search", alphabeta.search, (POS, NN, TH, int64, int64, int64, int64, int64)),
+    ("mate search", dfpn.search, (POS, MS, int64, int64, int64, int64)),
+    ("mate search", dfpn.line_step, (POS, MS, int64, int64)),
+    ("mate search", dfpn.line_back, (POS, MS, int64)),
+    ("mate search", expansion.expand, (POS, MS, int64, int64)),
+    ("mate search", expansion.evaluate, (MS, int64, int64, boolean)),
+    ("mate search", expansion.board_key, (POS,)),
+    ("mate search", expansion.path_push, (MS, int64, uint64, int64, uint64)),
+    ("mate search", hands.hand_of, (POS, int64)),
     ("root search", root.search_root, (POS, NN, TH, int64, int64, int64, int64)),
 )
 

@@ -26,6 +26,9 @@ for text in ("7g7f", "3c3d", "8h2b+", "3a2b"):
 for _ in range(3):
     position.push_all(["2h3h", "8b7b", "3h2h", "7b8b"])
 position.repetition(), position.perft(2), Position.from_sfen(position.sfen())
+from worker.mate import MateSolver
+MateSolver(1).solve(Position.from_sfen("1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"))
+MateSolver(1).solve(Position.startpos())
 import worker.nnue as nnue
 state = nnue.NnueState(nnue.default_network())
 nnue.evaluate(position.record, state.record), nnue.evaluate_full(position.record, state.record)

@@ -66,7 +66,7 @@ OPTIONS: Final[dict[str, Any]] = {
 
 
 def _fingerprint() -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when all of its stages are
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
             name = source.relative_to(_WORKER).as_posix()
