@@ -70,7 +70,7 @@ class CsaConfig(_Section):
     """HOST:PORT. Empty: `gougi play` plays an embedded game on this machine."""
     game: str = ""
     """Game name, such as floodgate-300-10F. Empty: the server pairs by the password alone."""
-    name: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_+\-]+$")] = "gougi"
+    name: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_@.\-]+$")] = "gougi"
     """Login name."""
     password: SecretStr | None = None
     """Not here: GOUGI_CSA_PASSWORD or password_file holds it (a "trip", on servers that pair by game name)."""
