@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import high, low, lowest, without_lowest
-from worker.jit.bits import ctz
+from worker.jit.bitboard import lowest, without_lowest
 from worker.search.exchange import discoverers, gives_check
 from worker.shogi.attacks import (
     all_squares,
@@ -23,23 +22,8 @@ from worker.shogi.attacks import (
     single,
 )
 from worker.shogi.makemove import is_legal
-from worker.shogi.movegen import file_of, generate_evasions, stand, zone
+from worker.shogi.movegen import emit, file_of, generate_evasions, stand, zone
 from worker.shogi.pieces import DROP_BIT, GOLD, KING, PAWN, PROMOTE_BIT, PROMOTED
-
-
-@jit()
-def _emit(pos: Any, n: int, targets: Any, base: int) -> int:
-    word = low(targets)
-    while word != np.uint64(0):
-        pos.moves[n] = base | ctz(word)
-        n += 1
-        word &= word - np.uint64(1)
-    word = high(targets)
-    while word != np.uint64(0):
-        pos.moves[n] = base | (64 + ctz(word))
-        n += 1
-        word &= word - np.uint64(1)
-    return n
 
 
 @jit()
@@ -101,14 +85,14 @@ def _board_checks(pos: Any, n: int, hidden: Any) -> int:
         if kind < GOLD:
             plain = reach & stand(pos, side, kind)
         if covered:
-            n = _emit(pos, n, promoting, base | PROMOTE_BIT)
-            n = _emit(pos, n, plain, base)
+            n = emit(pos, n, promoting, base | PROMOTE_BIT)
+            n = emit(pos, n, plain, base)
             n = _keep_checks(pos, begin, n, hidden)
             continue
         if promoting:
-            n = _emit(pos, n, promoting & check_squares(pos, kind | PROMOTED), base | PROMOTE_BIT)
+            n = emit(pos, n, promoting & check_squares(pos, kind | PROMOTED), base | PROMOTE_BIT)
         if plain:
-            n = _emit(pos, n, plain & check_squares(pos, kind), base)
+            n = emit(pos, n, plain & check_squares(pos, kind), base)
     return n
 
 
@@ -118,7 +102,7 @@ def _drop_checks(pos: Any, n: int) -> int:
     for kind in range(PAWN, KING):
         if pos.hand[side * 8 + kind] > 0:
             base = DROP_BIT | (kind << 7) | ((side * 16 + kind) << 16)
-            n = _emit(pos, n, drop_squares(pos, kind), base)
+            n = emit(pos, n, drop_squares(pos, kind), base)
     return n
 
 

@@ -70,7 +70,8 @@ def file_of(pos: Any, sq: int) -> Any:
 
 
 @jit()
-def _emit(pos: Any, n: int, targets: Any, base: int) -> int:
+def emit(pos: Any, n: int, targets: Any, base: int) -> int:
+    """Write ``base`` with each square of ``targets`` as its target; returns the new end."""
     word = low(targets)
     while word != np.uint64(0):
         pos.moves[n] = base | ctz(word)
@@ -92,7 +93,7 @@ def _emit_promotable(pos: Any, n: int, colour: int, kind: int, origin: int, targ
     promoting = targets
     if not (single(origin) & camp):
         promoting = targets & camp
-    n = _emit(pos, n, promoting, base | PROMOTE_BIT)
+    n = emit(pos, n, promoting, base | PROMOTE_BIT)
     plain = targets & stand(pos, colour, kind)
     if every == 0:
         if kind == BISHOP or kind == ROOK:
@@ -100,7 +101,7 @@ def _emit_promotable(pos: Any, n: int, colour: int, kind: int, origin: int, targ
         elif kind == LANCE:
             # The knight's squares leave out the last two ranks: a lance there has almost no move left.
             plain &= stand(pos, colour, KNIGHT)
-    return _emit(pos, n, plain, base)
+    return emit(pos, n, plain, base)
 
 
 @jit()
@@ -168,19 +169,19 @@ def generate_board(pos: Any, n: int, targets: Any, pawn_targets: Any, every: int
         sq = lowest(rest)
         rest = without_lowest(rest)
         base = (sq << 7) | (np.int64(pos.board[sq]) << 16)
-        n = _emit(pos, n, step_attacks(pos, side, GOLD, sq) & targets, base)
+        n = emit(pos, n, step_attacks(pos, side, GOLD, sq) & targets, base)
     rest = pieces(pos, own + HORSE)
     while rest:
         sq = lowest(rest)
         rest = without_lowest(rest)
         reach = bishop_attacks(pos, sq, occ) | step_attacks(pos, side, KING, sq)
-        n = _emit(pos, n, reach & targets, (sq << 7) | ((own + HORSE) << 16))
+        n = emit(pos, n, reach & targets, (sq << 7) | ((own + HORSE) << 16))
     rest = pieces(pos, own + DRAGON)
     while rest:
         sq = lowest(rest)
         rest = without_lowest(rest)
         reach = rook_attacks(pos, sq, occ) | step_attacks(pos, side, KING, sq)
-        n = _emit(pos, n, reach & targets, (sq << 7) | ((own + DRAGON) << 16))
+        n = emit(pos, n, reach & targets, (sq << 7) | ((own + DRAGON) << 16))
     return n
 
 
@@ -191,7 +192,7 @@ def generate_king(pos: Any, n: int, targets: Any) -> int:
     king = pos.ksq[side]
     if king < 0:
         return n
-    return _emit(pos, n, step_attacks(pos, side, KING, king) & targets, (king << 7) | ((side * 16 + KING) << 16))
+    return emit(pos, n, step_attacks(pos, side, KING, king) & targets, (king << 7) | ((side * 16 + KING) << 16))
 
 
 @jit()
@@ -205,11 +206,11 @@ def generate_drops(pos: Any, n: int, targets: Any) -> int:
             sq = lowest(pawns)
             pawns = without_lowest(pawns)
             free &= ~file_of(pos, sq)
-        n = _emit(pos, n, free, DROP_BIT | (PAWN << 7) | ((side * 16 + PAWN) << 16))
+        n = emit(pos, n, free, DROP_BIT | (PAWN << 7) | ((side * 16 + PAWN) << 16))
     for kind in range(LANCE, KING):
         if pos.hand[side * 8 + kind] > 0:
             base = DROP_BIT | (kind << 7) | ((side * 16 + kind) << 16)
-            n = _emit(pos, n, targets & stand(pos, side, kind), base)
+            n = emit(pos, n, targets & stand(pos, side, kind), base)
     return n
 
 
