@@ -41,7 +41,10 @@ def _is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
 
 @jit()
 def _king_place(pos: Any, nn: Any, perspective: int) -> Any:
-    """What counts for the own king where it stands: addresses of the block of rows and of the board pieces' numbers."""
+    """For the own king where it stands, addresses of its block of rows and of the board pieces' numbers under it.
+
+    A side without a king has what a king on square 0 has.
+    """
     entry = nn.tables + KINGS_OFFSET + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * 8
     return nn.transformer_weight + ld32(entry) * nn.row_bytes, nn.tables + ld32(entry + 4)
 
