@@ -23,14 +23,16 @@ from worker.shogi.makemove import is_legal, unmake
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import PAWN, PROMOTE_BIT
 
-_CHECKS = part("quiescence_checks")
 _CORRECTION = part("correction_history")
 _MATE = part("quiescence_mate")
 
 
 @jit()
-def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, checks: int) -> Any:
-    """Captures and pawn promotions until the position is quiet; all evasions in check; checks where ``checks`` is 1."""
+def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, first: int) -> Any:
+    """Captures and pawn promotions until the position is quiet; all evasions in check.
+
+    ``first`` is 1 where the tree ends, 0 further on: only there a mate in one is looked for.
+    """
     if th.nodes >= th.next_poll:
         poll(th)
     if th.stopped != 0:
@@ -58,7 +60,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, chec
         raw_eval = entry_eval(data)
 
     checked = in_check(pos)
-    if _MATE and checks != 0 and not checked and data == np.uint64(0) and pos.ply + 1 < th.draw_ply:
+    if _MATE and first != 0 and not checked and data == np.uint64(0) and pos.ply + 1 < th.draw_ply:
         mate = mate_in_one(pos, th.list_end[OFFSET + ply - 1])
         if mate != 0:
             score = np.int64(MATE - 1) - ply
@@ -94,17 +96,14 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, chec
 
     best_move = np.int64(0)
     tried = 0
-    skip = 1 - checks if _CHECKS else np.int64(1)
     while True:
-        move = next_move(pos, th, ply, skip)
+        move = next_move(pos, th, ply, np.int64(0))
         if move == 0:
             break
         if not checked:
             if best > -MATE_BOUND:
                 gain = SWING[np.int64(pos.board[move & 127]) & 15]
-                # A quiet move in this list is a check, and worth more than what it takes.
-                loud = gain != 0 or not _CHECKS
-                if loud and (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
+                if (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
                     best = max(best, static_eval + gain + 180)
                     continue
                 if not exchange_at_least(pos, move, np.int64(0)):

@@ -167,20 +167,3 @@ def drop_checks(pos: Any, n: int) -> int:
             base = DROP_BIT | (kind << 7) | ((side * 16 + kind) << 16)
             n = emit(pos, n, drop_squares(pos, kind), base)
     return n
-
-
-@jit()
-def generate_quiet_checks(pos: Any, n: int) -> int:
-    """Write the pseudo-legal checks that neither capture nor promote a pawn to ``pos.moves`` from ``n`` on.
-
-    Expects `attacks.update_checks`, the side to move not in check and the enemy king on the board.
-    """
-    begin = n
-    n = board_checks(pos, n, ~occupied(pos), discoverers(pos))
-    kept = begin
-    for i in range(begin, n):
-        move = pos.moves[i]
-        if not ((move & PROMOTE_BIT) != 0 and ((move >> 16) & 15) == PAWN):
-            pos.moves[kept] = move
-            kept += 1
-    return drop_checks(pos, kept)

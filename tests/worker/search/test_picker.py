@@ -15,13 +15,13 @@ from worker.shogi.makemove import legal_moves
 from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
 
 
-def picked(position: Position, state: ThreadState, kind: int, table_move: int, skip_quiets: int = 0) -> list[int]:
+def picked(position: Position, state: ThreadState, kind: int, table_move: int) -> list[int]:
     th = state.record
     th.list_end[OFFSET - 1] = 0
     update_checks(position.record)
     start_picker(position.record, th, 0, kind, table_move)
     moves = []
-    while move := int(next_move(position.record, th, 0, skip_quiets)):
+    while move := int(next_move(position.record, th, 0, 0)):
         moves.append(move)
         assert len(moves) < 700
     return moves
@@ -58,14 +58,6 @@ def loud(position: Position, move: int) -> bool:
     return not move & DROP_BIT and (bool(position.piece_on(move & 127)) or promotes)
 
 
-def checks(position: Position, move: int) -> bool:
-    position.push(move)
-    try:
-        return position.in_check()
-    finally:
-        position.pop()
-
-
 @pytest.mark.parametrize("kind", [QUIESCENCE, PROBCUT])
 def test_lists_of_captures_and_pawn_promotions(kind: int) -> None:
     state = ThreadState()
@@ -74,24 +66,9 @@ def test_lists_of_captures_and_pawn_promotions(kind: int) -> None:
             continue
         end = legal_moves(position.record, 0, 0)
         expected = {move for move in map(int, position.record.moves[:end]) if loud(position, move)}
-        moves = picked(position, state, kind, 0, skip_quiets=1)
+        moves = picked(position, state, kind, 0)
         assert len(moves) == len(set(moves))
         assert {move for move in moves if position.is_legal(move)} == expected
-
-
-def test_quiescence_gives_quiet_checks_last() -> None:
-    state = ThreadState()
-    seen = 0
-    for position in positions(9, 150):
-        if position.in_check():
-            continue
-        moves = picked(position, state, QUIESCENCE, 0)
-        assert len(moves) == len(set(moves))
-        quiet = [move for move in position.legal_moves() if not loud(position, move) and checks(position, move)]
-        seen += len(quiet)
-        given = [move for move in moves if position.is_legal(move)]
-        assert set(given[len(given) - len(quiet) :]) == set(quiet)
-    assert seen > 100
 
 
 def test_skipping_quiets_leaves_captures() -> None:
