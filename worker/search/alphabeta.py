@@ -368,6 +368,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         do_move(pos, th, ply, move)
         score = np.int64(0)
         full = is_pv and number == 1
+        if is_pv:
+            th.pv_length[ply + 1] = 0
         if _LATE_MOVE_REDUCTION and depth >= 2 and number > 1 and (quiet or number > 6):
             less = reduction(th, depth, number)
             if cut_node != 0:
