@@ -5,12 +5,14 @@ The reading thread never searches: it answers ``stop`` and ``isready`` at once w
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from worker.book import BookError, BookPlayer, BookReply
 from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo, SearchResult
 from worker.mate import MateSolver, MateStatus
 from worker.score import to_usi
@@ -38,20 +40,32 @@ def best_line(result: SearchResult) -> str:
     return f"bestmove {result.bestmove}" + (f" ponder {result.ponder}" if result.ponder else "")
 
 
+def book_lines(reply: BookReply) -> list[str]:
+    """What a book's answer looks like: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
+    lines = [f"info string {note}" for note in reply.notes]
+    for number, (entry, pv) in enumerate(reply.candidates, start=1):
+        lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
+    if reply.move is not None:
+        lines.append(best_line(SearchResult(reply.move, reply.ponder, 0, 0)))
+    return lines
+
+
 class UsiLoop:
     """The USI protocol around one engine.
 
     Args:
         write: sends one line; called from two threads, never at once.
+        rng: chooses among the moves of a book; None: one that differs from run to run.
     """
 
-    def __init__(self, write: Callable[[str], None], version: str) -> None:
+    def __init__(self, write: Callable[[str], None], version: str, rng: random.Random | None = None) -> None:
         self._send = write
         self._version = version
         self._options = Options()
         self._engine: NumbaEngine | None = None
         self._built_from: tuple[object, ...] = ()
         self._solver: MateSolver | None = None
+        self._book = BookPlayer(rng or random.Random())
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
         self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
@@ -91,6 +105,7 @@ class UsiLoop:
                 self._write("usiok")
             case "isready":
                 self._ready()
+                self._open_book()
                 self._write("readyok")
             case "setoption":
                 self._set_option(words[1:])
@@ -129,6 +144,29 @@ class UsiLoop:
             self._engine.set_position(*self._position)
         return self._engine
 
+    def _open_book(self) -> None:
+        """Open the book that the options name; without one that can be read the engine plays on its own."""
+        try:
+            self._book.open(self._options.book)
+        except BookError as error:
+            self._write(f"info string error: {error}; playing without a book")
+
+    def _ask_book(self, order: GoOrder) -> BookReply:
+        """What the book says about the position."""
+        sfen, moves = self._position
+        position = Position.from_sfen(sfen)
+        position.push_all(moves)
+        try:
+            return self._book.reply(position, self._options.book, order.searchmoves)
+        except BookError as error:
+            return BookReply(None, notes=(f"error: {error}",))
+
+    def _say(self, reply: BookReply) -> bool:
+        """Say what the book said. Whether that was a move."""
+        for line in book_lines(reply):
+            self._write(line)
+        return reply.move is not None
+
     def _set_position(self, words: list[str]) -> None:
         at = words.index("moves") if "moves" in words else len(words)
         if words[:1] == ["startpos"]:
@@ -148,6 +186,8 @@ class UsiLoop:
             self._go_mate(words[1:])
             return
         order = parse_go(words)
+        if not (order.ponder or order.infinite) and self._say(self._ask_book(order)):
+            return
         engine.rules = self._options.rules
         self._after_hit = order if order.ponder else None
         if order.ponder:
@@ -254,9 +294,14 @@ class UsiLoop:
         if engine is None or order is None:
             return
         begun = replace(order, ponder=False)
-        if self._guesses_reply:
+        reply = BookReply(None) if order.infinite else self._ask_book(begun)
+        guessed = self._guesses_reply
+        if guessed or reply.move is not None:
             self._discard = True
             self._end_search()
+        if self._say(reply):
+            return
+        if guessed:
             engine.set_position(*self._position)
             self._begin(engine, begun)
             return
