@@ -18,7 +18,7 @@ from worker.jit import cache_dir
 from worker.mate import dfpn, expansion, hands
 from worker.mate.state import MS
 from worker.nnue import NN, evaluate, evaluate_full
-from worker.search import alphabeta, exchange, picker, root, tt
+from worker.search import alphabeta, exchange, mate1, picker, quiescence, root, tt
 from worker.search.state import TH
 from worker.shogi import attacks, declaration, makemove, movegen
 from worker.shogi.state import POS
@@ -49,7 +49,8 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("transposition table", tt.probe, (TH, uint64)),
     ("transposition table", tt.entry_move, (POS, uint64)),
     ("move picking", picker.next_move, (POS, TH, int64, int64)),
-    ("quiescence search", alphabeta.quiescence, (POS, NN, TH, int64, int64, int64)),
+    ("mate in one", mate1.mate_in_one, (POS, int64)),
+    ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64)),
     ("search", alphabeta.search, (POS, NN, TH, int64, int64, int64, int64, int64)),
     ("mate search", dfpn.search, (POS, MS, int64, int64, int64, int64)),
     ("mate search", dfpn.line_step, (POS, MS, int64, int64)),

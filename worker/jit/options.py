@@ -7,6 +7,7 @@ met. Environment:
 ``GOUGI_CACHE_DIR``  where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or ``~/.cache/gougi``)
 ``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has; ``avx2``: nothing newer than AVX2 and PEXT
 ``GOUGI_CHECK=1``  bounds checks on array fields, for debugging
+``GOUGI_WITHOUT=a,b``  parts of the search to leave out, for measuring them (`worker.search.parts`)
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ HAS_VNNI: Final = (
 """Whether four products of 8 bits may be summed in one instruction (`worker.jit.simd.vdpbusd`)."""
 HAS_PEXT: Final = bool(_FEATURES.get("bmi2")) and not _PORTABLE
 
+WITHOUT: Final = frozenset(filter(None, os.environ.get("GOUGI_WITHOUT", "").split(",")))
+"""Parts of the search that are left out; who knows them checks the names (`worker.search.parts`)."""
+
 OPTIONS: Final[dict[str, Any]] = {
     "nogil": True,
     "error_model": "numpy",
@@ -82,6 +86,7 @@ def _fingerprint() -> str:
         HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
+        sorted(WITHOUT),
     )
     digest.update(repr(facts).encode())
     return digest.hexdigest()[:16]

@@ -1,7 +1,10 @@
-"""The tree search: principal variation search with quiescence. A thread has a Record of each: position, net, thread.
+"""The tree search: principal variation search. A thread has a Record of each: position, net, thread.
 
 ``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). A score of 0 comes back when
 ``th.stopped`` is set: callers return at once and use nothing of it.
+
+The family is Stockfish's and YaneuraOu's; which part is worth what is measured in ``docs/search.md`` and each can be
+left out (`worker.search.parts`).
 """
 
 from __future__ import annotations
@@ -11,23 +14,21 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.clock import monotonic_ns
-from worker.jit.memory import atomic_ld64
 from worker.nnue.evaluation import evaluate_score
-from worker.score import INFINITE, MATE, MATE_BOUND, MAX_EVAL, MAX_PLY, NO_SCORE
+from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
+from worker.search.correction import corrected, learn_correction
 from worker.search.exchange import discoverers, exchange_at_least, gives_check
-from worker.search.history import (
-    add_killer,
-    bonus_of,
-    capture_address,
-    learn,
-    learn_quiet,
-    quiet_history,
-    slot_of,
-)
-from worker.search.picker import EVASIONS, MAIN, QUIESCENCE, next_move, start_picker
-from worker.search.state import LOG_SCALE, OFFSET, PV_ROW, TRIED
+from worker.search.history import add_killer, bonus_of, capture_address, learn, learn_quiet, quiet_history
+from worker.search.mate1 import mate_in_one
+from worker.search.node import do_move, game_end_score, poll, update_pv
+from worker.search.parts import part
+from worker.search.picker import EVASIONS, MAIN, PROBCUT, next_move, start_picker
+from worker.search.quiescence import quiescence
+from worker.search.state import LOG_SCALE, OFFSET, TRIED
 from worker.search.tt import (
+    EXACT,
+    LOWER,
+    UPPER,
     entry_bound,
     entry_depth,
     entry_eval,
@@ -38,177 +39,34 @@ from worker.search.tt import (
     probe,
     store,
 )
-from worker.search.values import SWING
 from worker.shogi.attacks import in_check, update_checks
-from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import (
-    is_legal,
-    make,
-    make_null,
-    perpetual_check,
-    repetition_distance,
-    unmake,
-    unmake_null,
-)
+from worker.shogi.makemove import is_legal, make_null, unmake, unmake_null
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
 
-POLL_NODES: Final = 1024
-"""Nodes between two looks at the stop flag and the clock: about a millisecond."""
-REPETITION_WINDOW: Final = 24
-"""Plies back in which the tree looks for a repetition."""
-REPETITION_WIN: Final = MAX_EVAL
-"""A win by the opponent's perpetual check: above every evaluation, below every mate."""
+_CHECK_EXTENSION = part("check_extension")
+_CORRECTION = part("correction_history")
+_DEEPER = part("deeper")
+_DOUBLE_EXTENSION = part("double_extension")
+_FUTILITY = part("futility")
+_HISTORY_PRUNING = part("history_pruning")
+_INTERNAL_REDUCTION = part("internal_reduction")
+_LATE_MOVE_PRUNING = part("late_move_pruning")
+_LATE_MOVE_REDUCTION = part("late_move_reduction")
+_MATE_IN_ONE = part("mate_in_one")
+_NULL_MOVE = part("null_move")
+_NULL_VERIFICATION = part("null_verification")
+_PRIOR_MOVE = part("prior_move")
+_PROBCUT = part("probcut")
+_RAZORING = part("razoring")
+_REVERSE_FUTILITY = part("reverse_futility")
+_SEE_PRUNING = part("see_pruning")
+_SINGULAR = part("singular")
 
-LOWER, UPPER, EXACT = 1, 2, 3
-
-
-@jit()
-def poll(th: Any) -> None:
-    """Look at the node limit, the stop flag and the clock; set ``stopped`` where one of them says so."""
-    if th.nodes >= th.node_limit or atomic_ld64(th.stop_flag) != 0:
-        th.stopped = 1
-    elif th.deadline_ns != 0 and monotonic_ns() >= th.deadline_ns:
-        th.stopped = 1
-    th.next_poll = min(th.nodes + POLL_NODES, th.node_limit)
-
-
-@jit()
-def game_end_score(pos: Any, th: Any, ply: int) -> Any:
-    """The score where the rules end the game here without a mate, `NO_SCORE` otherwise.
-
-    The move limit comes first (it draws a mate too), then a position that stood before, in the tree or shortly before
-    its root, then a declaration.
-
-    Expects `update_checks`.
-    """
-    if pos.ply >= th.draw_ply:
-        return th.draw_value[pos.side]
-    distance = repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW))
-    if distance == 0:
-        if wins_by(pos, th.entering_rule):
-            return np.int64(MATE - 1) - ply
-        return np.int64(NO_SCORE)
-    checker = perpetual_check(pos, distance)
-    if checker > 0:
-        return np.int64(-REPETITION_WIN) + ply
-    if checker < 0:
-        return np.int64(REPETITION_WIN) - ply
-    return th.draw_value[pos.side]
-
-
-@jit()
-def update_pv(th: Any, ply: int, move: int) -> None:
-    """The line from ``ply``: ``move``, then the child's line."""
-    row = ply * PV_ROW
-    child = (ply + 1) * PV_ROW
-    length = th.pv_length[ply + 1]
-    th.pv[row] = move
-    for i in range(length):
-        th.pv[row + 1 + i] = th.pv[child + i]
-    th.pv_length[ply] = length + 1
-
-
-@jit()
-def do_move(pos: Any, th: Any, ply: int, move: int) -> None:
-    """Make a move of the tree."""
-    th.nodes += 1
-    th.slot[OFFSET + ply] = slot_of(move)
-    make(pos, move)
-    prefetch_entry(th, pos.key)
-
-
-@jit()
-def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> Any:
-    """Captures and pawn promotions until the position is quiet; all evasions in check."""
-    if th.nodes >= th.next_poll:
-        poll(th)
-    if th.stopped != 0:
-        return np.int64(0)
-    is_pv = beta - alpha > 1
-    if is_pv:
-        th.pv_length[ply] = 0
-    th.seldepth = max(th.seldepth, ply)
-    update_checks(pos)
-    ended = game_end_score(pos, th, ply)
-    if ended != NO_SCORE:
-        return ended
-    if ply >= MAX_PLY - 2:
-        return evaluate_score(pos, nn)
-
-    data = probe(th, pos.key)
-    table_move = np.int64(0)
-    static_eval = np.int64(NO_SCORE)
-    if data != np.uint64(0):
-        score = entry_score(data, ply)
-        bound = entry_bound(data)
-        if not is_pv and (bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)):
-            return score
-        table_move = entry_move(pos, data)
-        static_eval = entry_eval(data)
-
-    checked = in_check(pos)
-    old_alpha = alpha
-    best = np.int64(-INFINITE)
-    if checked:
-        static_eval = np.int64(NO_SCORE)
-        if table_move != 0 and not is_pseudo_legal(pos, table_move):
-            table_move = np.int64(0)
-        start_picker(pos, th, ply, EVASIONS, table_move)
-    else:
-        if static_eval == NO_SCORE:
-            static_eval = evaluate_score(pos, nn)
-        best = static_eval
-        if best >= beta:
-            if data == np.uint64(0):
-                store(th, pos.key, ply, np.int64(0), best, static_eval, np.int64(0), LOWER, np.int64(0))
-            return best
-        alpha = max(alpha, best)
-        # Only what the quiescence list itself would hold: captures, and promotions of pawns.
-        promotes = (table_move & PROMOTE_BIT) != 0 and ((table_move >> 16) & 15) == PAWN
-        quiet = pos.board[table_move & 127] == 0 and not promotes
-        if table_move != 0 and (quiet or not is_pseudo_legal(pos, table_move)):
-            table_move = np.int64(0)
-        start_picker(pos, th, ply, QUIESCENCE, table_move)
-
-    best_move = np.int64(0)
-    tried = 0
-    while True:
-        move = next_move(pos, th, ply, np.int64(0))
-        if move == 0:
-            break
-        if not checked:
-            if best > -MATE_BOUND:
-                gain = SWING[np.int64(pos.board[move & 127]) & 15]
-                if (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
-                    best = max(best, static_eval + gain + 180)
-                    continue
-                if not exchange_at_least(pos, move, np.int64(0)):
-                    continue
-        elif tried >= 2 and best > -MATE_BOUND and pos.board[move & 127] == 0:
-            break
-        if not is_legal(pos, move, th.list_end[OFFSET + ply]):
-            continue
-        tried += 1
-        do_move(pos, th, ply, move)
-        score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha)
-        unmake(pos)
-        if th.stopped != 0:
-            return np.int64(0)
-        if score > best:
-            best = score
-            if score > alpha:
-                best_move = move
-                if is_pv:
-                    update_pv(th, ply, move)
-                if score >= beta:
-                    break
-                alpha = score
-    if checked and best == -INFINITE:
-        return np.int64(-MATE) + ply
-    bound = LOWER if best >= beta else (EXACT if is_pv and best > old_alpha else UPPER)
-    store(th, pos.key, ply, best_move, best, static_eval, np.int64(0), bound, np.int64(is_pv))
-    return best
+_VERIFY_DEPTH: Final = 12
+"""From this depth on a null move's cut-off is verified."""
+_PROBCUT_DEPTH: Final = 5
+_PROBCUT_MARGIN: Final = 150
 
 
 @jit()
@@ -279,19 +137,32 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             elif table_bound & UPPER:
                 return table_score
 
+    if _MATE_IN_ONE and not checked and data == np.uint64(0) and excluded == 0 and pos.ply + 1 < th.draw_ply:
+        mate = mate_in_one(pos, th.list_end[at - 1])
+        if mate != 0:
+            if is_pv:
+                th.pv_length[ply + 1] = 0
+                update_pv(th, ply, mate)
+            score = np.int64(MATE - 1) - ply
+            store(th, key, ply, mate, score, np.int64(NO_SCORE), np.int64(127), np.int64(EXACT), np.int64(was_pv))
+            return score
+
     # Static evaluation, and what it allows to leave out.
+    raw_eval = np.int64(NO_SCORE)
     static_eval = np.int64(NO_SCORE)
     improving = False
     evaluation = np.int64(NO_SCORE)
     if not checked:
         if excluded != 0:
             static_eval = th.static_eval[at]
-        elif data != np.uint64(0):
-            static_eval = entry_eval(data)
-        if static_eval == NO_SCORE:
-            static_eval = evaluate_score(pos, nn)
-            if excluded == 0 and data == np.uint64(0):
-                store(th, key, ply, np.int64(0), static_eval, static_eval, np.int64(0), 0, np.int64(was_pv))
+        else:
+            if data != np.uint64(0):
+                raw_eval = entry_eval(data)
+            if raw_eval == NO_SCORE:
+                raw_eval = evaluate_score(pos, nn)
+                if data == np.uint64(0):
+                    store(th, key, ply, np.int64(0), raw_eval, raw_eval, np.int64(0), np.int64(0), np.int64(was_pv))
+            static_eval = corrected(pos, th, ply, raw_eval) if _CORRECTION else raw_eval
         evaluation = static_eval
         if table_score != NO_SCORE and (
             (table_bound & LOWER and table_score > evaluation) or (table_bound & UPPER and table_score < evaluation)
@@ -304,19 +175,21 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     th.static_eval[at] = static_eval
 
     if not checked and not is_pv and excluded == 0:
-        if depth <= 3 and evaluation + 250 + 220 * depth * depth < alpha:
+        if _RAZORING and depth <= 3 and evaluation + 250 + 220 * depth * depth < alpha:
             score = quiescence(pos, nn, th, ply, alpha, alpha + np.int64(1))
             if score <= alpha or th.stopped != 0:
                 return score
-        if depth < 9 and evaluation >= beta and evaluation < MATE_BOUND and beta > -MATE_BOUND:
+        if _REVERSE_FUTILITY and depth < 9 and evaluation >= beta and evaluation < MATE_BOUND and beta > -MATE_BOUND:
             margin = 95 * (depth - (1 if improving else 0))
             if evaluation - margin >= beta:
                 return (2 * beta + evaluation) // 3
         if (
-            evaluation >= beta
+            _NULL_MOVE
+            and evaluation >= beta
             and static_eval >= beta - 20 * depth + 150
             and depth >= 2
             and beta > -MATE_BOUND
+            and ply >= th.null_floor
             and pos.st_move[pos.ply - 1] != 0
         ):
             reduced = depth - 4 - depth // 4 - min((evaluation - beta) // 200, np.int64(3))
@@ -330,12 +203,55 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 return np.int64(0)
             if score >= beta:
                 # An unproven mate is not passed on.
-                return beta if score >= MATE_BOUND else score
+                if score >= MATE_BOUND:
+                    score = beta
+                if not _NULL_VERIFICATION or th.null_floor != 0 or depth < _VERIFY_DEPTH:
+                    return score
+                # Zugzwang is rare in shogi, but a null move is also blind to slow mates: look with a real move.
+                th.null_floor = ply + 3 * max(np.int64(1), reduced) // 4
+                verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(0))
+                th.null_floor = 0
+                if th.stopped != 0:
+                    return np.int64(0)
+                if verified >= beta:
+                    return score
 
-    if depth >= 4 and table_move == 0 and (is_pv or cut_node != 0):
+    if _INTERNAL_REDUCTION and depth >= 4 and table_move == 0 and (is_pv or cut_node != 0):
         depth -= 1
 
     hidden = discoverers(pos)
+    probcut_beta = beta + _PROBCUT_MARGIN - (50 if improving else 0)
+    if (
+        _PROBCUT
+        and not checked
+        and not is_pv
+        and excluded == 0
+        and depth >= _PROBCUT_DEPTH
+        and abs(beta) < MATE_BOUND
+        and not (table_score != NO_SCORE and table_depth >= depth - 3 and table_score < probcut_beta)
+    ):
+        # A capture that wins far more than beta asks, by a shallower search, will do so by a deeper one.
+        gain = probcut_beta - static_eval
+        start_picker(pos, th, ply, PROBCUT, np.int64(0))
+        while True:
+            move = next_move(pos, th, ply, np.int64(0))
+            if move == 0:
+                break
+            if not exchange_at_least(pos, move, gain) or not is_legal(pos, move, th.list_end[at]):
+                continue
+            do_move(pos, th, ply, move)
+            score = -quiescence(pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1))
+            if score >= probcut_beta and depth > 4:
+                score = -search(
+                    pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1), depth - 4, 1 - cut_node
+                )
+            unmake(pos)
+            if th.stopped != 0:
+                return np.int64(0)
+            if score >= probcut_beta:
+                store(th, key, ply, move, score, raw_eval, depth - 3, np.int64(LOWER), np.int64(was_pv))
+                return score if score >= MATE_BOUND else score - (probcut_beta - beta)
+
     start_picker(pos, th, ply, EVASIONS if checked else MAIN, table_move)
     best = np.int64(-INFINITE)
     best_move = np.int64(0)
@@ -361,20 +277,26 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
 
         # Pruning at shallow depth, once some move is known to avoid a mate.
         if number > 0 and best > -MATE_BOUND:
-            if number >= (4 + depth * depth) // (1 if improving else 2) + 2:
+            if _LATE_MOVE_PRUNING and number >= (4 + depth * depth) // (1 if improving else 2) + 2:
                 skip_quiets = np.int64(1)
             lmr_depth = max(np.int64(0), depth - reduction(th, depth, number))
             if quiet and not checks:
                 history = quiet_history(th, ply, move)
                 if skip_quiets != 0 and not checked:
                     continue
-                if lmr_depth < 6 and history < -4500 * depth:
+                if _HISTORY_PRUNING and lmr_depth < 6 and history < -4500 * depth:
                     continue
-                if not checked and lmr_depth < 8 and static_eval + 130 + 110 * lmr_depth + history // 256 <= alpha:
+                margin = 130 + 110 * lmr_depth + history // 256
+                if _FUTILITY and not checked and lmr_depth < 8 and static_eval + margin <= alpha:
                     continue
-                if not checked and lmr_depth < 9 and not exchange_at_least(pos, move, -28 * lmr_depth * lmr_depth):
+                if (
+                    _SEE_PRUNING
+                    and not checked
+                    and lmr_depth < 9
+                    and not exchange_at_least(pos, move, -28 * lmr_depth * lmr_depth)
+                ):
                     continue
-            elif not checked and depth < 7 and not exchange_at_least(pos, move, -150 * depth):
+            elif _SEE_PRUNING and not checked and depth < 7 and not exchange_at_least(pos, move, -150 * depth):
                 continue
         elif quiet:
             history = quiet_history(th, ply, move)
@@ -384,7 +306,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
 
         extension = np.int64(0)
         if (
-            move == table_move
+            _SINGULAR
+            and move == table_move
             and excluded == 0
             and depth >= 7
             and table_bound & LOWER
@@ -405,18 +328,26 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             list_end = th.list_end[at]
             if score < bar:
                 extension = np.int64(1)
+                if _DOUBLE_EXTENSION and not is_pv and score < bar - 20 and ply < th.root_depth:
+                    extension = np.int64(2)
             elif bar >= beta:
                 return bar
             elif table_score >= beta:
                 extension = np.int64(-1)
-        elif checks and depth < 12 and ply < 2 * th.root_depth and exchange_at_least(pos, move, np.int64(0)):
+        elif (
+            _CHECK_EXTENSION
+            and checks
+            and depth < 12
+            and ply < 2 * th.root_depth
+            and exchange_at_least(pos, move, np.int64(0))
+        ):
             extension = np.int64(1)
 
         new_depth = depth - 1 + extension
         do_move(pos, th, ply, move)
         score = np.int64(0)
         full = is_pv and number == 1
-        if depth >= 2 and number > 1 and (quiet or number > 6):
+        if _LATE_MOVE_REDUCTION and depth >= 2 and number > 1 and (quiet or number > 6):
             less = reduction(th, depth, number)
             if cut_node != 0:
                 less += 2
@@ -435,6 +366,12 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             shallow = min(new_depth, max(np.int64(1), new_depth - less))
             score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, np.int64(1))
             if score > alpha and shallow < new_depth:
+                if _DEEPER:
+                    # How clearly it beat the rest says how deep it deserves to be looked at again.
+                    if score > best + 60:
+                        new_depth += 1
+                    elif score < best + 8:
+                        new_depth -= 1
                 score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
             full = is_pv and score > alpha and score < beta
         elif not is_pv or number > 1:
@@ -481,7 +418,21 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         for i in range(tried_captures):
             other = th.tried[tried_at + TRIED + i]
             learn(capture_address(th, other, np.int64(pos.board[other & 127])), -bonus)
+    elif _PRIOR_MOVE and best <= old_alpha and ply > 0 and excluded == 0:
+        # Nothing here was good enough: the quiet move that led here was a good one.
+        before = pos.st_move[pos.ply - 1]
+        if before != 0 and pos.st_captured[pos.ply - 1] == 0:
+            learn_quiet(th, ply - np.int64(1), before, bonus_of(depth))
     if excluded == 0:
         bound = LOWER if best >= beta else (EXACT if is_pv and best > old_alpha else UPPER)
-        store(th, key, ply, best_move, best, static_eval, min(depth, np.int64(127)), bound, np.int64(was_pv))
+        store(th, key, ply, best_move, best, raw_eval, min(depth, np.int64(127)), bound, np.int64(was_pv))
+        if _CORRECTION and not checked:
+            # Only where the score says something about a quiet position's evaluation.
+            loud = best_move != 0 and (not (best_move & DROP_BIT)) and pos.board[best_move & 127] != 0
+            if (
+                not loud
+                and not (bound == LOWER and best <= static_eval)
+                and not (bound == UPPER and best >= static_eval)
+            ):
+                learn_correction(pos, th, ply, best - static_eval, depth)
     return best

@@ -8,9 +8,11 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.memory import ld16, st16
+from worker.search.parts import part
 from worker.search.state import H_BUTTERFLY, H_CAPTURE, H_CONTINUATION, HISTORY_LIMIT, OFFSET, SLOTS
 from worker.shogi.pieces import DROP_BIT
 
+_CONTINUATION = part("continuation_history")
 MAX_BONUS = 1600
 
 
@@ -44,6 +46,8 @@ def quiet_history(th: Any, ply: int, move: int) -> Any:
     """How well a quiet move has done: its own history and those after the last moves (int64)."""
     slot = slot_of(move) * 2
     total = 2 * ld16(butterfly_address(th, move))
+    if not _CONTINUATION:
+        return 3 * total
     total += 2 * ld16(continuation_row(th, ply, np.int64(1)) + slot)
     total += ld16(continuation_row(th, ply, np.int64(2)) + slot)
     return total + ld16(continuation_row(th, ply, np.int64(4)) + slot)
@@ -59,6 +63,8 @@ def learn(address: int, bonus: int) -> None:
 @jit()
 def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
     learn(butterfly_address(th, move), bonus)
+    if not _CONTINUATION:
+        return
     slot = slot_of(move) * 2
     learn(continuation_row(th, ply, np.int64(1)) + slot, bonus)
     learn(continuation_row(th, ply, np.int64(2)) + slot, bonus)

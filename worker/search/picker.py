@@ -14,11 +14,16 @@ from worker.jit.bitboard import bitboard
 from worker.jit.memory import ld16
 from worker.search.exchange import exchange_at_least, note_check_squares
 from worker.search.history import butterfly_address, capture_address, quiet_history
+from worker.search.parts import part
 from worker.search.state import OFFSET
 from worker.search.values import PROMOTION_GAIN, SWING
 from worker.shogi.attacks import single
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
+
+_CAPTURE_HISTORY = part("capture_history")
+_KILLERS = part("killers")
+_SAFE_CHECKS = part("safe_checks")
 
 _MOVE_MASK: Final = (1 << 32) - 1
 _KILLER_BONUS: Final = 40_000
@@ -30,16 +35,18 @@ _SORT_FROM: Final = 1
 _TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _REST, _BAD_CAPTURES = 0, 1, 2, 3, 4, 5
 _EVASION_TABLE, _EVASIONS, _EVASION_REST = 10, 11, 12
 _QUIESCENCE_TABLE, _QUIESCENCE_CAPTURES, _QUIESCENCE_REST = 20, 21, 22
+_PROBCUT_TABLE, _PROBCUT_CAPTURES, _PROBCUT_REST = 24, 25, 26
 _DONE = 30
 
 MAIN: Final = _TABLE
 EVASIONS: Final = _EVASION_TABLE
 QUIESCENCE: Final = _QUIESCENCE_TABLE
+PROBCUT: Final = _PROBCUT_TABLE
 
 
 @jit()
 def start_picker(pos: Any, th: Any, ply: int, kind: int, table_move: int) -> None:
-    """Begin a list: ``kind`` `MAIN`, `EVASIONS` or `QUIESCENCE`; ``table_move`` pseudo-legal, 0: none."""
+    """Begin a list: ``kind`` `MAIN`, `EVASIONS`, `QUIESCENCE` or `PROBCUT` (captures alone); ``table_move`` pseudo-legal, 0: none."""
     at = OFFSET + ply
     begin = th.list_end[at - 1]
     th.pick_stage[at] = kind if table_move != 0 else kind + 1
@@ -55,7 +62,9 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
-        score = 8 * SWING[captured] + ld16(capture_address(th, move, captured)) // 4
+        score = 8 * SWING[captured]
+        if _CAPTURE_HISTORY:
+            score += ld16(capture_address(th, move, captured)) // 4
         if move & PROMOTE_BIT:
             score += 8 * PROMOTION_GAIN[(move >> 16) & 15]
         pos.moves[i] = (score << 32) | move
@@ -63,9 +72,10 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
 
 @jit()
 def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
-    note_check_squares(pos, th)
-    killer0 = th.killers[2 * (OFFSET + ply)]
-    killer1 = th.killers[2 * (OFFSET + ply) + 1]
+    if _SAFE_CHECKS:
+        note_check_squares(pos, th)
+    killer0 = th.killers[2 * (OFFSET + ply)] if _KILLERS else np.int64(0)
+    killer1 = th.killers[2 * (OFFSET + ply) + 1] if _KILLERS else np.int64(0)
     for i in range(begin, end):
         move = pos.moves[i]
         score = quiet_history(th, ply, move)
@@ -75,7 +85,7 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
             score += _KILLER_BONUS // 2
         kind = ((move >> 16) | ((move >> 11) & 8)) & 15
         checking = bitboard(th.check_squares[2 * kind], th.check_squares[2 * kind + 1])
-        if (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(0)):
+        if _SAFE_CHECKS and (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(0)):
             score += _CHECK_BONUS
         pos.moves[i] = (score << 32) | move
 
@@ -161,7 +171,7 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
                 th.pick_at[at] = i + 1
                 return pos.moves[i]
             th.pick_stage[at] = _DONE
-        elif stage == _EVASION_REST or stage == _QUIESCENCE_REST:
+        elif stage == _EVASION_REST or stage == _QUIESCENCE_REST or stage == _PROBCUT_REST:
             i = th.pick_at[at]
             if i < th.list_end[at]:
                 move = _best_first(pos, i, th.list_end[at])
@@ -173,7 +183,7 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
         elif stage == _TABLE or stage == _EVASION_TABLE or stage == _QUIESCENCE_TABLE:
             th.pick_stage[at] = stage + 1
             return table_move
-        elif stage == _CAPTURES or stage == _QUIESCENCE_CAPTURES:
+        elif stage == _CAPTURES or stage == _QUIESCENCE_CAPTURES or stage == _PROBCUT_CAPTURES:
             begin = th.pick_begin[at]
             th.list_end[at] = generate_captures(pos, begin, th.every_move)
             _score_captures(pos, th, begin, th.list_end[at])

@@ -9,7 +9,8 @@ import numpy as np
 from worker.jit import jit
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, NO_SCORE
-from worker.search.alphabeta import do_move, reduction, search, update_pv
+from worker.search.alphabeta import reduction, search
+from worker.search.node import do_move, update_pv
 from worker.search.state import OFFSET
 from worker.shogi.attacks import in_check, update_checks
 from worker.shogi.makemove import unmake
@@ -25,6 +26,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     """
     update_checks(pos)
     th.root_improved = 0
+    th.null_floor = 0
     th.root_depth = depth
     th.excluded[OFFSET] = 0
     th.list_end[OFFSET - 1] = 0

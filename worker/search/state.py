@@ -28,9 +28,14 @@ SLOTS: Final = 32 * 81
 H_BUTTERFLY: Final = 0  # [colour 2][origin 96: square, or 81 + type of a drop][target 81]
 H_CAPTURE: Final = H_BUTTERFLY + 2 * 96 * 81 * 2  # [slot][captured type 16]
 H_CONTINUATION: Final = H_CAPTURE + SLOTS * 16 * 2  # [slot of an earlier move][slot]
-HISTORY_BYTES: Final = H_CONTINUATION + SLOTS * SLOTS * 2
+H_CORRECTION: Final = H_CONTINUATION + SLOTS * SLOTS * 2  # [kind of key 4][colour 2][key: CORRECTIONS]
+CORRECTION_BITS: Final = 14
+CORRECTIONS: Final = 1 << CORRECTION_BITS
+HISTORY_BYTES: Final = H_CORRECTION + 4 * 2 * CORRECTIONS * 2
 HISTORY_LIMIT: Final = 16384
 """Histories stay within ± this by gravity."""
+CORRECTION_LIMIT: Final = 1024
+"""The same for the corrections of the evaluation."""
 
 LOG_SCALE: Final = 1024
 
@@ -67,6 +72,7 @@ TH_DTYPE: Final = np.dtype(
         ("killers", np.int64, (_PLIES * 2,)),
         ("excluded", np.int64, (_PLIES,)),
         ("cutoffs", np.int64, (_PLIES,)),  # fail-highs among the children
+        ("null_floor", np.int64),  # the search ply from which null moves are allowed again (verification)
         ("list_end", np.int64, (_PLIES,)),  # end of this ply's moves in pos.moves
         ("tried", np.int64, (_PLIES * 2 * TRIED,)),  # quiet moves, then captures, searched before a cut-off
         # The move picker, by search ply.

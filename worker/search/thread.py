@@ -11,12 +11,14 @@ import numpy as np
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
+from worker.search.parts import part
 from worker.search.root import search_root
 from worker.search.rules import Rules
 from worker.search.state import PV_ROW, ThreadState
 from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
 
+_ASPIRATION = part("aspiration")
 MAX_DEPTH: Final = MAX_PLY - 8
 _NO_LIMIT: Final = 1 << 62
 _WINDOW: Final = 24
@@ -134,7 +136,7 @@ class SearchThread:
         """The best line among the root moves from ``first`` on; None where the search was stopped before it had one."""
         record, nnue = self.position.record, self._nnue.record
         before = self.lines[first].score if first < len(self.lines) else 0
-        narrow = depth >= _WINDOW_FROM_DEPTH and first < len(self.lines) and not is_mate(before)
+        narrow = _ASPIRATION and depth >= _WINDOW_FROM_DEPTH and first < len(self.lines) and not is_mate(before)
         delta = _WINDOW if narrow else 2 * INFINITE
         alpha, beta = max(-INFINITE, before - delta), min(INFINITE, before + delta)
         th.seldepth = 0

@@ -22,6 +22,11 @@ _ENTRY: Final = 16
 _GENERATIONS: Final = 64
 _BIAS: Final = 32768
 
+LOWER: Final = 1
+UPPER: Final = 2
+EXACT: Final = 3
+"""Bounds of an entry, as `worker.engine.Bound` numbers them; 0: the evaluation alone."""
+
 
 class TranspositionTable:
     """The memory of the table.

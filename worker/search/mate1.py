@@ -1,0 +1,152 @@
+"""Mate in one, for nodes of the tree: only claims what is mate, but looks only at moves next to the king and knights.
+
+Discovered checks and checks from afar are left to the search.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.bitboard import lowest, without_lowest
+from worker.shogi.attacks import (
+    attackers,
+    in_check,
+    no_squares,
+    occupied,
+    piece_attacks,
+    pieces,
+    single,
+    step_attacks,
+    update_checks,
+)
+from worker.shogi.makemove import is_legal, make, unmake
+from worker.shogi.movegen import generate_evasions, stand, zone
+from worker.shogi.pieces import DROP_BIT, GOLD, KING, KNIGHT, LANCE, PROMOTE_BIT, PROMOTED, SILVER
+
+
+@jit()
+def _mates(pos: Any, move: int, n: int) -> bool:
+    """Whether a pseudo-legal move is legal and mates; lists are written to ``pos.moves`` from ``n`` on."""
+    if not is_legal(pos, move, n):
+        return False
+    make(pos, move)
+    update_checks(pos)
+    mated = in_check(pos)
+    if mated:
+        end = generate_evasions(pos, n, np.int64(0))
+        for i in range(n, end):
+            if is_legal(pos, pos.moves[i], end):
+                mated = False
+                break
+    unmake(pos)
+    return mated
+
+
+@jit()
+def _leaves_no_flight(pos: Any, kind: int, target: int, occ: Any, flights: Any) -> bool:
+    """Whether a piece on ``target`` attacks the enemy king and all of ``flights``. ``occ``: without that king."""
+    reach = piece_attacks(pos, pos.side, kind, target, occ)
+    return bool(reach & single(pos.ksq[1 - pos.side])) and not (flights & ~(reach | single(target)))
+
+
+@jit()
+def _mating_drop(pos: Any, target: int, flights: Any, occ: Any, n: int, contact: bool) -> Any:
+    """A drop on an empty square that mates, else 0. ``contact``: next to the king; otherwise a knight's square."""
+    side = pos.side
+    kinds_from, kinds_to = (LANCE, GOLD) if contact else (KNIGHT, KNIGHT)
+    for kind in range(kinds_from, kinds_to + 1):
+        if pos.hand[side * 8 + kind] > 0 and _leaves_no_flight(pos, kind, target, occ, flights):
+            move = np.int64(target | (kind << 7) | DROP_BIT | ((side * 16 + kind) << 16))
+            if (stand(pos, side, kind) & single(target)) and _mates(pos, move, n):
+                return move
+    return np.int64(0)
+
+
+@jit()
+def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: int, contact: bool) -> Any:
+    """A move of one of ``movers`` to ``target`` that mates, else 0."""
+    side = pos.side
+    camp = zone(pos, side)
+    while movers:
+        origin = lowest(movers)
+        movers = without_lowest(movers)
+        piece = np.int64(pos.board[origin])
+        kind = piece & 15
+        if kind == KING:
+            continue
+        left = occ & ~single(origin)
+        # Next to the king the piece needs a guard, seen through where the mover stood.
+        if contact and not (attackers(pos, target, side, left) & ~single(origin)):
+            continue
+        base = np.int64(target | (origin << 7) | (piece << 16))
+        if kind < GOLD and ((camp & single(origin)) or (camp & single(target))):
+            if _leaves_no_flight(pos, kind | PROMOTED, target, left, flights) and _mates(pos, base | PROMOTE_BIT, n):
+                return base | PROMOTE_BIT
+            if kind != SILVER and kind != KNIGHT and kind != LANCE:
+                continue
+        if (kind >= GOLD or (stand(pos, side, kind) & single(target))) and _leaves_no_flight(
+            pos, kind, target, left, flights
+        ):
+            if _mates(pos, base, n):
+                return base
+    return np.int64(0)
+
+
+@jit()
+def mate_in_one(pos: Any, n: int) -> Any:
+    """A move that mates (int64), 0 where none is found. Lists are written to ``pos.moves`` from ``n`` on.
+
+    Expects `update_checks`; the side to move must not be in check.
+    """
+    side = pos.side
+    enemy = 1 - side
+    king = pos.ksq[enemy]
+    if king < 0:
+        return np.int64(0)
+    occ = occupied(pos) ^ single(king)
+    theirs = pieces(pos, enemy * 16)
+    mine = pieces(pos, side * 16)
+    guarded = no_squares()
+    flights = no_squares()
+    around = step_attacks(pos, enemy, KING, king)
+    while around:
+        square = lowest(around)
+        around = without_lowest(around)
+        if attackers(pos, square, side, occ):
+            guarded |= single(square)
+        elif not (theirs & single(square)):
+            flights |= single(square)
+    # A guard's own square: its guard may be another.
+    targets = guarded & ~mine
+    while targets:
+        target = lowest(targets)
+        targets = without_lowest(targets)
+        defenders = attackers(pos, target, enemy, occ) & ~single(king)
+        if defenders:
+            continue
+        if not (occ & single(target)):
+            move = _mating_drop(pos, target, flights, occ | single(target), n, True)
+            if move != 0:
+                return move
+        move = _mating_move(pos, target, attackers(pos, target, side, occ), flights, occ | single(target), n, True)
+        if move != 0:
+            return move
+    if not flights:
+        targets = step_attacks(pos, enemy, KNIGHT, king) & ~mine
+        while targets:
+            target = lowest(targets)
+            targets = without_lowest(targets)
+            if attackers(pos, target, enemy, occ) & ~single(king):
+                continue
+            if not (occ & single(target)) and pos.hand[side * 8 + KNIGHT] > 0:
+                move = _mating_drop(pos, target, flights, occ | single(target), n, False)
+                if move != 0:
+                    return move
+            knights = step_attacks(pos, enemy, KNIGHT, target) & pieces(pos, side * 16 + KNIGHT)
+            move = _mating_move(pos, target, knights, flights, occ | single(target), n, False)
+            if move != 0:
+                return move
+    return np.int64(0)

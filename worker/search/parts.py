@@ -1,0 +1,48 @@
+"""The parts of the search that a match can be played without: ``GOUGI_WITHOUT=probcut,singular gougi usi --single``.
+
+Which part is worth how much is measured so (`docs/search.md`). A part that is left out is not compiled at all, and the
+compiled code goes to a cache folder of its own (`worker.jit.options`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.jit.options import WITHOUT
+
+PARTS: Final = (
+    "aspiration",
+    "capture_history",
+    "check_extension",
+    "continuation_history",
+    "correction_history",
+    "deeper",
+    "double_extension",
+    "futility",
+    "history_pruning",
+    "internal_reduction",
+    "killers",
+    "late_move_pruning",
+    "late_move_reduction",
+    "mate_in_one",
+    "null_move",
+    "null_verification",
+    "prior_move",
+    "probcut",
+    "quiescence_checks",
+    "razoring",
+    "reverse_futility",
+    "safe_checks",
+    "see_pruning",
+    "singular",
+)
+
+if unknown := sorted(WITHOUT.difference(PARTS)):
+    raise ImportError(f"GOUGI_WITHOUT names no part of the search: {', '.join(unknown)} (known: {', '.join(PARTS)})")
+
+
+def part(name: str) -> bool:
+    """Whether a part of `PARTS` is in; a constant to compiled code."""
+    if name not in PARTS:
+        raise ValueError(f"no part of the search: {name!r}")
+    return name not in WITHOUT
