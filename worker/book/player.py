@@ -46,6 +46,11 @@ class BookPlayer:
         self._book: Book | None = None
         self._opened: tuple[Path | None, bool] = (None, False)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a book to ask."""
+        return self._book is not None
+
     def open(self, settings: BookSettings) -> None:
         """Open the book that the settings name, if it is not open already.
 

@@ -69,7 +69,7 @@ class UsiLoop:
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
         self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
-        # While the opponent thinks no bestmove may go out: it waits here for ponderhit or stop.
+        # While the opponent thinks, and in an infinite search, no bestmove may go out: it waits here for its leave.
         self._may_answer = threading.Event()
         self._timer: threading.Timer | None = None
         self._after_hit: GoOrder | None = None
@@ -153,6 +153,8 @@ class UsiLoop:
 
     def _ask_book(self, order: GoOrder) -> BookReply:
         """What the book says about the position."""
+        if not self._book.is_open:
+            return BookReply(None)
         sfen, moves = self._position
         position = Position.from_sfen(sfen)
         position.push_all(moves)
@@ -180,6 +182,7 @@ class UsiLoop:
         self._position = (sfen, moves)
 
     def _go(self, words: list[str]) -> None:
+        began = time.monotonic()
         engine = self._ready()
         self._end_search()
         if words[:1] == ["mate"]:
@@ -190,7 +193,7 @@ class UsiLoop:
             return
         engine.rules = self._options.rules
         self._after_hit = order if order.ponder else None
-        if order.ponder:
+        if order.ponder or order.infinite:
             self._may_answer.clear()
         else:
             self._may_answer.set()
@@ -199,7 +202,7 @@ class UsiLoop:
             # The opponent's reply is left open: the table fills for whatever it will be.
             moves = moves[:-1]
         engine.set_position(sfen, moves)
-        self._begin(engine, order)
+        self._begin(engine, order, began)
 
     def _go_mate(self, words: list[str]) -> None:
         """``go mate TIME|infinite``: answered by ``checkmate`` with the line, ``nomate`` or ``timeout``."""
@@ -229,14 +232,20 @@ class UsiLoop:
         """Whether the running search ponders without the expected reply (``Stochastic_Ponder``)."""
         return self._after_hit is not None and self._options.flag("Stochastic_Ponder") and bool(self._position[1])
 
-    def _begin(self, engine: NumbaEngine, order: GoOrder) -> None:
-        """Start the search of ``order`` on its thread. While pondering the clock does not run yet."""
+    def _begin(self, engine: NumbaEngine, order: GoOrder, began: float) -> None:
+        """Start the search of ``order`` on its thread. While pondering the clock does not run yet.
+
+        Args:
+            began: when the order came, by ``time.monotonic``. To set up a long game takes ms, which are the search's.
+        """
         options = self._options
         clock = None if order.ponder else self._budget(order)
         bounded = not order.infinite
+        movetime = order.numbers.get("movetime", clock[1] if clock else None)
+        spent = int((time.monotonic() - began) * 1000)
         limits = Limits(
-            movetime_ms=order.numbers.get("movetime") or (clock[1] if clock else None),
-            soft_ms=clock[0] if clock else None,
+            movetime_ms=None if movetime is None else max(1, movetime - spent),
+            soft_ms=None if clock is None else max(1, clock[0] - spent),
             nodes=(order.numbers.get("nodes") or options.number("NodesLimit") or None) if bounded else None,
             depth=(order.numbers.get("depth") or options.number("DepthLimit") or None) if bounded else None,
             multipv=options.number("MultiPV"),
@@ -262,14 +271,17 @@ class UsiLoop:
     def _think(self, engine: NumbaEngine, limits: Limits) -> None:
         shown: list[SearchInfo] = []
         interval = self._options.number("PvInterval")
+        showing = False
 
         def show(info: SearchInfo) -> None:
-            if info.multipv > 1 or not shown or info.time_ms - shown[0].time_ms >= interval:
-                if info.multipv == 1:
+            nonlocal showing
+            if info.multipv == 1:
+                showing = not shown or info.time_ms - shown[0].time_ms >= interval
+                if showing:
                     shown.clear()
-                if shown or info.multipv == 1:
-                    shown.append(info)
-                    self._write(info_line(info))
+            if showing:
+                shown.append(info)
+                self._write(info_line(info))
 
         try:
             result = engine.go(limits, show)
@@ -290,6 +302,7 @@ class UsiLoop:
 
     def _ponder_hit(self) -> None:
         """The opponent played the expected move: the own time begins, and the search goes on."""
+        began = time.monotonic()
         engine, order = self._engine, self._after_hit
         if engine is None or order is None:
             return
@@ -303,13 +316,16 @@ class UsiLoop:
             return
         if guessed:
             engine.set_position(*self._position)
-            self._begin(engine, begun)
+            self._begin(engine, begun, began)
             return
         clock = self._budget(begun)
         if clock is not None:
             self._timer = threading.Timer(clock[0] / 1000, engine.stop)
             self._timer.start()
-        self._release()
+        if order.infinite:
+            self._after_hit = None
+        else:
+            self._release()
 
     def _release(self) -> None:
         self._after_hit = None
