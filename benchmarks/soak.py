@@ -54,7 +54,7 @@ def random_scene(rng: random.Random) -> Scene:
     odd = rng.random() < 0.25
     start = rng.choice(ODD_STARTS if odd else STARTS)
     board, made = Board(start), list[str]()
-    for _ in range(rng.choice((0, 0, 1, 3)) if odd else rng.randrange(160)):
+    for _ in range(rng.choice((0, 0, 1, 3)) if odd else rng.randrange(rng.choice((40, 160, 160, 700)))):
         moves = board.legal_moves()
         if not moves:
             break
@@ -146,24 +146,34 @@ def mate(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
 
 
 def overtaken(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
-    """A search that another command interrupts."""
+    """A search that something else interrupts; it is answered once all the same, and what comes next is heeded."""
     dialogue.say(rng.choice(("go infinite", "go ponder btime 60000 wtime 60000", "go movetime 60000")))
     time.sleep(rng.choice(MOMENTS))
+    if rng.random() < 0.3:
+        rng.choice((set_and_stop, rebuild))(dialogue, scene)
+        return
     other = random_scene(rng)
-    command = rng.choice(
-        (other.command, "usinewgame", "gameover draw", "go depth 2", "setoption name MultiPV value 2", "isready")
-    )
-    dialogue.say(command)
-    if command.startswith(("setoption", "isready")):
-        dialogue.say("stop")
+    between = ((other.command,), ("usinewgame",), ("gameover draw",), ("isready", "stop"), ("stop", "stop"), ())
+    for command in (commands := rng.choice(between)):
+        dialogue.say(command)
+    dialogue.say("go depth 2")
     dialogue.answer(scene)
-    if command.startswith("setoption"):
-        dialogue.options["MultiPV"] = "2"
-    if command == "go depth 2":
-        dialogue.answer(scene)
-    elif command == other.command:
-        dialogue.say("go depth 2")
-        dialogue.answer(other)
+    dialogue.answer(other if other.command in commands else scene)
+
+
+def set_and_stop(dialogue: Dialogue, scene: Scene) -> None:
+    """An option that is set during a search is for the next one."""
+    dialogue.say("setoption name MultiPV value 2")
+    dialogue.answer(scene, stopped=True)
+    dialogue.options["MultiPV"] = "2"
+
+
+def rebuild(dialogue: Dialogue, scene: Scene) -> None:
+    """Another table during a search."""
+    dialogue.set_options({"USI_Hash": "4"})
+    dialogue.say("isready")
+    dialogue.answer(scene)
+    dialogue.hear("readyok")
 
 
 STEPS: dict[Step, int] = {timed: 8, infinite: 3, ponder: 4, mate: 2, overtaken: 3}

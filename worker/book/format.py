@@ -18,7 +18,7 @@ POSITION_MARK: Final = b"sfen "
 NO_MOVES: Final = ("none", "resign")
 
 _POSITION: Final = re.compile(
-    rb"sfen +([1-9a-zA-Z+]+(?:/[1-9a-zA-Z+]+){8}) +([bw]) +(-|[1-9a-zA-Z]+)(?: +(\d{1,6}))?\s*"
+    rb"sfen +([1-9a-zA-Z+]+(?:/[1-9a-zA-Z+]+){8}) +([bw]) +(-|[0-9a-zA-Z]+)(?: +(\d{1,6}))?\s*"
 )
 _NUMBER: Final = rb"(-?\d{1,9}|none)"
 _MOVE_WORD: Final = rb"([1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]|none|resign)"

@@ -342,6 +342,7 @@ class UsiLoop:
         self._release()
         if self._timer is not None:
             self._timer.cancel()
+            self._timer.join()  # or its stop could end the next search
             self._timer = None
         if self._search is not None:
             self._stop_threads()

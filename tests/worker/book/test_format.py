@@ -51,6 +51,8 @@ def test_a_position() -> None:
     key, ply = split_sfen(STARTPOS)
     assert parse_position(f"sfen {STARTPOS}\r\n".encode()) == (key.encode(), ply)
     assert parse_position(f"sfen {key}".encode()) == (key.encode(), None)
+    many = "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L10P8p"
+    assert parse_position(f"sfen {many} 120".encode()) == (many.encode(), 120)
     for damaged in ("sfen 9/9/9 b - 1", f"sfen {key} one", f"sfen {key.replace(' b ', ' x ')} 1", "sfen lnsg"):
         with pytest.raises(BookError, match="expected 'sfen BOARD SIDE HANDS PLY'"):
             parse_position(damaged.encode())
