@@ -50,7 +50,7 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("transposition table", tt.entry_move, (POS, uint64)),
     ("move picking", picker.next_move, (POS, TH, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),
-    ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64)),
+    ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64, int64)),
     ("search", alphabeta.search, (POS, NN, TH, int64, int64, int64, int64, int64)),
     ("mate search", dfpn.search, (POS, MS, int64, int64, int64, int64)),
     ("mate search", dfpn.line_step, (POS, MS, int64, int64)),

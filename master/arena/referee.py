@@ -181,7 +181,7 @@ def _config(settings: MatchSettings, folder: MatchFolder) -> dict[str, Any]:
             "engine_args": list(player.command),
             "working_directory": player.folder,
             # Every JSON text is YAML.
-            "options": dict(player.options),
+            "options": _with_folders(dict(player.options)),
         }
         file.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         engines.append({"name": player.name, "engine_path": str(file.resolve())})
@@ -218,6 +218,15 @@ def _config(settings: MatchSettings, folder: MatchFolder) -> dict[str, Any]:
         "system": {"resource_capacity_preflight": "off"},
         "output_dir": str(folder.referee.resolve()),
     }
+
+
+def _with_folders(options: dict[str, str]) -> dict[str, str]:
+    """An absolute ``EvalFile`` as ``EvalDir`` and a name, books alike: of a file without its folder it passes the name."""
+    for folder_key, file_key in (("EvalDir", "EvalFile"), ("BookDir", "BookFile")):
+        file = Path(options.get(file_key, ""))
+        if file.is_absolute() and not options.get(folder_key):
+            options |= {folder_key: str(file.parent), file_key: file.name}
+    return options
 
 
 def _time_control(settings: MatchSettings) -> dict[str, Any]:

@@ -8,12 +8,13 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import count, lowest
-from worker.mate.checks import drop_squares, forcing_moves
+from worker.mate.checks import forcing_moves
 from worker.mate.hands import covers, fewest, hand_of, held, kind_field, most, one_of
 from worker.mate.state import ABSOLUTE, BY_HISTORY, HISTORY, INFINITE, PATH_SLOTS
 from worker.mate.table import MAY_LOOP, loop_of, prefetch_chain, probe_child
 from worker.shogi import tables
 from worker.shogi.attacks import between, checkers, single
+from worker.shogi.checks import drop_squares
 from worker.shogi.makemove import zobrist_board, zobrist_hand
 from worker.shogi.movegen import zone
 from worker.shogi.pieces import BISHOP, DROP_BIT, GOLD, KING, LANCE, PAWN, PROMOTE_BIT, ROOK

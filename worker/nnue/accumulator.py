@@ -9,7 +9,7 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bits import ctz
 from worker.jit.memory import ld16, ld32, ldu64, st64
-from worker.nnue.features import BLOCKS_OFFSET, HANDS_OFFSET, PIECES_OFFSET
+from worker.nnue.features import HANDS_OFFSET, KINGS_OFFSET
 from worker.nnue.kernels import copy_row, exchange_row, exchange_two_rows, sum_rows
 from worker.nnue.state import SLOTS
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
@@ -40,16 +40,18 @@ def _is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
 
 
 @jit()
-def _king_block(pos: Any, nn: Any, perspective: int) -> Any:
-    """Address of the row at which the piece numbers count for the king that stands now."""
-    block = ld32(nn.tables + BLOCKS_OFFSET + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * 4)
-    return nn.transformer_weight + block * nn.row_bytes
+def _king_place(pos: Any, nn: Any, perspective: int) -> Any:
+    """For the own king where it stands, addresses of its block of rows and of the board pieces' numbers under it.
+
+    A side without a king has what a king on square 0 has.
+    """
+    entry = nn.tables + KINGS_OFFSET + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * 8
+    return nn.transformer_weight + ld32(entry) * nn.row_bytes, nn.tables + ld32(entry + 4)
 
 
 @jit()
-def _piece_row(nn: Any, block: int, perspective: int, piece: int, square: int) -> Any:
-    number = ld16(nn.tables + PIECES_OFFSET + ((perspective * 32 + piece) * SQUARES + square) * 2)
-    return block + number * nn.row_bytes
+def _piece_row(nn: Any, block: int, numbers: int, piece: int, square: int) -> Any:
+    return block + ld16(numbers + (piece * SQUARES + square) * 2) * nn.row_bytes
 
 
 @jit()
@@ -60,12 +62,12 @@ def _hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) ->
 
 
 @jit()
-def _list_pieces(pos: Any, nn: Any, block: int, perspective: int, word: Any, first: int, count: int) -> Any:
+def _list_pieces(pos: Any, nn: Any, block: int, numbers: int, word: Any, first: int, count: int) -> Any:
     """Append the rows of the pieces on the squares of a bitboard's word, whose bit 0 is square ``first``."""
     while word != 0:
         square = first + ctz(word)
         word &= word - np.uint64(1)
-        st64(nn.rows + 8 * count, _piece_row(nn, block, perspective, np.int64(pos.board[square]), square))
+        st64(nn.rows + 8 * count, _piece_row(nn, block, numbers, np.int64(pos.board[square]), square))
         count += 1
     return count
 
@@ -73,9 +75,9 @@ def _list_pieces(pos: Any, nn: Any, block: int, perspective: int, word: Any, fir
 @jit()
 def refresh(pos: Any, nn: Any, perspective: int) -> None:
     """Compute the accumulator of the position as it stands from all its pieces."""
-    block = _king_block(pos, nn, perspective)
-    count = _list_pieces(pos, nn, block, perspective, pos.bb[0] | pos.bb[2 * (WHITE << 4)], np.int64(0), np.int64(0))
-    count = _list_pieces(pos, nn, block, perspective, pos.bb[1] | pos.bb[2 * (WHITE << 4) + 1], np.int64(64), count)
+    block, numbers = _king_place(pos, nn, perspective)
+    count = _list_pieces(pos, nn, block, numbers, pos.bb[0] | pos.bb[2 * (WHITE << 4)], np.int64(0), np.int64(0))
+    count = _list_pieces(pos, nn, block, numbers, pos.bb[1] | pos.bb[2 * (WHITE << 4) + 1], np.int64(64), count)
     for holder in range(16):
         for index in range(pos.hand[holder]):
             st64(nn.rows + 8 * count, _hand_row(nn, block, perspective, holder, index))
@@ -86,8 +88,8 @@ def refresh(pos: Any, nn: Any, perspective: int) -> None:
 
 
 @jit()
-def _update(pos: Any, nn: Any, block: int, ply: int, perspective: int) -> None:
-    """Compute the accumulator of ``ply + 1`` from that of ``ply``; ``block``: of the king, which has not moved."""
+def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: int) -> None:
+    """Compute the accumulator of ``ply + 1`` from that of ``ply``; the own king has stayed in its `_king_place`."""
     source = accumulator(nn, ply, perspective)
     target = accumulator(nn, ply + 1, perspective)
     move = pos.st_move[ply]
@@ -98,17 +100,17 @@ def _update(pos: Any, nn: Any, block: int, ply: int, perspective: int) -> None:
         square = move & 127
         origin = (move >> 7) & 127
         hand = (piece >> 4) * 8
-        added = _piece_row(nn, block, perspective, piece | ((move >> 11) & 8), square)
+        added = _piece_row(nn, block, numbers, piece | ((move >> 11) & 8), square)
         if move & DROP_BIT:
             removed = _hand_row(nn, block, perspective, hand + origin, pos.st_hand[ply])
         else:
-            removed = _piece_row(nn, block, perspective, piece, origin)
+            removed = _piece_row(nn, block, numbers, piece, origin)
         captured = pos.st_captured[ply]
         if captured == 0:
             exchange_row(target, source, nn.row_bytes, added, removed)
         else:
             added2 = _hand_row(nn, block, perspective, hand + (captured & 7), pos.st_hand[ply])
-            removed2 = _piece_row(nn, block, perspective, captured, square)
+            removed2 = _piece_row(nn, block, numbers, captured, square)
             exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
     _mark_valid(pos, nn, ply + 1, perspective)
     nn.updates += 1
@@ -129,7 +131,7 @@ def ensure(pos: Any, nn: Any, perspective: int) -> None:
             refresh(pos, nn, perspective)
             return
     if nearest < ply:
-        block = _king_block(pos, nn, perspective)
+        block, numbers = _king_place(pos, nn, perspective)
         while nearest < ply:
-            _update(pos, nn, block, nearest, perspective)
+            _update(pos, nn, block, numbers, nearest, perspective)
             nearest += 1

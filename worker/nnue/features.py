@@ -1,19 +1,27 @@
 """Input features of the networks: which rows of the feature transformer a position switches on.
 
-A *perspective* is the colour that looks at the board; squares are turned by 180 degrees for white. The pieces besides
-the kings have the numbers 1..1547 of Bonanza's piece list ("BonaPiece"): first the pieces in hand (the n-th pawn in
-hand switches on one row more), then, for each board piece, 81 squares of the own and 81 of the enemy's. Promoted pawns,
-lances, knights and silvers count as golds. Number 0 belongs to no piece, so no position ever switches on its row: the
-searcher keeps zeros there and uses it for "this piece has no feature".
+A *perspective* is the colour that looks at the board; squares are turned by 180 degrees for white. Each piece switches
+on the row "block of the own king + number of the piece".
 
-Sources: YaneuraOu ``evaluate.h`` and ``eval/nnue/features``; checked against ``shared/nets/kp256_reference.bin``, whose
-rows that no position can reach are all zero.
+The pieces besides the kings have the numbers 1..1547 of Bonanza's piece list ("BonaPiece"): first the pieces in hand
+(the n-th pawn in hand switches on one row more), then, for each board piece, 81 squares of the own and 81 of the
+enemy's. Promoted pawns, lances, knights and silvers count as golds. Where kings are pieces like others, their squares
+follow from 1548. Number 0 belongs to no piece, so no position ever switches on its row: the searcher keeps zeros there
+and uses it for "this piece has no feature".
+
+What the own king's square does differs (`KingRule`). Where boards are mirrored, pieces have other numbers under a king
+on files 6 to 9. Where squares are relative to the king, a piece's number is its row under a king in the corner 9九,
+other kings move all of them by as many rows, and pieces in hand have no feature.
+
+Sources: YaneuraOu ``evaluate.h``, ``eval/nnue/features`` (``half_kp``, ``half_kp_vm``, ``half_ka1``, ``half_ka2``,
+``half_ka_hm1``, ``half_ka_hm2``, ``half_relative_kp``, ``k``, ``p``) and ``architectures/nnue_arch_gen.py``; checked
+against ``shared/nets/kp256_reference.bin``, whose rows that no position can reach are all zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
@@ -36,9 +44,6 @@ from worker.shogi.pieces import (
     SILVER,
     SQUARES,
 )
-
-NO_FEATURE: Final = 0
-"""The piece number that stands for nothing."""
 
 HAND_BASE: Final = {
     PAWN: (1, 20),
@@ -74,32 +79,93 @@ PIECE_NUMBERS: Final = _HAND_END + 2 * SQUARES * len(_BOARD_ORDER)
 """1548: all pieces besides the kings, 0 included."""
 
 
+_FILE: Final = 9
+"""Squares of a file, ranks and files of the board."""
+_MIRRORED_FILES: Final = 5
+"""Files on which an own king stands after mirroring: 1..5."""
+_SPAN: Final = 17
+"""Files, and ranks, between which a piece can stand as seen from a king: -8..8."""
+_MAX_IN_HAND: Final = 18
+
+
+class KingRule(Enum):
+    """What the own king's square does to the rows of the other pieces."""
+
+    NOTHING = "one block of rows for all squares"
+    SQUARE = "a block of rows for each square"
+    MIRRORED = "a block for each square of files 1..5; the board is mirrored where the king stands on files 6..9"
+    RELATIVE = "pieces on the board have rows by their distance from the king, in files and ranks"
+
+
 @dataclass(frozen=True)
 class FeatureSet:
     """A kind of input.
 
     Attributes:
         name: as the architecture string gives it.
-        dimensions: rows of the feature transformer.
         hash: the word by which the field's programs know it (``kHashValue``).
-        king_rows: whether each square of the own king has a block of `PIECE_NUMBERS` rows of its own, so that a move of
-            the own king changes every row; otherwise the kings are pieces like others, numbered from `PIECE_NUMBERS`.
+        king_rule: what the own king's square does.
+        king_planes: 0: kings are no pieces; 1: both kings share 81 numbers; 2: own king, then the enemy's.
     """
 
     name: str
-    dimensions: int
     hash: int
-    king_rows: bool
+    king_rule: KingRule
+    king_planes: int
+
+    @property
+    def king_rows(self) -> bool:
+        """Whether a move of the own king changes every row."""
+        return self.king_rule is not KingRule.NOTHING
+
+    @property
+    def block_rows(self) -> int:
+        """Numbers that pieces have: rows of a block."""
+        if self.king_rule is KingRule.RELATIVE:
+            return 2 * len(_BOARD_ORDER) * _SPAN * _SPAN
+        return PIECE_NUMBERS + self.king_planes * SQUARES
+
+    @property
+    def dimensions(self) -> int:
+        """Rows of the feature transformer in the file."""
+        blocks = {KingRule.SQUARE: SQUARES, KingRule.MIRRORED: _MIRRORED_FILES * _FILE}
+        return self.block_rows * blocks.get(self.king_rule, 1)
+
+    @property
+    def no_feature(self) -> int:
+        """The piece number that stands for nothing, whatever the king's block and the index in hand."""
+        return self.dimensions if self.king_rule is KingRule.RELATIVE else 0
+
+    @property
+    def rows(self) -> int:
+        """Rows of the feature transformer in memory: those of the file, and where needed rows for `no_feature`."""
+        if self.king_rule is KingRule.RELATIVE:
+            return self.no_feature + king_block(self, 0, 0) + _MAX_IN_HAND
+        return self.dimensions
+
+    @property
+    def zero_rows(self) -> slice:
+        """The rows that are zeros in memory, so that `no_feature` adds nothing."""
+        return slice(self.no_feature, None, None if self.king_rule is KingRule.RELATIVE else self.block_rows)
 
 
 _MASK32: Final = 0xFFFFFFFF
 _HASH_K: Final = 0xD3CEE169
 _HASH_P: Final = 0x764CFB4B
 
-K_P: Final = FeatureSet("K+P", PIECE_NUMBERS + 2 * SQUARES, _HASH_K ^ (_HASH_P << 1 & _MASK32), king_rows=False)
-HALF_KP: Final = FeatureSet("HalfKP(Friend)", SQUARES * PIECE_NUMBERS, 0x5D69D5B8, king_rows=True)
+K_P: Final = FeatureSet("K+P", _HASH_K ^ (_HASH_P << 1 & _MASK32), KingRule.NOTHING, king_planes=2)
+HALF_KP: Final = FeatureSet("HalfKP(Friend)", 0x5D69D5B8, KingRule.SQUARE, king_planes=0)
+HALF_KP_VM: Final = FeatureSet("HalfKP_vm(Friend)", 0x0B6B1D9A, KingRule.MIRRORED, king_planes=0)
+HALF_RELATIVE_KP: Final = FeatureSet("HalfRelativeKP(Friend)", 0xF9180918, KingRule.RELATIVE, king_planes=0)
+HALF_KA1: Final = FeatureSet("HalfKA1(Friend)", 0x5F134CB8, KingRule.SQUARE, king_planes=2)
+HALF_KA2: Final = FeatureSet("HalfKA2(Friend)", 0x5F234CB8, KingRule.SQUARE, king_planes=1)
+HALF_KA_HM1: Final = FeatureSet("HalfKA_hm1(Friend)", 0x7F134CB8, KingRule.MIRRORED, king_planes=2)
+HALF_KA_HM2: Final = FeatureSet("HalfKA_hm2(Friend)", 0x7F234CB8, KingRule.MIRRORED, king_planes=1)
 
-FEATURE_SETS: Final = {features.name: features for features in (K_P, HALF_KP)}
+FEATURE_SETS: Final = {
+    features.name: features
+    for features in (K_P, HALF_KP, HALF_KP_VM, HALF_RELATIVE_KP, HALF_KA1, HALF_KA2, HALF_KA_HM1, HALF_KA_HM2)
+}
 
 
 def oriented(square: int, perspective: int) -> int:
@@ -107,73 +173,88 @@ def oriented(square: int, perspective: int) -> int:
     return square if perspective == 0 else SQUARES - 1 - square
 
 
+def _mirrored(square: int) -> int:
+    """A square with left and right exchanged."""
+    return (_FILE - 1 - square // _FILE) * _FILE + square % _FILE
+
+
+def mirrors(features: FeatureSet, king_square: int, perspective: int) -> bool:
+    """Whether the board is mirrored under an own king on this square (board's view)."""
+    return features.king_rule is KingRule.MIRRORED and oriented(king_square, perspective) >= _MIRRORED_FILES * _FILE
+
+
 def king_block(features: FeatureSet, king_square: int, perspective: int) -> int:
-    """The row at which the numbers count for this own king's square (board's view; -1, no king, counts as square 0)."""
-    return oriented(max(king_square, 0), perspective) * PIECE_NUMBERS if features.king_rows else 0
+    """The row at which the numbers count for an own king on this square (board's view)."""
+    seen = oriented(king_square, perspective)
+    match features.king_rule:
+        case KingRule.NOTHING:
+            return 0
+        case KingRule.SQUARE:
+            return seen * features.block_rows
+        case KingRule.MIRRORED:
+            return (_mirrored(seen) if mirrors(features, king_square, perspective) else seen) * features.block_rows
+        case KingRule.RELATIVE:
+            file, rank = divmod(seen, _FILE)
+            return _SPAN * (_FILE - 1 - file) + _FILE - 1 - rank
 
 
-def board_number(features: FeatureSet, perspective: int, piece: int, square: int) -> int:
-    """The number of ``piece`` (code with colour) on ``square`` (board's view), `NO_FEATURE` where it has none."""
-    kind, enemy = piece & 15, int(piece >> 4 != perspective)
-    seen = oriented(square, perspective)
-    if kind == KING:
-        return NO_FEATURE if features.king_rows else PIECE_NUMBERS + enemy * SQUARES + seen
-    return BOARD_BASE[kind][enemy] + seen if kind in BOARD_BASE else NO_FEATURE
-
-
-def hand_number(perspective: int, colour: int, kind: int, index: int) -> int:
-    """The number of the ``index``-th (from 0) piece of ``kind`` in the hand of ``colour``."""
-    return HAND_BASE[kind][int(colour != perspective)] + index
-
-
-def active_rows(
-    features: FeatureSet,
-    perspective: int,
-    board: Sequence[int],
-    hands: Sequence[Sequence[int]],
-    king_squares: Sequence[int],
-) -> Iterator[int]:
-    """Every row that a position switches on.
+def board_number(features: FeatureSet, perspective: int, piece: int, square: int, mirrored: bool = False) -> int:
+    """The number of ``piece`` (code with colour) on ``square`` (board's view), ``no_feature`` where it has none.
 
     Args:
-        board: piece code by square (81 or more entries are read as 81).
-        hands: counts by colour and piece type.
-        king_squares: by colour, -1 for none.
+        mirrored: whether the own king stands where the board `mirrors`.
     """
-    block = king_block(features, king_squares[perspective], perspective)
-    for square in range(SQUARES):
-        number = board_number(features, perspective, board[square], square) if board[square] else NO_FEATURE
-        if number != NO_FEATURE:
-            yield block + number
-    for colour in range(2):
-        for kind in HAND_BASE:
-            for index in range(hands[colour][kind]):
-                yield block + hand_number(perspective, colour, kind, index)
+    kind, enemy = piece & 15, int(piece >> 4 != perspective)
+    seen = oriented(square, perspective)
+    if mirrored:
+        seen = _mirrored(seen)
+    if kind == KING and features.king_planes > 0:
+        return PIECE_NUMBERS + min(enemy, features.king_planes - 1) * SQUARES + seen
+    if kind not in BOARD_BASE:
+        return features.no_feature
+    base = BOARD_BASE[kind][enemy]
+    if features.king_rule is not KingRule.RELATIVE:
+        return base + seen
+    file, rank = divmod(seen, _FILE)
+    return (base - _HAND_END) // SQUARES * _SPAN * _SPAN + _SPAN * file + rank
+
+
+def hand_number(features: FeatureSet, perspective: int, colour: int, kind: int) -> int:
+    """The number of the first piece of ``kind`` in the hand of ``colour``; plus n for the (n+1)-th."""
+    if features.king_rule is KingRule.RELATIVE:
+        return features.no_feature
+    return HAND_BASE[kind][int(colour != perspective)]
 
 
 # ---- The same as flat tables for compiled code. Offsets in bytes from the start of the buffer of `tables`.
 
 PIECES_OFFSET: Final = 0
-"""int16 [perspective 2][piece code 32][square 81]: number of a board piece."""
-HANDS_OFFSET: Final = PIECES_OFFSET + 2 * 32 * SQUARES * 2
+"""int16 [perspective 2][mirrored 2][piece code 32][square 81]: number of a board piece."""
+HANDS_OFFSET: Final = PIECES_OFFSET + 2 * 2 * 32 * SQUARES * 2
 """int16 [perspective 2][colour * 8 + type 16]: number of the first piece of a type in hand."""
-BLOCKS_OFFSET: Final = HANDS_OFFSET + 2 * 16 * 2
-"""int32 [perspective 2][own king's square 81]: first row of the king's block."""
-TABLES_BYTES: Final = BLOCKS_OFFSET + 2 * SQUARES * 4
+KINGS_OFFSET: Final = HANDS_OFFSET + 2 * 16 * 2
+"""int32 [perspective 2][own king's square 81][2]: first row of its block, offset of its [piece code][square]."""
+TABLES_BYTES: Final = KINGS_OFFSET + 2 * SQUARES * 2 * 4
 
 
 def tables(features: FeatureSet) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """The lookup tables of a feature set in one 64-byte aligned buffer, uint8 [`TABLES_BYTES`]."""
     buffer = aligned_zeros(TABLES_BYTES, np.uint8)
-    pieces = buffer[PIECES_OFFSET:HANDS_OFFSET].view(np.int16).reshape(2, 32, SQUARES)
-    hands = buffer[HANDS_OFFSET:BLOCKS_OFFSET].view(np.int16).reshape(2, 16)
-    blocks = buffer[BLOCKS_OFFSET:].view(np.int32).reshape(2, SQUARES)
+    pieces = buffer[PIECES_OFFSET:HANDS_OFFSET].view(np.int16).reshape(2, 2, 32, SQUARES)
+    hands = buffer[HANDS_OFFSET:KINGS_OFFSET].view(np.int16).reshape(2, 16)
+    kings = buffer[KINGS_OFFSET:].view(np.int32).reshape(2, SQUARES, 2)
     for perspective in range(2):
         for square in range(SQUARES):
-            blocks[perspective, square] = king_block(features, square, perspective)
+            plane = 2 * perspective + mirrors(features, square, perspective)
+            kings[perspective, square] = (
+                king_block(features, square, perspective),
+                PIECES_OFFSET + plane * pieces[0, 0].nbytes,
+            )
             for piece in range(32):
-                pieces[perspective, piece, square] = board_number(features, perspective, piece, square)
+                for mirrored in (False, True):
+                    number = board_number(features, perspective, piece, square, mirrored)
+                    pieces[perspective, int(mirrored), piece, square] = number
         for colour in range(2):
             for kind in HAND_BASE:
-                hands[perspective, colour * 8 + kind] = hand_number(perspective, colour, kind, 0)
+                hands[perspective, colour * 8 + kind] = hand_number(features, perspective, colour, kind)
     return buffer

@@ -186,7 +186,7 @@ def parse_architecture(text: str, *, file: str = "architecture string", offset: 
     features = FEATURE_SETS.get(name)
     if features is None:
         raise NetworkFileError(
-            file, offset + name_at, f"unknown features {name!r}, expected {' or '.join(FEATURE_SETS)}"
+            file, offset + name_at, f"unknown features {name!r}, expected one of {', '.join(FEATURE_SETS)}"
         )
 
     numbers = [int(value) for value, _ in found[1:]]

@@ -6,11 +6,12 @@ import os
 from importlib import resources
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
 from worker.nnue import kernels
-from worker.nnue.features import NO_FEATURE, PIECE_NUMBERS, tables
+from worker.nnue.features import tables
 from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
 
 DEFAULT_FV_SCALE: Final = 16
@@ -45,9 +46,9 @@ class Network:
         self.name: Final = name
         self.tables: Final = tables(arch.features)
         self.transformer_bias: Final = _aligned(source.transformer_bias)
-        self.transformer_weight: Final = _aligned(source.transformer_weight)
-        # No position switches these rows on: zeros for pieces without a feature (worker.nnue.features).
-        self.transformer_weight[NO_FEATURE::PIECE_NUMBERS] = 0
+        self.transformer_weight: Final = aligned_zeros((arch.features.rows, arch.width), np.int16)
+        self.transformer_weight[: arch.features.dimensions] = source.transformer_weight
+        self.transformer_weight[arch.features.zero_rows] = 0
         self.layers: Final[tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...]] = tuple(
             (_aligned(bias), _aligned(weight))
             for bias, weight in (

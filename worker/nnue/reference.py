@@ -2,31 +2,137 @@
 
 Arithmetic is that of the field's programs: the accumulator in int16, the layers in int32, both wrapping around;
 activations clipped to 0..127; hidden sums shifted right by 6 (their weights have 64 as one).
+
+Features are found as YaneuraOu's ``MakeIndex`` finds them, from the king's square and the number in the piece list, and
+not by way of the blocks and tables of `worker.nnue.features`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from worker.nnue.features import active_rows
+from worker.nnue.features import BOARD_BASE, HAND_BASE, FeatureSet
 from worker.nnue.format import NetworkFile
+from worker.shogi.pieces import KING
 
 _ACTIVATION_MAX = 127
 _WEIGHT_SHIFT = 6
+
+# Where ranges of the piece list begin; YaneuraOu's names.
+_FE_HAND_END = 90
+_FE_END = 1548
+_E_KING = _FE_END + 81
+_FE_END2 = _E_KING + 81
+
+_BOARD = np.zeros((2, 32), np.int64)
+"""Number of a piece on square 0: [perspective][piece code]."""
+for _kind, _bases in {**BOARD_BASE, KING: (_FE_END, _E_KING)}.items():
+    for _perspective in range(2):
+        for _colour in range(2):
+            _BOARD[_perspective, _colour << 4 | _kind] = _bases[_colour != _perspective]
+
+Ints = npt.NDArray[np.int64]
+
+
+def piece_list(perspective: int, board: npt.ArrayLike, hands: Sequence[Sequence[int]]) -> Ints:
+    """The numbers of all pieces, the kings' among them. Arguments as in `active_rows`."""
+    codes = np.asarray(board)[:81]
+    squares = np.flatnonzero(codes)
+    placed = _BOARD[perspective, codes[squares]] + (squares if perspective == 0 else 80 - squares)
+    held = [
+        bases[colour != perspective] + index
+        for colour in range(2)
+        for kind, bases in HAND_BASE.items()
+        for index in range(hands[colour][kind])
+    ]
+    return np.concatenate([placed, np.array(held, np.int64)])
+
+
+def _mirror(squares: Any) -> Any:
+    return (8 - squares // 9) * 9 + squares % 9
+
+
+def _half_mirror(king: int, pieces: Ints) -> tuple[int, Ints]:
+    """A king from files 6..9 goes to files 4..1, and what is on the board goes with it."""
+    if king < 5 * 9:
+        return king, pieces
+    placed = pieces - _FE_HAND_END
+    moved = _FE_HAND_END + placed // 81 * 81 + _mirror(placed % 81)
+    return _mirror(king), np.where(pieces < _FE_HAND_END, pieces, moved)
+
+
+def _one_king_plane(pieces: Ints) -> Ints:
+    return np.where(pieces >= _E_KING, pieces - 81, pieces)
+
+
+def make_index(name: str, king: int, pieces: Ints) -> Ints:
+    """The rows of a feature set.
+
+    Args:
+        name: of the feature set.
+        king: the own king's square as the perspective sees it.
+        pieces: numbers of the piece list.
+    """
+    others = pieces[pieces < _FE_END]
+    match name:
+        case "K+P":
+            return pieces
+        case "HalfKP(Friend)":
+            return _FE_END * king + others
+        case "HalfKP_vm(Friend)":
+            king, others = _half_mirror(king, others)
+            return _FE_END * king + others
+        case "HalfKA1(Friend)":
+            return _FE_END2 * king + pieces
+        case "HalfKA2(Friend)":
+            return _E_KING * king + _one_king_plane(pieces)
+        case "HalfKA_hm1(Friend)":
+            king, pieces = _half_mirror(king, pieces)
+            return _FE_END2 * king + pieces
+        case "HalfKA_hm2(Friend)":
+            king, pieces = _half_mirror(king, pieces)
+            return _E_KING * king + _one_king_plane(pieces)
+        case "HalfRelativeKP(Friend)":
+            placed = others[others >= _FE_HAND_END] - _FE_HAND_END
+            squares = placed % 81
+            file = squares // 9 - king // 9 + 8
+            rank = squares % 9 - king % 9 + 8
+            return placed // 81 * 17 * 17 + file * 17 + rank
+    raise ValueError(f"no features {name}")
+
+
+def active_rows(
+    features: FeatureSet,
+    perspective: int,
+    board: npt.ArrayLike,
+    hands: Sequence[Sequence[int]],
+    king_squares: Sequence[int],
+) -> Ints:
+    """Every row that a position switches on.
+
+    Args:
+        board: piece code by square (81 or more entries are read as 81).
+        hands: counts by colour and piece type.
+        king_squares: by colour, -1 for none.
+    """
+    square = max(int(king_squares[perspective]), 0)
+    king = square if perspective == 0 else 80 - square
+    return make_index(features.name, king, piece_list(perspective, board, hands))
 
 
 def accumulator(
     network: NetworkFile,
     perspective: int,
-    board: Sequence[int],
+    board: npt.ArrayLike,
     hands: Sequence[Sequence[int]],
     king_squares: Sequence[int],
 ) -> npt.NDArray[np.int16]:
     """The feature transformer's output for one perspective, int16 [width]. Arguments as in `active_rows`."""
-    rows = list(active_rows(network.architecture.features, perspective, board, hands, king_squares))
+    rows = active_rows(network.architecture.features, perspective, board, hands, king_squares)
     total = network.transformer_weight[rows].sum(axis=0, dtype=np.int64) + network.transformer_bias
     result: npt.NDArray[np.int16] = total.astype(np.int16)
     return result
@@ -46,7 +152,7 @@ def forward(network: NetworkFile, own: npt.NDArray[np.int16], enemy: npt.NDArray
 def evaluate(
     network: NetworkFile,
     turn: int,
-    board: Sequence[int],
+    board: npt.ArrayLike,
     hands: Sequence[Sequence[int]],
     king_squares: Sequence[int],
 ) -> int:

@@ -17,7 +17,7 @@ from worker.jit import jit
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search.correction import corrected, learn_correction
-from worker.search.exchange import discoverers, exchange_at_least, gives_check
+from worker.search.exchange import exchange_at_least
 from worker.search.history import add_killer, bonus_of, capture_address, learn, learn_quiet, quiet_history
 from worker.search.mate1 import mate_in_one
 from worker.search.node import do_move, game_end_score, poll, update_pv
@@ -40,6 +40,7 @@ from worker.search.tt import (
     store,
 )
 from worker.shogi.attacks import in_check, update_checks
+from worker.shogi.checks import discoverers, gives_check
 from worker.shogi.makemove import is_legal, make_null, unmake, unmake_null
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
@@ -83,7 +84,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     ``cut_node`` is 1 where a fail-high is expected.
     """
     if depth <= 0:
-        return quiescence(pos, nn, th, ply, alpha, beta)
+        return quiescence(pos, nn, th, ply, alpha, beta, np.int64(1))
     if th.nodes >= th.next_poll:
         poll(th)
     if th.stopped != 0:
@@ -176,7 +177,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
 
     if not checked and not is_pv and excluded == 0:
         if _RAZORING and depth <= 3 and evaluation + 250 + 220 * depth * depth < alpha:
-            score = quiescence(pos, nn, th, ply, alpha, alpha + np.int64(1))
+            score = quiescence(pos, nn, th, ply, alpha, alpha + np.int64(1), np.int64(0))
             if score <= alpha or th.stopped != 0:
                 return score
         if _REVERSE_FUTILITY and depth < 9 and evaluation >= beta and evaluation < MATE_BOUND and beta > -MATE_BOUND:
@@ -240,7 +241,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if not exchange_at_least(pos, move, gain) or not is_legal(pos, move, th.list_end[at]):
                 continue
             do_move(pos, th, ply, move)
-            score = -quiescence(pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1))
+            score = -quiescence(pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1), np.int64(0))
             if score >= probcut_beta and depth > 4:
                 score = -search(
                     pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1), depth - 4, 1 - cut_node

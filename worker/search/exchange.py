@@ -7,20 +7,15 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import count, high, low, lowest, without_lowest
-from worker.jit.memory import ld8
+from worker.jit.bitboard import high, low, lowest
 from worker.search.values import PROMOTION_GAIN, SWING
 from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,
-    between,
-    bishop_attacks,
-    forward_ray,
     no_squares,
     occupied,
     piece_attacks,
     pieces,
-    rook_attacks,
     single,
 )
 from worker.shogi.pieces import (
@@ -106,53 +101,6 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
         if stake < holds:
             break
     return holds != 0
-
-
-@jit()
-def discoverers(pos: Any) -> Any:
-    """Own pieces that alone stand between an own slider and the enemy king."""
-    side = pos.side
-    king = pos.ksq[1 - side]
-    found = no_squares()
-    if king < 0:
-        return found
-    own = side * 16
-    empty = no_squares()
-    snipers = rook_attacks(pos, king, empty) & (pieces(pos, own + ROOK) | pieces(pos, own + DRAGON))
-    snipers |= bishop_attacks(pos, king, empty) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE))
-    snipers |= forward_ray(pos, 1 - side, king) & pieces(pos, own + LANCE)
-    occ = occupied(pos)
-    mine = pieces(pos, own)
-    while snipers:
-        sniper = lowest(snipers)
-        snipers = without_lowest(snipers)
-        shields = between(pos, king, sniper) & occ
-        if count(shields) == 1:
-            found |= shields & mine
-    return found
-
-
-@jit()
-def gives_check(pos: Any, move: int, hidden: Any) -> bool:
-    """Whether a pseudo-legal move checks. ``hidden``: `discoverers` of this position."""
-    side = pos.side
-    king = pos.ksq[1 - side]
-    if king < 0:
-        return False
-    target = move & 127
-    kind = (move >> 16) & 15
-    occ = occupied(pos)
-    if move & DROP_BIT:
-        return bool(piece_attacks(pos, side, kind, target, occ) & single(king))
-    if move & PROMOTE_BIT:
-        kind |= 8
-    origin = (move >> 7) & 127
-    if piece_attacks(pos, side, kind, target, occ ^ single(origin)) & single(king):
-        return True
-    if hidden & single(origin):
-        rays = pos.tables + _DIRECTION + king * 81
-        return ld8(rays + origin) != ld8(rays + target)
-    return False
 
 
 @jit()

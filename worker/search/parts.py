@@ -30,6 +30,7 @@ PARTS: Final = (
     "prior_move",
     "probcut",
     "quiescence_checks",
+    "quiescence_mate",
     "razoring",
     "reverse_futility",
     "safe_checks",

@@ -18,6 +18,7 @@ from worker.search.parts import part
 from worker.search.state import OFFSET
 from worker.search.values import PROMOTION_GAIN, SWING
 from worker.shogi.attacks import single
+from worker.shogi.checks import generate_quiet_checks
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
 
@@ -34,7 +35,7 @@ _SORT_FROM: Final = 1
 # Stages; each list runs on to its end.
 _TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _REST, _BAD_CAPTURES = 0, 1, 2, 3, 4, 5
 _EVASION_TABLE, _EVASIONS, _EVASION_REST = 10, 11, 12
-_QUIESCENCE_TABLE, _QUIESCENCE_CAPTURES, _QUIESCENCE_REST = 20, 21, 22
+_QUIESCENCE_TABLE, _QUIESCENCE_CAPTURES, _QUIESCENCE_REST, _QUIESCENCE_CHECKS = 20, 21, 22, 23
 _PROBCUT_TABLE, _PROBCUT_CAPTURES, _PROBCUT_REST = 24, 25, 26
 _DONE = 30
 
@@ -46,7 +47,10 @@ PROBCUT: Final = _PROBCUT_TABLE
 
 @jit()
 def start_picker(pos: Any, th: Any, ply: int, kind: int, table_move: int) -> None:
-    """Begin a list: ``kind`` `MAIN`, `EVASIONS`, `QUIESCENCE` or `PROBCUT` (captures alone); ``table_move`` pseudo-legal, 0: none."""
+    """Begin a list of a ``kind``: `MAIN`, `EVASIONS`, `QUIESCENCE`, `PROBCUT` (captures alone).
+
+    ``table_move`` is pseudo-legal, 0: none.
+    """
     at = OFFSET + ply
     begin = th.list_end[at - 1]
     th.pick_stage[at] = kind if table_move != 0 else kind + 1
@@ -137,7 +141,10 @@ def _best_first(pos: Any, at: int, end: int) -> Any:
 
 @jit()
 def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
-    """The next pseudo-legal move, 0 after the last. ``skip_quiets`` 1 leaves quiet moves out from now on."""
+    """The next pseudo-legal move, 0 after the last.
+
+    ``skip_quiets`` 1 leaves quiet moves (in quiescence: checks) out from now on.
+    """
     at = OFFSET + ply
     table_move = th.pick_tt[at]
     while True:
@@ -180,6 +187,17 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
                     continue
                 return move
             th.pick_stage[at] = _DONE
+            if stage == _QUIESCENCE_REST and skip_quiets == 0 and pos.ksq[1 - pos.side] >= 0:
+                th.pick_at[at] = th.list_end[at]
+                th.list_end[at] = generate_quiet_checks(pos, th.list_end[at])
+                th.pick_stage[at] = _QUIESCENCE_CHECKS
+        elif stage == _QUIESCENCE_CHECKS:
+            i = th.pick_at[at]
+            if i == th.list_end[at]:
+                return np.int64(0)
+            th.pick_at[at] = i + 1
+            if pos.moves[i] != table_move:
+                return pos.moves[i]
         elif stage == _TABLE or stage == _EVASION_TABLE or stage == _QUIESCENCE_TABLE:
             th.pick_stage[at] = stage + 1
             return table_move

@@ -11,6 +11,7 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search.correction import corrected
 from worker.search.exchange import exchange_at_least
+from worker.search.mate1 import mate_in_one
 from worker.search.node import do_move, game_end_score, poll, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, QUIESCENCE, next_move, start_picker
@@ -22,12 +23,14 @@ from worker.shogi.makemove import is_legal, unmake
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import PAWN, PROMOTE_BIT
 
+_CHECKS = part("quiescence_checks")
 _CORRECTION = part("correction_history")
+_MATE = part("quiescence_mate")
 
 
 @jit()
-def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> Any:
-    """Captures and pawn promotions until the position is quiet; all evasions in check."""
+def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, checks: int) -> Any:
+    """Captures and pawn promotions until the position is quiet; all evasions in check; checks where ``checks`` is 1."""
     if th.nodes >= th.next_poll:
         poll(th)
     if th.stopped != 0:
@@ -55,6 +58,15 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         raw_eval = entry_eval(data)
 
     checked = in_check(pos)
+    if _MATE and checks != 0 and not checked and data == np.uint64(0) and pos.ply + 1 < th.draw_ply:
+        mate = mate_in_one(pos, th.list_end[OFFSET + ply - 1])
+        if mate != 0:
+            score = np.int64(MATE - 1) - ply
+            if is_pv:
+                th.pv_length[ply + 1] = 0
+                update_pv(th, ply, mate)
+            store(th, pos.key, ply, mate, score, np.int64(NO_SCORE), np.int64(127), np.int64(EXACT), np.int64(is_pv))
+            return score
     old_alpha = alpha
     best = np.int64(-INFINITE)
     static_eval = np.int64(NO_SCORE)
@@ -82,14 +94,17 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
 
     best_move = np.int64(0)
     tried = 0
+    skip = 1 - checks if _CHECKS else np.int64(1)
     while True:
-        move = next_move(pos, th, ply, np.int64(0))
+        move = next_move(pos, th, ply, skip)
         if move == 0:
             break
         if not checked:
             if best > -MATE_BOUND:
                 gain = SWING[np.int64(pos.board[move & 127]) & 15]
-                if (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
+                # A quiet move in this list is a check, and worth more than what it takes.
+                loud = gain != 0 or not _CHECKS
+                if loud and (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
                     best = max(best, static_eval + gain + 180)
                     continue
                 if not exchange_at_least(pos, move, np.int64(0)):
@@ -100,7 +115,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
             continue
         tried += 1
         do_move(pos, th, ply, move)
-        score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha)
+        score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha, np.int64(0))
         unmake(pos)
         if th.stopped != 0:
             return np.int64(0)

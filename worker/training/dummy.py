@@ -15,15 +15,18 @@ from worker.nnue.features import HALF_KP
 from worker.nnue.format import Architecture, NetworkFile, parse_architecture, write_network
 
 HALF_KP_256: Final = Architecture(HALF_KP, width=256, hidden1=32, hidden2=32)
+_ROWS: Final = 256
 
 
 def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
     """A network whose activations spread over their range, as a trained one's do. The same for the same arguments."""
     generator = np.random.default_rng(seed)
-    shape = (architecture.features.dimensions, architecture.width)
-    # A table of normal values is drawn from by random bytes: HalfKP has 32 million weights and more.
+    transformer_weight = np.empty((architecture.features.dimensions, architecture.width), np.int16)
+    # Random bytes draw from a table of normal values, some rows at a time: HalfKP has 32 million weights and more.
     values = np.rint(generator.normal(0, 12, 256)).astype(np.int16)
-    transformer_weight = values[generator.integers(0, 256, shape, np.uint8)]
+    for start in range(0, len(transformer_weight), _ROWS):
+        rows = transformer_weight[start : start + _ROWS]
+        np.take(values, generator.integers(0, 256, rows.shape, np.uint8), out=rows, mode="clip")
     transformer_bias = np.rint(generator.normal(30, 20, architecture.width)).astype(np.int16)
     biases, weights = [], []
     for outputs, inputs in architecture.layers:

@@ -1,4 +1,4 @@
-"""What the tests of the evaluation share: the oracle on a `Position`, and random play-outs.
+"""What the tests of the evaluation share: the oracle on a `Position`, real games and random play-outs.
 
 rsshogi generates the moves: the project's own generator would take longer to compile than everything here, and again in
 the process that tests the portable path.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rsshogi.core import Board
 
@@ -27,13 +28,32 @@ STARTS = (
 )
 """The start, a middle game, two endgames with kings in the open and full hands, a handicap."""
 
+GAMES = [
+    line.split() for line in (Path(__file__).parents[2] / "fixtures" / "games.usi").read_text("ascii").splitlines()
+]
+"""Moves of real games in USI, nearly all up to mate: 90 games of fairy-stockfish against itself at 15 to 35 ms a move,
+each after 0 to 6 random plies. 12,460 moves."""
+
 
 def expected(network: NetworkFile, position: Position) -> int:
     """The numpy reference's output."""
-    board = [position.piece_on(square) for square in range(81)]
     hands = (position.hand(0), position.hand(1))
-    kings = [int(square) for square in position.record.ksq]
-    return reference.evaluate(network, position.turn, board, hands, kings)
+    return reference.evaluate(network, position.turn, position.record.board, hands, position.record.ksq)
+
+
+def play(position: Position, moves: Sequence[str]) -> Position:
+    """Make moves that are known to be legal."""
+    for text in moves:
+        position.push(parse_usi(text, position.turn, position.piece_on))
+    return position
+
+
+def replay(game: Sequence[str]) -> Iterator[Position]:
+    """The positions of a game from the start, each made from the one before."""
+    position = Position.startpos()
+    yield position
+    for move in game:
+        yield play(position, [move])
 
 
 def mirrored(position: Position) -> Position:

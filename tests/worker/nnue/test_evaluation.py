@@ -1,36 +1,21 @@
-"""The compiled evaluation equals the numpy reference bit for bit, updated or refreshed; and it says sensible things.
+"""The evaluation updates where it can, serves many positions and threads, and says sensible things.
 
-Run as a whole once more for lesser CPUs (``GOUGI_CPU``) by `test_paths_of_other_cpus`.
+Run as a whole once more for lesser CPUs by `test_paths`.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.worker.nnue.playouts import STARTS, expected, mirrored, walk
-from worker.jit import HAS_AVX2, HAS_VNNI
-from worker.nnue import (
-    Network,
-    NnueState,
-    centipawns,
-    default_network,
-    evaluate,
-    evaluate_full,
-    evaluate_score,
-    load_network,
-)
-from worker.nnue.features import K_P
-from worker.nnue.format import Architecture, NetworkFile, read_network
+from tests.worker.nnue.playouts import STARTS, expected, mirrored, play, walk
+from worker.nnue import Network, NnueState, centipawns, default_network, evaluate, evaluate_score, load_network
+from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
+from worker.nnue.format import Architecture, NetworkFile
 from worker.score import MAX_EVAL
 from worker.shogi import Position
-from worker.shogi.notation import parse_usi
 from worker.training.dummy import HALF_KP_256, random_network
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
@@ -44,64 +29,10 @@ def half_kp() -> NetworkFile:
     return random_network(HALF_KP_256)
 
 
-def play(position: Position, moves: str) -> Position:
-    for text in moves.split():
-        position.push(parse_usi(text, position.turn, position.piece_on))
-    return position
-
-
-def compare(network: NetworkFile, *, walks: int, steps: int, seed: int = 1) -> int:
-    """Compare incremental, full and reference evaluation on play-outs; how many positions it were."""
-    arranged = Network(network)
-    incremental, full = NnueState(arranged), NnueState(arranged)
-    rng = random.Random(seed)
-    compared = 0
-    for _ in range(walks):
-        eagerness = rng.choice((0.1, 0.5, 1.0))
-        for position in walk(rng, steps):
-            if rng.random() < eagerness:
-                value = evaluate(position.record, incremental.record)
-                assert value == evaluate_full(position.record, full.record), position.sfen()
-                assert value == expected(network, position), position.sfen()
-                compared += 1
-    assert incremental.record.updates > 0
-    return compared
-
-
-def test_playouts_half_kp(half_kp: NetworkFile) -> None:
-    assert compare(half_kp, walks=70, steps=100) >= 2000
-
-
-@needs_reference
-def test_playouts_reference_network() -> None:
-    assert compare(read_network(REFERENCE), walks=70, steps=100) >= 2000
-
-
-@pytest.mark.parametrize(
-    ("width", "hidden1", "hidden2"), [(128, 8, 16), (384, 16, 8), (512, 24, 32), (1024, 64, 96), (256, 1, 40)]
-)
-def test_playouts_other_shapes(width: int, hidden1: int, hidden2: int) -> None:
-    assert compare(random_network(Architecture(K_P, width, hidden1, hidden2)), walks=3, steps=60) >= 20
-
-
-def test_playouts_extreme_weights() -> None:
-    """Accumulators that wrap around, layers of the largest weights: no intermediate sum saturates."""
-    rng = np.random.default_rng(5)
-    arch = Architecture(K_P, 256, 32, 32)
-    network = NetworkFile(
-        arch,
-        rng.integers(-(1 << 15), 1 << 15, 256, np.int16),
-        rng.integers(-(1 << 15), 1 << 15, (K_P.dimensions, 256), np.int16),
-        tuple(rng.integers(-1_000_000, 1_000_000, outputs, np.int32) for outputs, _ in arch.layers),
-        tuple(rng.choice(np.array([-128, -1, 0, 127], np.int8), shape) for shape in arch.layers),
-    )
-    assert compare(network, walks=5, steps=100) >= 100
-
-
 def test_rows_of_no_feature_are_never_used(half_kp: NetworkFile) -> None:
     """The searcher keeps zeros in the rows of piece number 0; the file may hold anything there."""
     weight = half_kp.transformer_weight.copy()
-    weight[::1548] = 12345
+    weight[HALF_KP.zero_rows] = 12345
     changed = NetworkFile(half_kp.architecture, half_kp.transformer_bias, weight, half_kp.biases, half_kp.weights)
     state = NnueState(Network(changed))
     for sfen in STARTS:
@@ -110,19 +41,20 @@ def test_rows_of_no_feature_are_never_used(half_kp: NetworkFile) -> None:
         assert value == expected(changed, position) == expected(half_kp, position)
 
 
-def test_moves_are_updates(half_kp: NetworkFile) -> None:
-    """A line evaluated move by move refreshes once a side, and with HalfKP at each move of the own king."""
+@pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=lambda features: features.name)
+def test_moves_are_updates(features: FeatureSet) -> None:
+    """A line evaluated move by move refreshes once a side, and at each move of the own king where that counts."""
     line = ["7g7f", "3c3d", "2g2f", "5a4b", "2f2e", "4b3b", "2e2d", "2c2d", "2h2d", "8c8d", "P*2c", "2b3c", "5i6h"]
-    for network, king_moves in ((random_network(Architecture(K_P, 256, 32, 32)), 0), (half_kp, 3)):
-        state = NnueState(Network(network))
-        position = Position.startpos()
-        evaluate(position.record, state.record)
-        for move in line:
-            evaluate(play(position, move).record, state.record)
-        assert int(state.record.refreshes) == 2 + king_moves
-        assert int(state.record.updates) == 2 * len(line) - king_moves
-        evaluate(position.record, state.record)
-        assert int(state.record.updates) == 2 * len(line) - king_moves
+    king_moves = 3 if features.king_rows else 0
+    state = NnueState(Network(random_network(Architecture(features, 128, 8, 8))))
+    position = Position.startpos()
+    evaluate(position.record, state.record)
+    for move in line:
+        evaluate(play(position, [move]).record, state.record)
+    assert int(state.record.refreshes) == 2 + king_moves
+    assert int(state.record.updates) == 2 * len(line) - king_moves
+    evaluate(position.record, state.record)
+    assert int(state.record.updates) == 2 * len(line) - king_moves
 
 
 def test_one_state_serves_any_positions(half_kp: NetworkFile) -> None:
@@ -140,7 +72,7 @@ def test_a_game_longer_than_the_stack() -> None:
     position = Position.startpos()
     for number in range(350):
         for move in ("2h3h", "8b7b", "3h2h", "7b8b"):
-            play(position, move)
+            play(position, [move])
             if number % 7 == 0:
                 assert evaluate(position.record, state.record) == expected(network, position)
     assert position.move_number > 1400
@@ -204,36 +136,11 @@ def test_centipawns_are_truncated_and_bounded(raw: int, scale: int, score: int) 
     assert centipawns(raw, scale) == score
 
 
-def test_a_side_without_a_king(half_kp: NetworkFile) -> None:
-    for network in (random_network(Architecture(K_P, 128, 8, 8)), half_kp):
-        state = NnueState(Network(network))
-        position = Position.from_sfen("4k4/9/9/9/9/9/9/9/9 b P2r2b4g4s4n4l17p 1")
-        assert evaluate(position.record, state.record) == expected(network, position)
-        for move in ("P*5c", "5a4a", "5c5b+", "4a5b"):
-            assert evaluate(play(position, move).record, state.record) == expected(network, position)
-
-
-@pytest.mark.parametrize(
-    ("cpu", "differs"),
-    [("portable", HAS_AVX2), pytest.param("avx2", HAS_VNNI, marks=pytest.mark.slow)],
-)
-def test_paths_of_other_cpus(cpu: str, differs: bool) -> None:
-    """All of the above with the kernels for lesser CPUs, each in a process of its own: the path is chosen at import."""
-    if not differs:
-        pytest.skip("this is the path taken here anyway")
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not other_cpus", __file__],
-        env={**os.environ, "GOUGI_CPU": cpu},
-        cwd=Path(__file__).resolve().parents[3],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-4000:]
-
-
-def test_the_path_is_the_one_asked_for() -> None:
-    asked = os.environ.get("GOUGI_CPU", "")
-    assert not (asked == "portable" and (HAS_AVX2 or HAS_VNNI))
-    assert not (asked == "avx2" and HAS_VNNI)
+@pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=lambda features: features.name)
+def test_a_side_without_a_king(features: FeatureSet) -> None:
+    network = random_network(Architecture(features, 128, 8, 8))
+    state = NnueState(Network(network))
+    position = Position.from_sfen("4k4/9/9/9/9/9/9/9/9 b P2r2b4g4s4n4l17p 1")
+    assert evaluate(position.record, state.record) == expected(network, position)
+    for move in ("P*5c", "5a4a", "5c5b+", "4a5b"):
+        assert evaluate(play(position, [move]).record, state.record) == expected(network, position)

@@ -1,35 +1,59 @@
-"""Feature numbers are the field's."""
+"""Feature numbers are the field's, and the tables of compiled code give them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from worker.nnue.features import (
-    BLOCKS_OFFSET,
+    BOARD_BASE,
     FEATURE_SETS,
+    HALF_KA1,
+    HALF_KA2,
+    HALF_KA_HM1,
+    HALF_KA_HM2,
     HALF_KP,
+    HALF_KP_VM,
+    HALF_RELATIVE_KP,
+    HAND_BASE,
     HANDS_OFFSET,
     K_P,
+    KINGS_OFFSET,
     PIECE_NUMBERS,
     FeatureSet,
-    active_rows,
     board_number,
+    king_block,
+    mirrors,
     tables,
 )
+from worker.nnue.reference import active_rows, make_index, piece_list
 from worker.shogi import Position
-from worker.shogi.pieces import GOLD, KING, LANCE, PAWN, PRO_LANCE, ROOK, SILVER, square
+from worker.shogi.pieces import GOLD, KING, LANCE, MAX_IN_GAME, PAWN, PRO_LANCE, ROOK, SILVER, square
+
+NO_HANDS = ((0,) * 8, (0,) * 8)
+every_set = pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=lambda features: features.name)
 
 
 def rows(features: FeatureSet, perspective: int, position: Position) -> list[int]:
-    board = [position.piece_on(sq) for sq in range(81)]
-    return list(active_rows(features, perspective, board, [position.hand(0), position.hand(1)], position.record.ksq))
+    hands = (position.hand(0), position.hand(1))
+    return active_rows(features, perspective, position.record.board, hands, position.record.ksq).tolist()
 
 
 def test_dimensions() -> None:
     assert PIECE_NUMBERS == 1548
-    assert K_P.dimensions == 1710
-    assert HALF_KP.dimensions == 125388
-    assert set(FEATURE_SETS) == {"K+P", "HalfKP(Friend)"}
+    assert {name: features.dimensions for name, features in FEATURE_SETS.items()} == {
+        "K+P": 1710,
+        "HalfKP(Friend)": 125388,
+        "HalfKP_vm(Friend)": 69660,
+        "HalfRelativeKP(Friend)": 5202,
+        "HalfKA1(Friend)": 138510,
+        "HalfKA2(Friend)": 131949,
+        "HalfKA_hm1(Friend)": 76950,
+        "HalfKA_hm2(Friend)": 73305,
+    }
 
 
 @pytest.mark.parametrize(
@@ -72,15 +96,77 @@ def test_a_missing_king_counts_as_square_0() -> None:
     assert rows(HALF_KP, 1, position) == [44 * 1548 + 20]
 
 
-@pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=str)
-def test_no_two_things_share_a_number(features: FeatureSet) -> None:
+@pytest.mark.parametrize(
+    ("features", "piece", "sq", "row"),
+    [
+        (HALF_KP, PAWN, square(7, 6), 1548 * 70 + 90 + 59),
+        (HALF_KP_VM, PAWN, square(7, 6), 1548 * 16 + 90 + 23),
+        (HALF_RELATIVE_KP, PAWN, square(7, 6), 17 * 7 + 6),
+        (HALF_RELATIVE_KP, 16 | ROOK, square(9, 9), 289 * 15 + 17 * 9 + 9),
+        (HALF_KA1, 16 | KING, square(5, 1), 1710 * 70 + 1629 + 36),
+        (HALF_KA2, 16 | KING, square(5, 1), 1629 * 70 + 1548 + 36),
+        (HALF_KA2, KING, square(8, 8), 1629 * 70 + 1548 + 70),
+        (HALF_KA_HM1, 16 | KING, square(6, 1), 1710 * 16 + 1629 + 27),
+        (HALF_KA_HM2, 16 | KING, square(6, 1), 1629 * 16 + 1548 + 27),
+    ],
+)
+def test_rows_under_a_king_on_8h(features: FeatureSet, piece: int, sq: int, row: int) -> None:
+    """Worked out by hand from YaneuraOu's formulas."""
+    king = square(8, 8)
+    number = board_number(features, 0, piece, sq, mirrors(features, king, 0))
+    assert king_block(features, king, 0) + number == row
+
+
+def test_no_two_things_share_a_number() -> None:
     """Besides the gold movers, which do."""
-    table = tables(features)
-    pieces = table[:HANDS_OFFSET].view("i2").reshape(2, 32, 81)
-    hands = table[HANDS_OFFSET:BLOCKS_OFFSET].view("i2").reshape(2, 16)
-    kinds = [*range(PAWN, KING + 1), 13, 14]
+    board = [piece for colour in (0, 16) for piece in range(colour, colour + 16) if piece & 15 in (*BOARD_BASE, KING)]
     for perspective in range(2):
-        board = pieces[perspective][[colour << 4 | kind for colour in (0, 1) for kind in kinds]]
-        used = board[board != 0].tolist() + hands[perspective][hands[perspective] != 0].tolist()
-        assert len(used) == len(set(used)) == 20 * 81 - (162 if features is HALF_KP else 0) + 14
-        assert (pieces[perspective][GOLD] == pieces[perspective][8 | SILVER]).all()
+        numbers = [board_number(K_P, perspective, piece, sq) for piece in board for sq in range(81)]
+        held = [base + n for kind, bases in HAND_BASE.items() for base in bases for n in range(MAX_IN_GAME[kind])]
+        assert len(set(numbers)) == 20 * 81
+        assert len(set(numbers + held)) == 20 * 81 + 2 * 38
+        assert board_number(K_P, perspective, GOLD, 7) == board_number(K_P, perspective, 8 | SILVER, 7)
+
+
+def looked_up(features: FeatureSet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows as compiled code finds them: of board pieces [perspective][king's square][piece code][square], and of the
+    first piece of a type in hand [perspective][king's square][colour * 8 + type]."""
+    table = tables(features)
+    numbers = table[:HANDS_OFFSET].view(np.int16).astype(np.int64)
+    hands = table[HANDS_OFFSET:KINGS_OFFSET].view(np.int16).astype(np.int64).reshape(2, 1, 16)
+    kings = table[KINGS_OFFSET:].view(np.int32).reshape(2, 81, 2)
+    board = kings[..., :1] + numbers[kings[..., 1:] // 2 + np.arange(32 * 81)]
+    return board.reshape(2, 81, 32, 81), kings[..., :1] + hands
+
+
+def things() -> Iterator[tuple[npt.NDArray[np.int8], list[list[int]]]]:
+    """Boards full of one piece, and hands full of one."""
+    for piece in (colour << 4 | kind for colour in range(2) for kind in (*BOARD_BASE, KING)):
+        yield np.full(81, piece, np.int8), [[0] * 8, [0] * 8]
+    for holder in (colour * 8 + kind for colour in range(2) for kind in HAND_BASE):
+        hands = [0] * 16
+        hands[holder] = MAX_IN_GAME[holder & 7]
+        yield np.zeros(81, np.int8), [hands[:8], hands[8:]]
+
+
+@every_set
+def test_tables_give_the_rows_of_the_field(features: FeatureSet) -> None:
+    """For every square of the own king, every piece on every square and in hand; rows of zeros where it has none."""
+    board_rows, hand_rows = looked_up(features)
+    zero = np.zeros(features.rows, bool)
+    zero[features.zero_rows] = True
+    for perspective in range(2):
+        for board, hands in things():
+            pieces = piece_list(perspective, board, hands)
+            holder, held = next(((i, n) for i, n in enumerate(hands[0] + hands[1]) if n), (0, 0))
+            for king in range(81):
+                if held:
+                    found = hand_rows[perspective, king, holder] + np.arange(held)
+                else:
+                    found = board_rows[perspective, king, board[0]]
+                wanted = make_index(features.name, king if perspective == 0 else 80 - king, pieces)
+                if len(wanted):
+                    assert found.tolist() == wanted.tolist()
+                    assert not zero[found].any()
+                else:
+                    assert zero[found].all()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.nnue.features import HALF_KP, K_P
+from worker.nnue.features import FEATURE_SETS, HALF_KA_HM2, HALF_KP, HALF_KP_VM, K_P
 from worker.nnue.format import (
     Architecture,
     NetworkFile,
@@ -63,6 +63,8 @@ def same(a: NetworkFile, b: NetworkFile) -> bool:
         (K_P_256, Architecture(K_P, 256, 32, 32)),
         (HALF_KP_512, Architecture(HALF_KP, 512, 16, 32)),
         (HALF_KP_1024, Architecture(HALF_KP, 1024, 8, 64, fv_scale=24)),
+        (K_P_256.replace("K+P[1710", "HalfKP_vm(Friend)[69660"), Architecture(HALF_KP_VM, 256, 32, 32)),
+        (K_P_256.replace("K+P[1710", "HalfKA_hm2(Friend)[73305"), Architecture(HALF_KA_HM2, 256, 32, 32)),
     ],
 )
 def test_architecture_strings(text: str, architecture: Architecture) -> None:
@@ -75,6 +77,15 @@ def test_hashes_are_the_fields() -> None:
     assert Architecture(K_P, 256, 32, 32).transformer_hash == 0x3F5715FF
     assert Architecture(HALF_KP, 256, 32, 32).transformer_hash == 0x5D69D7B8
     assert Architecture(HALF_KP, 256, 32, 32).network_hash == 0x63337156
+    assert {name: features.hash for name, features in FEATURE_SETS.items() if "Half" in name} == {
+        "HalfKP(Friend)": 0x5D69D5B9 ^ 1,
+        "HalfKP_vm(Friend)": 0x0B6B1D9B ^ 1,
+        "HalfRelativeKP(Friend)": 0xF9180919 ^ 1,
+        "HalfKA1(Friend)": 0x5F134CB9 ^ 1,
+        "HalfKA2(Friend)": 0x5F234CB9 ^ 1,
+        "HalfKA_hm1(Friend)": 0x7F134CB9 ^ 1,
+        "HalfKA_hm2(Friend)": 0x7F234CB9 ^ 1,
+    }
 
 
 def test_a_file_comes_back(tmp_path: Path, small: NetworkFile) -> None:
@@ -175,7 +186,7 @@ def test_impossible_length_of_the_string(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("K+P", "HalfKA", "byte 21: unknown features 'HalfKA', expected K.P or HalfKP"),
+        ("K+P", "HalfKA", r"byte 21: unknown features 'HalfKA', expected one of K\+P, HalfKP\(Friend\), HalfKP_vm"),
         ("K+P", "HalfKP(Friend)", "byte 36: the number of features of HalfKP.* is 1710, expected 125388"),
         ("Features=", "ModelType=SFNN;Features=", "byte 12: architecture string: expected 'Features=', found 'Model"),
         ("256x2", "255x2", "the width of the feature transformer is 255, expected 128..4096 in steps of 128"),

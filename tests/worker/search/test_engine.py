@@ -10,8 +10,8 @@ import pytest
 from tests.worker.search.playouts import positions
 from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo
 from worker.score import DRAW, MATE, mate_distance, mated_in
-from worker.search.node import POLL_NODES, REPETITION_WIN
 from worker.search.engine import NumbaEngine
+from worker.search.node import POLL_NODES, REPETITION_WIN
 from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from tests.worker.search.playouts import positions
 from worker.jit import jit
-from worker.search.exchange import discoverers, exchange_at_least, gives_check
+from worker.search.exchange import exchange_at_least
 from worker.search.values import PROMOTION_GAIN, SWING
 from worker.shogi import Position
 from worker.shogi import geometry as geo
+from worker.shogi.checks import discoverers, gives_check
 from worker.shogi.makemove import legal_moves
 from worker.shogi.pieces import DROP_BIT, KING, PROMOTE_BIT
 

@@ -1,0 +1,59 @@
+"""Mate in one: what it claims is mate (rsshogi says so), and it sees most mates that come from near."""
+
+from __future__ import annotations
+
+import numpy as np
+from rsshogi.core import Board
+
+from tests.worker.search.playouts import positions
+from worker.search.mate1 import mate_in_one
+from worker.shogi import Position, move_to_usi
+from worker.shogi.attacks import update_checks
+
+
+def found_mate(position: Position) -> str | None:
+    """The mate that is found, with the position as it was."""
+    record = position.record
+    before = position.sfen()
+    update_checks(record)
+    move = int(mate_in_one(record, np.int64(0)))
+    assert position.sfen() == before
+    return move_to_usi(move) if move else None
+
+
+def mates(sfen: str) -> set[str]:
+    """All mates in one, by rsshogi."""
+    board = Board(sfen)
+    found = set()
+    for move in board.legal_moves():
+        board.apply_move(move)
+        if board.is_in_check() and not board.legal_moves():
+            found.add(move.to_usi())
+        board.undo_move(move)
+    return found
+
+
+def test_every_claim_is_mate_and_most_mates_are_claimed() -> None:
+    there = seen = 0
+    for position in positions(11, 2500):
+        if position.in_check():
+            continue
+        claimed = found_mate(position)
+        truth = mates(position.sfen())
+        assert claimed is None or claimed in truth, position.sfen()
+        there += bool(truth)
+        seen += claimed is not None
+    assert there > 50
+    # Of mates from afar (a rook on an open rank) and discovered ones it knows nothing.
+    assert seen > 0.7 * there, (seen, there)
+
+
+def test_no_pawn_is_dropped_to_mate() -> None:
+    assert found_mate(Position.from_sfen("7nk/9/7GG/9/9/9/9/9/4K4 b P 1")) != "P*1b"
+    assert found_mate(Position.from_sfen("7nk/9/7GG/9/9/9/9/9/4K4 b G 1")) == "G*1b"
+
+
+def test_a_pinned_piece_does_not_mate() -> None:
+    """The gold that would mate shields its own king in the second position."""
+    assert found_mate(Position.from_sfen("6rk1/9/6G2/9/9/9/9/1B7/4K4 b - 1")) == "3c2b"
+    assert found_mate(Position.from_sfen("6rk1/9/6G2/9/9/9/9/1B7/6K2 b - 1")) is None

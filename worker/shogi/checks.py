@@ -1,0 +1,186 @@
+"""Checks: which moves give one, and their generation without the rest.
+
+A king may be absent on the attacker's side, as in composed problems.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.bitboard import count, lowest, without_lowest
+from worker.jit.memory import ld8
+from worker.shogi import tables
+from worker.shogi.attacks import (
+    between,
+    bishop_attacks,
+    forward_ray,
+    no_squares,
+    occupied,
+    piece_attacks,
+    pieces,
+    rook_attacks,
+    single,
+)
+from worker.shogi.movegen import emit, file_of, stand, zone
+from worker.shogi.pieces import (
+    BISHOP,
+    DRAGON,
+    DROP_BIT,
+    GOLD,
+    HORSE,
+    KING,
+    LANCE,
+    PAWN,
+    PROMOTE_BIT,
+    PROMOTED,
+    ROOK,
+)
+
+_DIRECTION = tables.DIRECTION
+
+
+@jit()
+def discoverers(pos: Any) -> Any:
+    """Own pieces that alone stand between an own slider and the enemy king."""
+    side = pos.side
+    king = pos.ksq[1 - side]
+    found = no_squares()
+    if king < 0:
+        return found
+    own = side * 16
+    empty = no_squares()
+    snipers = rook_attacks(pos, king, empty) & (pieces(pos, own + ROOK) | pieces(pos, own + DRAGON))
+    snipers |= bishop_attacks(pos, king, empty) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE))
+    snipers |= forward_ray(pos, 1 - side, king) & pieces(pos, own + LANCE)
+    occ = occupied(pos)
+    mine = pieces(pos, own)
+    while snipers:
+        sniper = lowest(snipers)
+        snipers = without_lowest(snipers)
+        shields = between(pos, king, sniper) & occ
+        if count(shields) == 1:
+            found |= shields & mine
+    return found
+
+
+@jit()
+def gives_check(pos: Any, move: int, hidden: Any) -> bool:
+    """Whether a pseudo-legal move checks. ``hidden``: `discoverers` of this position."""
+    side = pos.side
+    king = pos.ksq[1 - side]
+    if king < 0:
+        return False
+    target = move & 127
+    kind = (move >> 16) & 15
+    occ = occupied(pos)
+    if move & DROP_BIT:
+        return bool(piece_attacks(pos, side, kind, target, occ) & single(king))
+    if move & PROMOTE_BIT:
+        kind |= 8
+    origin = (move >> 7) & 127
+    if piece_attacks(pos, side, kind, target, occ ^ single(origin)) & single(king):
+        return True
+    if hidden & single(origin):
+        rays = pos.tables + _DIRECTION + king * 81
+        return ld8(rays + origin) != ld8(rays + target)
+    return False
+
+
+@jit()
+def check_squares(pos: Any, kind: int) -> Any:
+    """From where a piece of the side to move would attack the enemy king (which must be on the board)."""
+    enemy = 1 - pos.side
+    return piece_attacks(pos, enemy, kind, pos.ksq[enemy], occupied(pos))
+
+
+@jit()
+def drop_squares(pos: Any, kind: int) -> Any:
+    """Empty squares from where a dropped piece of the side to move would check, whether it holds one or not.
+
+    Two pawns on a file are left out, drop-pawn mate is not.
+    """
+    side = pos.side
+    targets = check_squares(pos, kind) & ~occupied(pos) & stand(pos, side, kind)
+    if kind == PAWN and targets and (file_of(pos, lowest(targets)) & pieces(pos, side * 16 + PAWN)):
+        return no_squares()
+    return targets
+
+
+@jit()
+def keep_checks(pos: Any, begin: int, end: int, hidden: Any) -> int:
+    """Drop from a list the moves that do not check."""
+    kept = begin
+    for i in range(begin, end):
+        if gives_check(pos, pos.moves[i], hidden):
+            pos.moves[kept] = pos.moves[i]
+            kept += 1
+    return kept
+
+
+@jit()
+def board_checks(pos: Any, n: int, free: Any, hidden: Any) -> int:
+    """Write the pseudo-legal board moves to ``free`` squares that check; those of ``hidden`` pieces one by one."""
+    side = pos.side
+    occ = occupied(pos)
+    camp = zone(pos, side)
+    movers = pieces(pos, side * 16)
+    while movers:
+        sq = lowest(movers)
+        movers = without_lowest(movers)
+        piece = np.int64(pos.board[sq])
+        kind = piece & 15
+        covered = bool(hidden & single(sq))
+        if kind == KING and not covered:
+            continue
+        reach = piece_attacks(pos, side, kind, sq, occ) & free
+        base = (sq << 7) | (piece << 16)
+        begin = n
+        promoting = reach
+        if kind >= GOLD:
+            promoting = no_squares()
+        elif not (camp & single(sq)):
+            promoting = reach & camp
+        plain = reach
+        if kind < GOLD:
+            plain = reach & stand(pos, side, kind)
+        if covered:
+            n = emit(pos, n, promoting, base | PROMOTE_BIT)
+            n = emit(pos, n, plain, base)
+            n = keep_checks(pos, begin, n, hidden)
+            continue
+        if promoting:
+            n = emit(pos, n, promoting & check_squares(pos, kind | PROMOTED), base | PROMOTE_BIT)
+        if plain:
+            n = emit(pos, n, plain & check_squares(pos, kind), base)
+    return n
+
+
+@jit()
+def drop_checks(pos: Any, n: int) -> int:
+    """Write the drops that check; drop-pawn mate is among them."""
+    side = pos.side
+    for kind in range(PAWN, KING):
+        if pos.hand[side * 8 + kind] > 0:
+            base = DROP_BIT | (kind << 7) | ((side * 16 + kind) << 16)
+            n = emit(pos, n, drop_squares(pos, kind), base)
+    return n
+
+
+@jit()
+def generate_quiet_checks(pos: Any, n: int) -> int:
+    """Write the pseudo-legal checks that neither capture nor promote a pawn to ``pos.moves`` from ``n`` on.
+
+    Expects `attacks.update_checks`, the side to move not in check and the enemy king on the board.
+    """
+    begin = n
+    n = board_checks(pos, n, ~occupied(pos), discoverers(pos))
+    kept = begin
+    for i in range(begin, n):
+        move = pos.moves[i]
+        if not ((move & PROMOTE_BIT) != 0 and ((move >> 16) & 15) == PAWN):
+            pos.moves[kept] = move
+            kept += 1
+    return drop_checks(pos, kept)
