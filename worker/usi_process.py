@@ -69,6 +69,11 @@ class UsiProcess:
             self.kill()
             raise
 
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
     def _read_lines(self, pipe: IO[bytes]) -> None:
         for line in pipe:
             self._lines.put(line.decode("utf-8", "replace").strip())

@@ -5,12 +5,14 @@ The reading thread never searches: it answers ``stop`` and ``isready`` at once w
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from worker.book import BookError, BookPlayer, BookReply
 from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo, SearchResult
 from worker.mate import MateSolver, MateStatus
 from worker.score import to_usi
@@ -38,24 +40,36 @@ def best_line(result: SearchResult) -> str:
     return f"bestmove {result.bestmove}" + (f" ponder {result.ponder}" if result.ponder else "")
 
 
+def book_lines(reply: BookReply) -> list[str]:
+    """What a book's answer looks like: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
+    lines = [f"info string {note}" for note in reply.notes]
+    for number, (entry, pv) in enumerate(reply.candidates, start=1):
+        lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
+    if reply.move is not None:
+        lines.append(best_line(SearchResult(reply.move, reply.ponder, 0, 0)))
+    return lines
+
+
 class UsiLoop:
     """The USI protocol around one engine.
 
     Args:
         write: sends one line; called from two threads, never at once.
+        rng: chooses among the moves of a book; None: one that differs from run to run.
     """
 
-    def __init__(self, write: Callable[[str], None], version: str) -> None:
+    def __init__(self, write: Callable[[str], None], version: str, rng: random.Random | None = None) -> None:
         self._send = write
         self._version = version
         self._options = Options()
         self._engine: NumbaEngine | None = None
         self._built_from: tuple[object, ...] = ()
         self._solver: MateSolver | None = None
+        self._book = BookPlayer(rng or random.Random())
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
         self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
-        # While the opponent thinks no bestmove may go out: it waits here for ponderhit or stop.
+        # While the opponent thinks, and in an infinite search, no bestmove may go out: it waits here for its leave.
         self._may_answer = threading.Event()
         self._timer: threading.Timer | None = None
         self._after_hit: GoOrder | None = None
@@ -91,6 +105,7 @@ class UsiLoop:
                 self._write("usiok")
             case "isready":
                 self._ready()
+                self._open_book()
                 self._write("readyok")
             case "setoption":
                 self._set_option(words[1:])
@@ -129,6 +144,31 @@ class UsiLoop:
             self._engine.set_position(*self._position)
         return self._engine
 
+    def _open_book(self) -> None:
+        """Open the book that the options name; without one that can be read the engine plays on its own."""
+        try:
+            self._book.open(self._options.book)
+        except BookError as error:
+            self._write(f"info string error: {error}; playing without a book")
+
+    def _ask_book(self, order: GoOrder) -> BookReply:
+        """What the book says about the position."""
+        if not self._book.is_open:
+            return BookReply(None)
+        sfen, moves = self._position
+        position = Position.from_sfen(sfen)
+        position.push_all(moves)
+        try:
+            return self._book.reply(position, self._options.book, order.searchmoves)
+        except BookError as error:
+            return BookReply(None, notes=(f"error: {error}",))
+
+    def _say(self, reply: BookReply) -> bool:
+        """Say what the book said. Whether that was a move."""
+        for line in book_lines(reply):
+            self._write(line)
+        return reply.move is not None
+
     def _set_position(self, words: list[str]) -> None:
         at = words.index("moves") if "moves" in words else len(words)
         if words[:1] == ["startpos"]:
@@ -142,15 +182,18 @@ class UsiLoop:
         self._position = (sfen, moves)
 
     def _go(self, words: list[str]) -> None:
+        began = time.monotonic()
         engine = self._ready()
         self._end_search()
         if words[:1] == ["mate"]:
             self._go_mate(words[1:])
             return
         order = parse_go(words)
+        if not (order.ponder or order.infinite) and self._say(self._ask_book(order)):
+            return
         engine.rules = self._options.rules
         self._after_hit = order if order.ponder else None
-        if order.ponder:
+        if order.ponder or order.infinite:
             self._may_answer.clear()
         else:
             self._may_answer.set()
@@ -159,7 +202,7 @@ class UsiLoop:
             # The opponent's reply is left open: the table fills for whatever it will be.
             moves = moves[:-1]
         engine.set_position(sfen, moves)
-        self._begin(engine, order)
+        self._begin(engine, order, began)
 
     def _go_mate(self, words: list[str]) -> None:
         """``go mate TIME|infinite``: answered by ``checkmate`` with the line, ``nomate`` or ``timeout``."""
@@ -189,14 +232,20 @@ class UsiLoop:
         """Whether the running search ponders without the expected reply (``Stochastic_Ponder``)."""
         return self._after_hit is not None and self._options.flag("Stochastic_Ponder") and bool(self._position[1])
 
-    def _begin(self, engine: NumbaEngine, order: GoOrder) -> None:
-        """Start the search of ``order`` on its thread. While pondering the clock does not run yet."""
+    def _begin(self, engine: NumbaEngine, order: GoOrder, began: float) -> None:
+        """Start the search of ``order`` on its thread. While pondering the clock does not run yet.
+
+        Args:
+            began: when the order came, by ``time.monotonic``. To set up a long game takes ms, which are the search's.
+        """
         options = self._options
         clock = None if order.ponder else self._budget(order)
         bounded = not order.infinite
+        movetime = order.numbers.get("movetime", clock[1] if clock else None)
+        spent = int((time.monotonic() - began) * 1000)
         limits = Limits(
-            movetime_ms=order.numbers.get("movetime") or (clock[1] if clock else None),
-            soft_ms=clock[0] if clock else None,
+            movetime_ms=None if movetime is None else max(1, movetime - spent),
+            soft_ms=None if clock is None else max(1, clock[0] - spent),
             nodes=(order.numbers.get("nodes") or options.number("NodesLimit") or None) if bounded else None,
             depth=(order.numbers.get("depth") or options.number("DepthLimit") or None) if bounded else None,
             multipv=options.number("MultiPV"),
@@ -222,14 +271,17 @@ class UsiLoop:
     def _think(self, engine: NumbaEngine, limits: Limits) -> None:
         shown: list[SearchInfo] = []
         interval = self._options.number("PvInterval")
+        showing = False
 
         def show(info: SearchInfo) -> None:
-            if info.multipv > 1 or not shown or info.time_ms - shown[0].time_ms >= interval:
-                if info.multipv == 1:
+            nonlocal showing
+            if info.multipv == 1:
+                showing = not shown or info.time_ms - shown[0].time_ms >= interval
+                if showing:
                     shown.clear()
-                if shown or info.multipv == 1:
-                    shown.append(info)
-                    self._write(info_line(info))
+            if showing:
+                shown.append(info)
+                self._write(info_line(info))
 
         try:
             result = engine.go(limits, show)
@@ -250,21 +302,30 @@ class UsiLoop:
 
     def _ponder_hit(self) -> None:
         """The opponent played the expected move: the own time begins, and the search goes on."""
+        began = time.monotonic()
         engine, order = self._engine, self._after_hit
         if engine is None or order is None:
             return
         begun = replace(order, ponder=False)
-        if self._guesses_reply:
+        reply = BookReply(None) if order.infinite else self._ask_book(begun)
+        guessed = self._guesses_reply
+        if guessed or reply.move is not None:
             self._discard = True
             self._end_search()
+        if self._say(reply):
+            return
+        if guessed:
             engine.set_position(*self._position)
-            self._begin(engine, begun)
+            self._begin(engine, begun, began)
             return
         clock = self._budget(begun)
         if clock is not None:
             self._timer = threading.Timer(clock[0] / 1000, engine.stop)
             self._timer.start()
-        self._release()
+        if order.infinite:
+            self._after_hit = None
+        else:
+            self._release()
 
     def _release(self) -> None:
         self._after_hit = None
@@ -281,6 +342,7 @@ class UsiLoop:
         self._release()
         if self._timer is not None:
             self._timer.cancel()
+            self._timer.join()  # or its stop could end the next search
             self._timer = None
         if self._search is not None:
             self._stop_threads()

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from worker.book import BookSettings
 from worker.score import MAX_EVAL
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.timing import TimeOptions
 
 _EMPTY: Final = "<empty>"
 _NETWORK_NAME: Final = "nn.bin"
+_NO_BOOK: Final = "no_book"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,21 @@ OPTIONS: Final = {
     "DepthLimit": Option("spin", "0", 0, 1000),
     "NodesLimit": Option("spin", "0", 0, 1 << 53),
     "PvInterval": Option("spin", "300", 0, 100_000),
+    "USI_OwnBook": Option("check", "true"),
+    "BookFile": Option("filename", _NO_BOOK),
+    "BookDir": Option("string", "book"),
+    "BookOnTheFly": Option("check", "false"),
+    "BookMoves": Option("spin", "16", 0, 10_000),
+    "BookIgnoreRate": Option("spin", "0", 0, 100),
+    "NarrowBook": Option("check", "false"),
+    "BookEvalDiff": Option("spin", "30", 0, 99_999),
+    "BookEvalBlackLimit": Option("spin", "0", -99_999, 99_999),
+    "BookEvalWhiteLimit": Option("spin", "-140", -99_999, 99_999),
+    "BookDepthLimit": Option("spin", "16", 0, 99_999),
+    "ConsiderBookMoveCount": Option("check", "false"),
+    "BookPvMoves": Option("spin", "8", 1, 246),
+    "IgnoreBookPly": Option("check", "false"),
+    "FlippedBook": Option("check", "true"),
 }
 """0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit and PvInterval."""
 
@@ -105,6 +122,30 @@ class Options:
         if not folder:
             return file or None
         return str(Path(folder) / (file or _NETWORK_NAME))
+
+    @property
+    def book(self) -> BookSettings:
+        return BookSettings(
+            file=self._book_file(),
+            on_the_fly=self.flag("BookOnTheFly"),
+            narrow=self.flag("NarrowBook"),
+            last_ply=self.number("BookMoves"),
+            ignore_percent=self.number("BookIgnoreRate"),
+            eval_diff=self.number("BookEvalDiff"),
+            eval_limits=(self.number("BookEvalBlackLimit"), self.number("BookEvalWhiteLimit")),
+            depth_limit=self.number("BookDepthLimit"),
+            by_count=self.flag("ConsiderBookMoveCount"),
+            pv_moves=self.number("BookPvMoves"),
+            any_ply=self.flag("IgnoreBookPly"),
+            flipped=self.flag("FlippedBook"),
+        )
+
+    def _book_file(self) -> Path | None:
+        """``BookFile`` within ``BookDir``, unless it is an absolute path."""
+        folder, file = ("" if self._values[name] == _EMPTY else self._values[name] for name in ("BookDir", "BookFile"))
+        if not self.flag("USI_OwnBook") or file in ("", _NO_BOOK):
+            return None
+        return Path(folder) / file
 
     @property
     def rules(self) -> Rules:

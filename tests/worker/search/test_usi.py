@@ -107,6 +107,27 @@ def test_infinite_ends_by_stop_only(gui: Gui) -> None:
     gui.until("bestmove")
 
 
+@pytest.mark.parametrize("go", ["go infinite", "go ponder infinite"])
+def test_infinite_waits_even_where_nothing_is_to_search(gui: Gui, go: str) -> None:
+    gui.send("position sfen 8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2", go)
+    assert gui.silent(0.2)
+    gui.send("ponderhit")
+    assert gui.silent(0.2)
+    gui.send("stop")
+    assert best(gui.until("bestmove")) == "resign"
+
+
+def test_no_time_at_all_is_no_search_without_end(gui: Gui) -> None:
+    gui.send("position startpos", "go movetime 0")
+    gui.until("bestmove")
+
+
+def test_lines_of_one_depth_are_shown_together(gui: Gui) -> None:
+    gui.send("setoption name MultiPV value 3", "position startpos", "go depth 7")
+    numbers = [line.split(" multipv ")[1][0] for line in gui.until("bestmove")[:-1]]
+    assert numbers == ["1", "2", "3"] * (len(numbers) // 3)
+
+
 def test_no_bestmove_while_pondering(gui: Gui) -> None:
     gui.send("position startpos moves 7g7f", "go ponder nodes 100")
     assert gui.silent(0.3)

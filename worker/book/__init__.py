@@ -1,0 +1,8 @@
+"""Opening books in YaneuraOu's text format: reading, looking up and choosing. No compiled code."""
+
+from worker.book.choice import BookSettings, Selection, select
+from worker.book.file import Book
+from worker.book.format import BookError, BookMove
+from worker.book.player import BookPlayer, BookReply
+
+__all__ = ["Book", "BookError", "BookMove", "BookPlayer", "BookReply", "BookSettings", "Selection", "select"]

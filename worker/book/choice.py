@@ -1,0 +1,90 @@
+"""Which move of the book is played: YaneuraOu's options and what they mean.
+
+Source: ``BookMoveSelector::init`` and ``probe_impl`` of YaneuraOu's ``source/book/book.cpp``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from worker.book.format import BookMove
+
+_NARROW_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class BookSettings:
+    """What the book options say; the defaults are YaneuraOu's, but for the file: none comes with Gougi."""
+
+    file: Path | None = None
+    """``BookFile`` in ``BookDir``; None: no book, or ``USI_OwnBook`` is off."""
+    on_the_fly: bool = False
+    """``BookOnTheFly``: the file stays on the disk."""
+    narrow: bool = False
+    """``NarrowBook``: no move that was played in less than a tenth of the games."""
+    last_ply: int = 16
+    """``BookMoves``: the last move number at which the book is asked."""
+    ignore_percent: int = 0
+    """``BookIgnoreRate``: how often the book is left alone, by chance."""
+    eval_diff: int = 30
+    """``BookEvalDiff``: how many centipawns a move may be worse than the first."""
+    eval_limits: tuple[int, int] = (0, -140)
+    """``BookEvalBlackLimit``, ``BookEvalWhiteLimit``: the least value for black and for white, in centipawns."""
+    depth_limit: int = 16
+    """``BookDepthLimit``: the first move's least depth; 0: any."""
+    by_count: bool = False
+    """``ConsiderBookMoveCount``: chances go by how often the moves were played; otherwise all are equal."""
+    pv_moves: int = 8
+    """``BookPvMoves``: the longest variation that is shown, in plies."""
+    any_ply: bool = False
+    """``IgnoreBookPly``: the same position at another move number will do."""
+    flipped: bool = True
+    """``FlippedBook``: what is not in the book is looked for with the board turned around and the colours swapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The move, None for none, and what the options left out on the way, for the user to read."""
+
+    move: BookMove | None
+    notes: tuple[str, ...] = ()
+
+
+def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Selection:
+    """Choose among a position's candidates.
+
+    Args:
+        moves: the candidates, the most played first.
+        ply: the number of the move to be made (1 at the start).
+        turn: the side to move, 0 black, 1 white.
+        rng: decides by its next one or two numbers; the same state gives the same move.
+    """
+    if rng.randrange(100) < settings.ignore_percent or ply > settings.last_ply or not moves:
+        return Selection(None)
+    notes: list[str] = []
+    left = list(moves)
+    if settings.narrow:
+        total = max(1, sum(move.count for move in moves))
+        left = [move for move in moves if move.count / total >= _NARROW_SHARE]
+        if len(left) < len(moves):
+            notes.append(f"NarrowBook: {len(moves)} moves to {len(left)}")
+    if left and settings.depth_limit and left[0].depth < settings.depth_limit:
+        notes.append(f"BookDepthLimit {settings.depth_limit}: the book's depth is {left[0].depth}")
+        return Selection(None, tuple(notes))
+    if left:
+        least = max(left[0].value - settings.eval_diff, settings.eval_limits[turn])
+        good = [move for move in left if move.value >= least]
+        if len(good) < len(left):
+            limit = f"{('BookEvalBlackLimit', 'BookEvalWhiteLimit')[turn]} {settings.eval_limits[turn]}"
+            notes.append(f"BookEvalDiff {settings.eval_diff}, {limit}: {len(left)} moves to {len(good)}")
+        left = good
+    if not left:
+        return Selection(None, tuple(notes))
+    weights = [move.count for move in left]
+    if settings.by_count and any(weights):
+        return Selection(rng.choices(left, weights)[0], tuple(notes))
+    return Selection(rng.choice(left), tuple(notes))
