@@ -20,7 +20,6 @@ from worker.search.correction import corrected, learn_correction
 from worker.search.exchange import exchange_at_least
 from worker.search.history import add_killer, bonus_of, capture_address, learn, learn_quiet, quiet_history
 from worker.search.mate1 import mate_in_one
-from worker.search.mate3 import mate_in_three
 from worker.search.node import do_move, game_end_score, poll, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, PROBCUT, next_move, start_picker
@@ -56,7 +55,6 @@ _INTERNAL_REDUCTION = part("internal_reduction")
 _LATE_MOVE_PRUNING = part("late_move_pruning")
 _LATE_MOVE_REDUCTION = part("late_move_reduction")
 _MATE_IN_ONE = part("mate_in_one")
-_MATE_IN_THREE = part("mate_in_three")
 _NULL_MOVE = part("null_move")
 _NULL_VERIFICATION = part("null_verification")
 _PRIOR_MOVE = part("prior_move")
@@ -148,24 +146,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 update_pv(th, ply, mate)
             score = np.int64(MATE - 1) - ply
             store(th, key, ply, mate, score, np.int64(NO_SCORE), np.int64(127), np.int64(EXACT), np.int64(was_pv))
-            return score
-
-    if (
-        _MATE_IN_THREE
-        and not checked
-        and depth >= 3
-        and data == np.uint64(0)
-        and excluded == 0
-        and pos.ply + 3 < th.draw_ply
-        and pos.ksq[1 - pos.side] >= 0
-    ):
-        mate = mate_in_three(pos, th.list_end[at - 1])
-        if mate != 0:
-            if is_pv:
-                th.pv_length[ply + 1] = 0
-                update_pv(th, ply, mate)
-            score = np.int64(MATE - 3) - ply
-            store(th, key, ply, mate, score, np.int64(NO_SCORE), np.int64(depth + 4), np.int64(LOWER), np.int64(was_pv))
             return score
 
     # Static evaluation, and what it allows to leave out.

@@ -25,7 +25,6 @@ PARTS: Final = (
     "late_move_pruning",
     "late_move_reduction",
     "mate_in_one",
-    "mate_in_three",
     "null_move",
     "null_verification",
     "prior_move",

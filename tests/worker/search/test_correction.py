@@ -1,0 +1,61 @@
+"""Correction history: nothing learned changes nothing, what was learned moves the evaluation its way and within bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from worker.score import MAX_EVAL
+from worker.search.correction import corrected, learn_correction
+from worker.search.state import CORRECTION_LIMIT, ThreadState
+from worker.shogi import Position
+
+ROOT = np.int64(0)
+MOST = 4 * CORRECTION_LIMIT // 32
+"""Centipawns: four keys at their limit."""
+
+
+def value(position: Position, state: ThreadState, static_eval: int) -> int:
+    return int(corrected(position.record, state.record, ROOT, np.int64(static_eval)))
+
+
+def learn(position: Position, state: ThreadState, difference: int, times: int = 1) -> None:
+    for _ in range(times):
+        learn_correction(position.record, state.record, ROOT, np.int64(difference), np.int64(8))
+
+
+def test_nothing_learned_changes_nothing() -> None:
+    assert value(Position.startpos(), ThreadState(), 37) == 37
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_it_follows_what_the_search_found_and_stays_within_bounds(sign: int) -> None:
+    position, state = Position.startpos(), ThreadState()
+    learn(position, state, sign * 40)
+    first = sign * value(position, state, 0)
+    assert 0 < first < 40
+    learn(position, state, sign * 30_000, times=500)
+    assert first < sign * value(position, state, 0) <= MOST
+    assert abs(value(position, state, sign * MAX_EVAL)) == MAX_EVAL
+
+
+def test_it_is_shared_by_what_positions_have_in_common_and_by_no_more() -> None:
+    state = ThreadState()
+    learn(Position.startpos(), state, 300, times=50)
+    full = value(Position.startpos(), state, 0)
+    # Rook and bishop are in no key: the same correction.
+    rook_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B4R2/LNSGKGSNL b - 1")
+    assert value(rook_moved, state, 0) == full
+    # Another pawn structure keeps what generals, hands and moves have learned.
+    pawn_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 1")
+    assert 0 < value(pawn_moved, state, 0) < full
+    # The other side to move has a table of its own.
+    white = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1")
+    assert value(white, state, 0) == 0
+
+
+def test_clearing_forgets_it() -> None:
+    state = ThreadState()
+    learn(Position.startpos(), state, 300, times=50)
+    state.clear_histories()
+    assert value(Position.startpos(), state, 0) == 0
