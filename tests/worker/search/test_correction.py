@@ -1,4 +1,4 @@
-"""Correction history: nothing learned changes nothing, what was learned moves the evaluation its way and within bounds."""
+"""Correction history: nothing learned changes nothing; what was learned moves the evaluation its way, within bounds."""
 
 from __future__ import annotations
 
