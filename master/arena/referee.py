@@ -12,6 +12,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from master.arena.games import database, forget_failed, played_games, results_of, write_records
@@ -181,7 +182,7 @@ def _config(settings: MatchSettings, folder: MatchFolder) -> dict[str, Any]:
             "engine_args": list(player.command),
             "working_directory": player.folder,
             # Every JSON text is YAML.
-            "options": _with_folders(dict(player.options)),
+            "options": with_folders(dict(player.options)),
         }
         file.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         engines.append({"name": player.name, "engine_path": str(file.resolve())})
@@ -220,8 +221,8 @@ def _config(settings: MatchSettings, folder: MatchFolder) -> dict[str, Any]:
     }
 
 
-def _with_folders(options: dict[str, str]) -> dict[str, str]:
-    """An absolute ``EvalFile`` as ``EvalDir`` and a name, books alike: of a file without its folder it passes the name."""
+def with_folders(options: dict[str, str]) -> dict[str, str]:
+    """An absolute ``EvalFile`` as ``EvalDir`` and a name, books alike: of a file alone it would pass on the bare name."""
     for folder_key, file_key in (("EvalDir", "EvalFile"), ("BookDir", "BookFile")):
         file = Path(options.get(file_key, ""))
         if file.is_absolute() and not options.get(folder_key):
