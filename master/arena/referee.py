@@ -222,7 +222,7 @@ def _config(settings: MatchSettings, folder: MatchFolder) -> dict[str, Any]:
 
 
 def with_folders(options: dict[str, str]) -> dict[str, str]:
-    """An absolute ``EvalFile`` as ``EvalDir`` and a name, books alike: of a file alone it would pass on the bare name."""
+    """An absolute ``EvalFile`` as ``EvalDir`` and a name, books alike: alone it would arrive as the bare name."""
     for folder_key, file_key in (("EvalDir", "EvalFile"), ("BookDir", "BookFile")):
         file = Path(options.get(file_key, ""))
         if file.is_absolute() and not options.get(folder_key):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
+import sys
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,7 @@ from master.arena.settings import MatchSettings, Pace, Player
 from master.commands.common import CommandError
 from master.commands.match import match, report
 from worker.arena.statistics import Sprt, Tally
-
-FAIRY = shutil.which("fairy-stockfish", path="/usr/games:/usr/bin:/usr/local/bin")
+from worker.nnue.network import DEFAULT_NETWORK
 
 
 def run(*arguments: str) -> object:
@@ -66,14 +65,14 @@ def test_report_is_json_whatever_the_result() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(FAIRY is None, reason="fairy-stockfish is not installed")
-@pytest.mark.skipif(importlib.util.find_spec("shogiarena") is None, reason="shogiarena is not installed")
 def test_whole_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     openings = tmp_path / "openings"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n", encoding="utf-8")
-    assert FAIRY is not None
-    arguments = [FAIRY, FAIRY, "--name-a", "A", "--name-b", "B", "-B", "Skill Level=0", "--nodes", "300"]
-    arguments += ["--games", "4", "--max-moves", "80", "--openings", str(openings), "--out", str(tmp_path / "match")]
+    engine = f"{sys.executable} -m master usi --single"
+    network = resources.files("worker.nnue") / "data" / DEFAULT_NETWORK
+    arguments = [engine, engine, "--name-a", "A", "--name-b", "B", "--nodes", "300"]
+    arguments += ["-A", f"EvalFile={network}", "-A", "USI_Hash=4", "-B", "USI_Hash=4", "-B", "DepthLimit=1"]
+    arguments += ["--games", "4", "--max-moves", "60", "--openings", str(openings), "--out", str(tmp_path / "match")]
     assert run(*arguments, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["games"] == facts["wins"] + facts["draws"] + facts["losses"] == 4
