@@ -149,6 +149,7 @@ class UsiLoop:
             return
         order = parse_go(words)
         engine.rules = self._options.rules
+        engine.root_mate_nodes = self._options.number("RootMateSearchNodesLimit")
         self._after_hit = order if order.ponder else None
         if order.ponder:
             self._may_answer.clear()
