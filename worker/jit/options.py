@@ -28,11 +28,14 @@ _WORKER: Final = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
 PLAIN_SOURCES: Final = frozenset(
     {
+        "mate/solver.py",
         "nnue/format.py",
         "nnue/reference.py",
         "search/bench.py",
         "search/engine.py",
+        "search/root_mate.py",
         "search/rules.py",
+        "search/smp.py",
         "search/thread.py",
         "search/timing.py",
         "search/usi.py",

@@ -44,25 +44,33 @@ class MateResult:
     shortest mate nor the longest defence. Else empty."""
     nodes: int
     time_ms: int
+    longest: int = 0
+    """Of a mate: plies that it takes at most, whatever the defender does."""
 
 
 class MateSolver:
     """Looks for a mate by checks from the side to move (which needs no king), with bounded memory.
 
-    The memory is taken while `solve` runs, as it is touched. Equal calls give equal results unless a deadline or `stop`
-    cuts them off. Not for two threads at once; `stop` may come from any. Compiled code releases the GIL.
+    Equal calls give equal results unless a deadline or `stop` cuts them off. Not for two threads at once; `stop` may
+    come from any. Compiled code releases the GIL.
 
     Args:
         memory_mb: for the tables, 1 or more.
+        keep: take the memory now, touch it and hold it, for many short searches. Else `solve` takes it anew each time,
+            as it touches it, and gives it back.
     """
 
-    def __init__(self, memory_mb: int = 64) -> None:
+    def __init__(self, memory_mb: int = 64, *, keep: bool = False) -> None:
         if memory_mb < 1:
             raise ValueError(f"memory of {memory_mb} MB for the mate search: expected 1 or more")
         self.memory_mb = memory_mb
         self._state: Any = new_record()
         self._flag = aligned_zeros(1, np.int64)
-        self._tables: tuple[Any, ...] = ()
+        self._keep = keep
+        self._tables: tuple[Any, Any] | None = None
+        if keep:
+            self._tables = self._new_tables()
+            self._clear()
 
     def stop(self) -> None:
         """End the running `solve` within a millisecond or so, and any later one until `prepare`."""
@@ -92,33 +100,48 @@ class MateSolver:
         state.stopped = 0
         state.attacker = root.turn
         try:
-            status, line = self._run(root, position)
+            status, line, longest = self._run(root, position)
         finally:
-            self._tables = ()
-        return MateResult(status, line, int(state.nodes), (time.monotonic_ns() - began) // 1_000_000)
+            if not self._keep:
+                self._tables = None
+        return MateResult(status, line, int(state.nodes), (time.monotonic_ns() - began) // 1_000_000, longest)
 
-    def _run(self, root: Position, position: Position) -> tuple[MateStatus, tuple[int, ...]]:
+    def _run(self, root: Position, position: Position) -> tuple[MateStatus, tuple[int, ...], int]:
         state = self._state
         if int(root.record.ksq[1 - root.turn]) < 0:
-            return MateStatus.NO_MATE, ()
+            return MateStatus.NO_MATE, (), 0
         self._begin(root, _forbidden(position))
         search(root.record, state, 0, 0, INFINITE, INFINITE)
         if state.r_delta == 0:
-            return (MateStatus.UNKNOWN if state.r_rests == BY_LIMIT else MateStatus.NO_MATE), ()
+            return (MateStatus.UNKNOWN if state.r_rests == BY_LIMIT else MateStatus.NO_MATE), (), 0
+        longest = int(state.r_length)
         line = self._line(root) if state.r_phi == 0 else None
-        return (MateStatus.UNKNOWN, ()) if line is None else (MateStatus.MATE, line)
+        if line is None:
+            return MateStatus.UNKNOWN, (), 0
+        # What a full table had lost, the line may have found again at greater length.
+        return MateStatus.MATE, line, max(longest, len(line))
+
+    def _new_tables(self) -> tuple[Any, Any]:
+        """Zeroed tables of entries and of loops, which cost only what is touched of them."""
+        size = self.memory_mb << 20
+        slots, loop_slots = (size - size // 16) // ENTRY, size // 16 // LOOP_ENTRY
+        return aligned_zeros(slots * ENTRY // 8, np.uint64), aligned_zeros(loop_slots * LOOP_ENTRY // 8, np.uint64)
+
+    def _clear(self) -> None:
+        for table in self._tables or ():
+            table[:] = 0
 
     def _begin(self, root: Position, forbidden: list[tuple[int, int]]) -> None:
         """Empty tables, and a path that holds the root."""
         state = self._state
-        size = self.memory_mb << 20
-        slots, loop_slots = (size - size // 16) // ENTRY, size // 16 // LOOP_ENTRY
-        # New zeroed memory costs only what the search touches of it.
-        entries = aligned_zeros(slots * ENTRY // 8, np.uint64)
-        loops = aligned_zeros(loop_slots * LOOP_ENTRY // 8, np.uint64)
-        self._tables = (entries, loops)
+        if self._tables is None:
+            self._tables = self._new_tables()
+        else:
+            self._clear()
+        entries, loops = self._tables
+        slots = entries.nbytes // ENTRY
         state.table, state.slots = entries.ctypes.data, slots
-        state.loops, state.loop_slots = loops.ctypes.data, loop_slots
+        state.loops, state.loop_slots = loops.ctypes.data, loops.nbytes // LOOP_ENTRY
         state.used, state.most_used = 0, slots * 3 // 4
         state.path_table[:] = 0
         for i, (board, hand) in enumerate(forbidden):
@@ -144,6 +167,8 @@ class MateSolver:
                 best = tuple(line)
             if state.r_length == len(line):
                 return tuple(line)
+            if self._flag[0]:
+                break
         return best
 
     def _step(self, record: Any, depth: int) -> int:

@@ -1,4 +1,7 @@
-"""NumbaEngine: our own searcher behind `worker.engine.Engine`. Lazy SMP: all threads search the root on one table."""
+"""NumbaEngine: our own searcher behind `worker.engine.Engine`.
+
+Lazy SMP: all threads search the root on one table, and at the end they vote. Beside them runs a search for mate.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.engine import STARTPOS, Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.nnue import Network, NetworkFileError, default_network, load_network
+from worker.score import MAX_PLY, mate_in
+from worker.search.root_mate import DEFAULT_NODES, RootMate
 from worker.search.rules import EnteringKingRule, Rules
+from worker.search.smp import Ballot, elect
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
 from worker.search.tt import TranspositionTable
 from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
 
+_MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
 _SOFT_SHARE: Final = 0.6
 """An iteration that begins later than this share of the soft time would hardly end within it."""
+_BOUNDS_FROM_MS: Final = 3000
+"""From then on a score that fell out of its window is reported; before, its exact value comes soon enough."""
 
 
 class NumbaEngine:
@@ -49,6 +58,10 @@ class NumbaEngine:
         self.name = "gougi"
         self.rules = Rules()
         """Of the games that are searched; may be changed between searches."""
+        self.root_mate_nodes = DEFAULT_NODES
+        """Node limit of the search for mate beside a search without node or depth limit; 0: none runs. May be changed
+        between searches."""
+        self._root_mate = RootMate(hash_mb)
         self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
         self._lock = threading.Lock()
         self._stopped = False
@@ -65,6 +78,8 @@ class NumbaEngine:
         thread.run(Task(moves, 1, 2, None, 0, self.rules), lambda _depth: True)
         thread.expected_reply(moves[0])
         self._won_by_rule()
+        self._root_mate.start(Position.from_sfen(_MATE_IN_ONE), self.rules, 100, lambda _move: True, lambda: None)
+        self._root_mate.finish()
 
     def new_game(self) -> None:
         self._table.clear()
@@ -137,35 +152,72 @@ class NumbaEngine:
         def elapsed_ms() -> int:
             return (time.monotonic_ns() - began) // 1_000_000
 
-        def on_iteration(_depth: int) -> bool:
+        def show(infos: Sequence[SearchInfo]) -> None:
             if on_info is not None:
-                for info in self._infos(main.lines, elapsed_ms()):
+                for info in infos:
                     on_info(info)
+
+        def on_iteration(_depth: int) -> bool:
+            show(self._infos(main.lines, elapsed_ms()))
             return limits.soft_ms is None or elapsed_ms() < limits.soft_ms * _SOFT_SHARE
 
+        def on_fail(line: Line) -> None:
+            if limits.multipv == 1 and elapsed_ms() >= _BOUNDS_FROM_MS:
+                show(self._infos([line], elapsed_ms()))
+
         with self._lock:
-            for thread in rest:
+            for thread in self._threads:
                 thread.set_stop(self._stopped)
-        helpers = [threading.Thread(target=self._help, args=(thread, task, i)) for i, thread in enumerate(rest)]
+        helpers = [
+            threading.Thread(target=self._help, args=(thread, task, i)) for i, thread in enumerate(rest, start=1)
+        ]
         for helper in helpers:
             helper.start()
+        self._look_for_mate(limits)
         try:
-            main.run(task, on_iteration)
+            main.run(task, on_iteration, on_fail)
             if limits.infinite:
-                # Every depth is done, but an infinite search ends by `stop` only.
+                if self._root_mate.line:
+                    show(self._infos(self._or_mate(main.lines), elapsed_ms()))
+                # Every depth is done, or a mate found, but an infinite search ends by `stop` only.
                 while not self._stopped:
                     time.sleep(0.001)
         finally:
             for thread in rest:
                 thread.set_stop(True)
+            self._root_mate.finish()
             for helper in helpers:
                 helper.join()
-        return self._result(moves, elapsed_ms())
+        return self._result(task, elapsed_ms())
+
+    def _look_for_mate(self, limits: Limits) -> None:
+        """Begin the search for mate at the root; a mate ends the main thread's search.
+
+        Not under a node or depth limit, whose searches are reproducible, nor where more lines than one are wanted.
+        """
+        fits = limits.multipv == 1 and limits.nodes is None and limits.depth is None
+
+        def allows(move: int) -> bool:
+            text = move_to_usi(move)
+            return text not in limits.ignoremoves and (not limits.searchmoves or text in limits.searchmoves)
+
+        nodes, main = self.root_mate_nodes if fits else 0, self._threads[0]
+        self._root_mate.start(self._position, self.rules, nodes, allows, lambda: main.set_stop(True))
+
+    def _or_mate(self, lines: list[Line]) -> list[Line]:
+        """``lines``, or the mate that was found at the root where that is better."""
+        mate = self._root_mate.line
+        plies = len(mate)
+        if not mate or (lines and lines[0].score >= mate_in(plies)):
+            return lines
+        # As deep as it is long: so its reader knows the mate for proven.
+        depth = min(plies, MAX_PLY)
+        return [Line(depth, depth, mate_in(plies), Bound.EXACT, mate)]
 
     @staticmethod
     def _help(thread: SearchThread, task: Task, number: int) -> None:
-        """A helper thread: fills the table from another depth on until it is stopped."""
-        apart = replace(task, multipv=1, depth=MAX_DEPTH, node_limit=None, first_depth=1 + (number + 1) % 2)
+        """A helper thread: searches depths of its own choice until it is stopped."""
+        apart = replace(task, multipv=1, node_limit=None, number=number)
         thread.run(apart, lambda _depth: True)
 
     def _infos(self, lines: list[Line], time_ms: int) -> list[SearchInfo]:
@@ -185,18 +237,27 @@ class NumbaEngine:
             for number, line in enumerate(lines, start=1)
         ]
 
-    def _result(self, moves: list[int], time_ms: int) -> SearchResult:
-        main = self._threads[0]
-        if not main.lines:
+    def _best_thread(self, task: Task) -> SearchThread:
+        """The thread whose line is played: by vote, where there is something to vote on."""
+        voters = [thread for thread in self._threads if thread.lines]
+        if task.multipv > 1 or len(task.root_moves) == 1 or len(voters) < 2:
+            return self._threads[0]
+        tops = [thread.lines[0] for thread in voters]
+        ballots = [Ballot(top.pv[0], top.score, thread.completed) for thread, top in zip(voters, tops, strict=True)]
+        return voters[elect(ballots)]
+
+    def _result(self, task: Task, time_ms: int) -> SearchResult:
+        thread = self._best_thread(task)
+        lines = self._or_mate(thread.lines)
+        if not lines:
             # Stopped before the first move was searched: any move is better than none, but it has no score.
-            return SearchResult(move_to_usi(moves[0]), None, self.nodes, time_ms)
-        best = main.lines[0]
-        reply = best.pv[1] if len(best.pv) > 1 else main.expected_reply(best.pv[0])
-        infos = tuple(self._infos(main.lines, time_ms))
+            return SearchResult(move_to_usi(task.root_moves[0]), None, self.nodes, time_ms)
+        best = lines[0].pv
+        reply = best[1] if len(best) > 1 else thread.expected_reply(best[0])
         return SearchResult(
-            bestmove=move_to_usi(best.pv[0]),
+            bestmove=move_to_usi(best[0]),
             ponder=None if reply is None else move_to_usi(reply),
             nodes=self.nodes,
             time_ms=time_ms,
-            lines=infos,
+            lines=tuple(self._infos(lines, time_ms)),
         )

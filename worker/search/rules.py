@@ -52,6 +52,10 @@ class Rules:
             if abs(getattr(self, name)) >= MAX_EVAL:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
 
+    def plies_left(self, move_number: int) -> int | None:
+        """Plies, 1 or more, until `max_moves` ends the game whose next move has this number; None: it never does."""
+        return max(1, self.max_moves - (move_number - 1)) if self.max_moves else None
+
     def draw_values(self, root_turn: int) -> tuple[int, int]:
         """A draw's value by the colour to move in the tree, where ``root_turn`` is to move at the root."""
         own = self.draw_black if root_turn == 0 else self.draw_white

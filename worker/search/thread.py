@@ -10,10 +10,11 @@ import numpy as np
 
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
-from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
+from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate, mate_distance
 from worker.search.parts import part
 from worker.search.root import search_root
 from worker.search.rules import Rules
+from worker.search.smp import skips
 from worker.search.state import PV_ROW, ThreadState
 from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
@@ -38,7 +39,7 @@ class Line:
 
 @dataclass(slots=True)
 class Task:
-    """What a thread is to search. ``first_depth`` lets helper threads begin elsewhere."""
+    """What a thread is to search."""
 
     root_moves: list[int]
     multipv: int
@@ -46,7 +47,8 @@ class Task:
     node_limit: int | None
     deadline_ns: int
     rules: Rules
-    first_depth: int = 1
+    number: int = 0
+    """Of the thread: 0 the main one, which goes through every depth; others leave some out (`worker.search.smp`)."""
 
 
 class SearchThread:
@@ -61,6 +63,8 @@ class SearchThread:
         self._state = ThreadState()
         self.position = Position.startpos()
         self.lines: list[Line] = []
+        self.completed = 0
+        """The deepest iteration that the last search finished."""
 
     @property
     def nodes(self) -> int:
@@ -99,8 +103,8 @@ class SearchThread:
         th.every_move = int(rules.every_move)
         th.entering_rule = rules.entering.code
         th.draw_value[:] = rules.draw_values(position.turn)
-        made = position.move_number - 1
-        th.draw_ply = int(position.record.ply) + max(1, rules.max_moves - made) if rules.max_moves else _NO_LIMIT
+        left = rules.plies_left(position.move_number)
+        th.draw_ply = _NO_LIMIT if left is None else int(position.record.ply) + left
         th.killers[:] = 0
         th.excluded[:] = 0
         th.root_count = len(task.root_moves)
@@ -108,31 +112,41 @@ class SearchThread:
         th.root_scores[: len(task.root_moves)] = -MATE
         return th
 
-    def run(self, task: Task, on_iteration: Callable[[int], bool]) -> None:
+    def run(
+        self,
+        task: Task,
+        on_iteration: Callable[[int], bool],
+        on_fail: Callable[[Line], None] = lambda _line: None,
+    ) -> None:
         """Search until a limit or `stop`; ``lines`` then holds the best lines, as many as ``task.multipv``.
 
         Args:
             on_iteration: called with each finished depth, ``lines`` in place; False ends the search.
+            on_fail: called with each line whose score fell out of its aspiration window, before it is searched again.
         """
         th = self._prepare(task)
         wanted = min(task.multipv, len(task.root_moves))
         self.lines = []
-        for depth in range(task.first_depth, min(task.depth, MAX_DEPTH) + 1):
+        self.completed = 0
+        for depth in range(1, min(task.depth, MAX_DEPTH) + 1):
+            if skips(task.number, depth):
+                continue
             fresh: list[Line] = []
             for first in range(wanted):
-                line = self._search_line(th, depth, first)
+                line = self._search_line(th, depth, first, on_fail)
                 if line is not None:
                     fresh.append(line)
                 if th.stopped:
                     break
             self._adopt(fresh, complete=not th.stopped)
             if not th.stopped:
+                self.completed = depth
                 # The next iteration looks at the lines in their new order.
                 th.root_moves[:wanted] = [line.pv[0] for line in self.lines]
             if th.stopped or not on_iteration(depth):
                 return
 
-    def _search_line(self, th: Any, depth: int, first: int) -> Line | None:
+    def _search_line(self, th: Any, depth: int, first: int, on_fail: Callable[[Line], None]) -> Line | None:
         """The best line among the root moves from ``first`` on; None where the search was stopped before it had one."""
         record, nnue = self.position.record, self._nnue.record
         before = self.lines[first].score if first < len(self.lines) else 0
@@ -156,12 +170,20 @@ class SearchThread:
                 beta = min(INFINITE, score + delta) if score < MATE_BOUND else INFINITE
             else:
                 return found
+            on_fail(found)
             delta += delta
 
     @staticmethod
     def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> Line:
         bound = Bound.UPPER if score <= alpha else Bound.LOWER if score >= beta else Bound.EXACT
-        pv = tuple(int(move) for move in th.pv[: min(int(th.pv_length[0]), PV_ROW)])
+        length = min(int(th.pv_length[0]), PV_ROW)
+        if bound is Bound.UPPER:
+            # Behind the move of a fail-low stands no line: its refutation was searched without one.
+            length = 1
+        elif is_mate(score):
+            # Nor behind the mating move, which a search without a line may have found within its parent's window.
+            length = min(length, abs(mate_distance(score)))
+        pv = tuple(int(move) for move in th.pv[:length])
         return Line(depth, max(depth, int(th.seldepth)), score, bound, pv)
 
     def _adopt(self, fresh: list[Line], *, complete: bool) -> None:

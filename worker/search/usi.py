@@ -192,6 +192,7 @@ class UsiLoop:
         if not (order.ponder or order.infinite) and self._say(self._ask_book(order)):
             return
         engine.rules = self._options.rules
+        engine.root_mate_nodes = self._options.number("RootMateSearchNodesLimit")
         self._after_hit = order if order.ponder else None
         if order.ponder or order.infinite:
             self._may_answer.clear()

@@ -8,6 +8,7 @@ from typing import Final
 
 from worker.book import BookSettings
 from worker.score import MAX_EVAL
+from worker.search.root_mate import DEFAULT_NODES
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.timing import TimeOptions
 
@@ -70,6 +71,7 @@ OPTIONS: Final = {
     "ResignValue": Option("spin", "99999", 0, 99_999),
     "DepthLimit": Option("spin", "0", 0, 1000),
     "NodesLimit": Option("spin", "0", 0, 1 << 53),
+    "RootMateSearchNodesLimit": Option("spin", str(DEFAULT_NODES), 0, (1 << 32) - 1),
     "PvInterval": Option("spin", "300", 0, 100_000),
     "USI_OwnBook": Option("check", "true"),
     "BookFile": Option("filename", _NO_BOOK),
@@ -87,7 +89,8 @@ OPTIONS: Final = {
     "IgnoreBookPly": Option("check", "false"),
     "FlippedBook": Option("check", "true"),
 }
-"""0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit and PvInterval."""
+"""0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit, PvInterval and
+RootMateSearchNodesLimit (ふかうら王's name)."""
 
 
 class Options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 
@@ -10,10 +11,12 @@ import pytest
 from tests.worker.search.playouts import positions
 from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo
 from worker.score import DRAW, MATE, mate_distance, mated_in
+from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN
 from worker.search.rules import EnteringKingRule, Rules
-from worker.shogi import Position
+from worker.search.smp import Ballot
+from worker.shogi import Position, move_to_usi
 
 MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
 # Mates met in random games, with the plies that the shortest one takes.
@@ -96,6 +99,45 @@ def test_lines_are_legal_and_depths_rise(engine: NumbaEngine) -> None:
         for info in seen:
             Position.from_sfen(position.sfen()).push_all(info.pv)
             assert info.bound is Bound.EXACT
+
+
+def test_every_line_is_legal_wherever_the_search_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds included, by node limit and by `stop`, with one thread and with two."""
+    monkeypatch.setattr(engine_module, "_BOUNDS_FROM_MS", 0)
+    rng = random.Random(5)
+    bounds = set()
+    for threads, searches in ((1, 120), (2, 40)):
+        engine = NumbaEngine(hash_mb=1, threads=threads)
+        for position in positions(31, searches):
+            seen: list[SearchInfo] = []
+            engine.set_position(position.sfen())
+            if rng.random() < 0.8:
+                limits = Limits(nodes=rng.randrange(1, 30_000), multipv=rng.choice((1, 1, 1, 3)))
+                result = engine.go(limits, seen.append)
+            else:
+                timer = threading.Timer(rng.uniform(0.001, 0.03), engine.stop)
+                timer.start()
+                result = engine.go(Limits(), seen.append)
+                timer.join()
+            for info in (*seen, *result.lines):
+                Position.from_sfen(position.sfen()).push_all(info.pv)
+            bounds |= {info.bound for info in seen}
+    assert bounds == set(Bound)
+
+
+def test_bounds_are_reported_late_and_of_a_single_line_only(
+    engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bounds(multipv: int) -> set[Bound]:
+        seen: list[SearchInfo] = []
+        for position in positions(21, 6):
+            fresh(engine, position.sfen()).go(Limits(nodes=20_000, multipv=multipv), seen.append)
+        return {info.bound for info in seen}
+
+    assert bounds(1) == {Bound.EXACT}
+    monkeypatch.setattr(engine_module, "_BOUNDS_FROM_MS", 0)
+    assert bounds(1) == set(Bound)
+    assert bounds(2) == {Bound.EXACT}
 
 
 def test_multipv_gives_distinct_moves_best_first(engine: NumbaEngine) -> None:
@@ -192,6 +234,25 @@ def test_two_threads_search_together() -> None:
     assert fresh(pair).go(Limits(movetime_ms=200)).nodes > 0
     pair.stop()
     assert fresh(pair).go(Limits(depth=5)).lines[0].depth == 5
+
+
+def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[list[Ballot]] = []
+
+    def last(ballots: list[Ballot]) -> int:
+        held.append(ballots)
+        return len(ballots) - 1
+
+    monkeypatch.setattr(engine_module, "elect", last)
+    pair = NumbaEngine(hash_mb=1, threads=2)
+    result = fresh(pair).go(Limits(nodes=100_000))
+    assert len(held[0]) == 2
+    chosen = pair._threads[1].lines[0]
+    assert (result.lines[0].score, result.lines[0].depth) == (chosen.score, chosen.depth)
+    assert result.bestmove == result.lines[0].pv[0] == move_to_usi(held[0][1].move)
+    fresh(pair).go(Limits(nodes=30_000, searchmoves=("7g7f",)))
+    fresh(pair).go(Limits(nodes=30_000, multipv=2))
+    assert len(held) == 1
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,23 @@ def test_the_network_file_may_be_named_by_its_folder() -> None:
     assert options.engine[2] == "eval/kp.bin"
 
 
+def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui) -> None:
+    sfen = "l7l/5rsk1/3G2npp/p1pBp1p2/1P3p1PP/P1P1P1P2/L1Nb1gN2/1pg+p3K1/8L b GSPr2snp 95"
+    gui.send(f"position sfen {sfen}", "go btime 600000 wtime 600000 byoyomi 30000")
+    line = gui.until("bestmove")[-2]
+    position = Position.from_sfen(sfen)
+    pv = line.split(" pv ")[1].split()
+    position.push_all(pv)
+    assert position.is_mated()
+    assert f" score mate {len(pv)} " in line
+    gui.send("go ponder btime 600000 wtime 600000 byoyomi 30000")
+    assert gui.silent(0.3)
+    gui.send("stop")
+    assert " score mate " in gui.until("bestmove")[-2]
+    gui.send("setoption name RootMateSearchNodesLimit value 0", "go movetime 100")
+    assert " score cp " in gui.until("bestmove")[-2]
+
+
 def test_go_mate(gui: Gui) -> None:
     sfen = "1p1n2gnl/l6gg/3PPP+S1k/p4R1Pp/bnpp3p1/4B1PSP/P2+s1ppSK/g8/LNP5L b R2p 52"
     gui.send(f"position sfen {sfen}", "go mate 60000")

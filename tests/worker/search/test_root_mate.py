@@ -1,0 +1,145 @@
+"""The search for mate beside the search, and what the engine makes of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from worker.engine import Limits, SearchInfo
+from worker.mate import MateResult, MateStatus
+from worker.score import MATE_BOUND, mate_distance, mate_in
+from worker.search.engine import NumbaEngine
+from worker.search.root_mate import DEFAULT_NODES, RootMate, counts
+from worker.search.rules import EnteringKingRule, Rules
+from worker.shogi import Position, move_to_usi
+
+# From games of the engine with itself: it thought itself 3000 centipawns behind, and had a mate.
+MATE_IN_17 = "l7l/5rsk1/3G2npp/p1pBp1p2/1P3p1PP/P1P1P1P2/L1Nb1gN2/1pg+p3K1/8L b GSPr2snp 95"
+LONG = "l7l/6k2/3GG3p/p1p1p1p2/1P2bp1rP/P1P6/L1N2SPP1/1pg+p3K1/6G1L w BNr3s2n4p 124"
+PATIENCE = 20_000
+"""Milliseconds that no search for a mate takes."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> NumbaEngine:
+    return NumbaEngine(hash_mb=16)
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(engine: NumbaEngine) -> Iterator[None]:
+    yield
+    engine.rules = Rules()
+    engine.root_mate_nodes = DEFAULT_NODES
+
+
+def fresh(engine: NumbaEngine, sfen: str = MATE_IN_17) -> NumbaEngine:
+    engine.new_game()
+    engine.set_position(sfen)
+    return engine
+
+
+def check_mate(sfen: str, info: SearchInfo) -> None:
+    position = Position.from_sfen(sfen)
+    position.push_all(info.pv)
+    assert position.is_mated()
+    assert mate_distance(info.score) == len(info.pv) <= info.depth
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("sfen", [MATE_IN_17, LONG])
+def test_a_mate_ends_the_search_and_is_the_result(threads: int, sfen: str) -> None:
+    engine = NumbaEngine(hash_mb=1, threads=threads)
+    result = fresh(engine, sfen).go(Limits(movetime_ms=PATIENCE))
+    assert result.time_ms < PATIENCE // 2
+    assert len(result.lines) == 1
+    check_mate(sfen, result.lines[0])
+    assert (result.bestmove, result.ponder) == result.lines[0].pv[:2]
+    # The mate ended this search only.
+    assert engine.go(Limits(nodes=5_000)).nodes >= 5_000
+
+
+@pytest.mark.parametrize("limits", [Limits(nodes=3_000), Limits(depth=4), Limits(movetime_ms=60, multipv=2)])
+def test_where_it_does_not_run(engine: NumbaEngine, limits: Limits) -> None:
+    assert fresh(engine).go(limits).lines[0].score < MATE_BOUND
+
+
+@pytest.mark.parametrize(
+    ("rules", "nodes"),
+    [
+        (Rules(), 0),
+        (Rules(), 100),
+        (Rules(entering=EnteringKingRule.TRY), DEFAULT_NODES),
+        (Rules(max_moves=105), DEFAULT_NODES),
+    ],
+)
+def test_rules_and_limit(engine: NumbaEngine, rules: Rules, nodes: int) -> None:
+    engine.rules, engine.root_mate_nodes = rules, nodes
+    assert fresh(engine).go(Limits(movetime_ms=60)).lines[0].score < MATE_BOUND
+
+
+def test_only_moves_that_are_allowed(engine: NumbaEngine) -> None:
+    first = fresh(engine).go(Limits(movetime_ms=PATIENCE)).bestmove
+    others = tuple(
+        move_to_usi(move) for move in Position.from_sfen(MATE_IN_17).legal_moves() if move_to_usi(move) != first
+    )
+    result = fresh(engine).go(Limits(movetime_ms=60, searchmoves=others[:5]))
+    assert result.bestmove in others[:5]
+    assert fresh(engine).go(Limits(movetime_ms=60, ignoremoves=(first,))).bestmove in others
+    assert fresh(engine).go(Limits(movetime_ms=PATIENCE, searchmoves=(first,))).lines[0].score >= MATE_BOUND
+    assert fresh(engine).go(Limits(movetime_ms=PATIENCE, ignoremoves=others)).lines[0].score >= MATE_BOUND
+
+
+def test_an_infinite_search_reports_the_mate_and_waits_for_the_stop(engine: NumbaEngine) -> None:
+    fresh(engine)
+    mated, done = threading.Event(), threading.Event()
+    results = []
+
+    def on_info(info: SearchInfo) -> None:
+        if info.score >= MATE_BOUND:
+            mated.set()
+
+    def think() -> None:
+        results.append(engine.go(Limits(), on_info))
+        done.set()
+
+    thread = threading.Thread(target=think)
+    thread.start()
+    assert mated.wait(10)
+    assert not done.wait(0.2)
+    engine.stop()
+    thread.join(10)
+    check_mate(MATE_IN_17, results[0].lines[0])
+
+
+def test_the_shorter_mate_of_the_main_search_stands(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    sfen = "g2g1k3/2s4+R1/4p4/1p1p4+S/2p1BPP2/P5p2/1PPPP2NP/2S1K2PL/LN1GGS1N1 b 4P 72"
+    fresh(engine, sfen)
+    monkeypatch.setattr(engine._root_mate, "finish", lambda: None)
+    monkeypatch.setattr(RootMate, "line", (1,) * 31)
+    assert engine.go(Limits(depth=8)).lines[0].score == mate_in(3)
+
+
+def test_a_mate_has_to_fit_into_the_move_limit() -> None:
+    mate = MateResult(MateStatus.MATE, (1, 2, 3), 10, 0, longest=5)
+    assert counts(mate, Rules(), 1)
+    assert counts(mate, Rules(max_moves=100), 95)  # the mate is on the board after move 99
+    assert not counts(mate, Rules(max_moves=100), 96)
+    assert not counts(MateResult(MateStatus.NO_MATE, (), 10, 0), Rules(), 1)
+
+
+def test_stopping_is_quick_and_final() -> None:
+    mate = RootMate(64)
+    told = []
+    # A position whose checks go on and on.
+    position = Position.from_sfen("6n1l/2+S1k4/2lp4p/1np1B2b1/3PP4/1N1S3rP/1P2+pPP+p1/1p1G5/3KG2r1 b GSN2L4Pgs2p 1")
+    for _ in range(5):
+        mate.start(position, Rules(), 1 << 40, lambda _move: True, lambda: told.append(1))
+        time.sleep(0.02)
+        began = time.monotonic_ns()
+        mate.finish()
+        assert time.monotonic_ns() - began < 100_000_000
+    assert told == []
+    assert mate.line == ()
