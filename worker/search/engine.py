@@ -104,6 +104,7 @@ class NumbaEngine:
             self._stopped = True
             for thread in self._threads:
                 thread.set_stop(True)
+            self._root_mate.stop()
 
     def close(self) -> None:
         self.stop()

@@ -76,9 +76,13 @@ class RootMate:
         self._thread = threading.Thread(target=search, name="root mate")
         self._thread.start()
 
+    def stop(self) -> None:
+        """End the search soon. From any thread."""
+        self._solver.stop()
+
     def finish(self) -> None:
         """End the search and wait for it. Afterwards ``on_mate`` is not called."""
         if self._thread is not None:
-            self._solver.stop()
+            self.stop()
             self._thread.join()
             self._thread = None

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from tests.worker.mate import oracle
 from tests.worker.mate.puzzles import CLASSICAL, KEMURI, KOTOBUKI, random_positions
 from tests.worker.mate.truth import mates, mates_within
 from tests.worker.search.playouts import positions
@@ -96,6 +97,43 @@ def test_the_whole_truth_of_small_positions() -> None:
         if sum(seen.values()) == 40:
             break
     assert min(seen.values()) >= 5
+
+
+@pytest.mark.parametrize("number", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_no_mate_by_other_rules(number: int) -> None:
+    """Refutations against the whole graph of rsshogi's moves."""
+    solver = MateSolver(1, keep=True)
+    compared = 0
+    for position in random_positions(77):
+        result = solver.solve(position, max_nodes=2000)
+        if result.status is not MateStatus.NO_MATE or result.nodes < 3:
+            continue
+        truth = oracle.mates(position.sfen(), 400)
+        assert not truth, position
+        compared += truth is not None
+        if compared == number:
+            break
+
+
+@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(3000, 5, marks=pytest.mark.slow)])
+def test_mates_by_other_rules(number: int, plies: int) -> None:
+    """Short mates, found and not found, against brute force over rsshogi's moves."""
+    solver = MateSolver(1, keep=True)
+    compared = found = 0
+    for position in random_positions(78):
+        if compared == number:
+            break
+        result = solver.solve(position, max_nodes=3000)
+        if result.nodes < 3 or len(position.legal_moves()) > (60 if plies > 3 else 120):
+            continue
+        brute = oracle.mates_within(position.sfen(), plies)
+        if brute:
+            assert result.status is MateStatus.MATE, position
+        else:
+            assert result.status is not MateStatus.MATE or result.longest > plies, position
+        compared += 1
+        found += brute
+    assert found >= number // 20
 
 
 def test_against_brute_force() -> None:
@@ -243,6 +281,38 @@ def test_positions_that_stood_three_times_are_forbidden() -> None:
     before = position.sfen(), position.history
     assert MateSolver(1).solve(position).status is MateStatus.NO_MATE
     assert (position.sfen(), position.history) == before
+
+
+def test_kept_memory_changes_no_answer() -> None:
+    kept, fresh = MateSolver(1, keep=True), MateSolver(1)
+    for name, (_, sfen) in CLASSICAL.items():
+        first, second = (solver.solve(Position.from_sfen(sfen), max_nodes=20_000) for solver in (kept, fresh))
+        assert (first.status, first.line, first.nodes) == (second.status, second.line, second.nodes), name
+
+
+def _longest_defence(position: Position, plies: int) -> int | None:
+    """Plies of the shortest mate within ``plies`` (odd) against the longest defence; None: there is none so short."""
+    for n in range(1, plies + 1, 2):
+        if mates_within(position.record, 0, n):
+            return n
+    return None
+
+
+def test_the_longest_line_is_no_shorter_than_the_mate(solver: MateSolver) -> None:
+    compared = 0
+    for position in random_positions(41):
+        result = solver.solve(position, max_nodes=2000)
+        if result.status is not MateStatus.MATE:
+            assert result.longest == 0
+            continue
+        assert len(result.line) <= result.longest
+        if result.longest <= 5:
+            update_checks(position.record)
+            shortest = _longest_defence(position, result.longest)
+            assert shortest is not None and shortest <= result.longest, position
+            compared += 1
+            if compared == 60:
+                break
 
 
 def test_bad_memory() -> None:
