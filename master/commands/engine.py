@@ -171,7 +171,7 @@ def usi(
     from worker.search.usi import UsiLoop
 
     loop = UsiLoop(lambda line: print(line, flush=True), version("gougi"))
-    interruptible(lambda: loop.run(sys.stdin))
+    raise typer.Exit(interruptible(lambda: loop.run(sys.stdin)))
 
 
 def warm() -> None:

@@ -42,6 +42,7 @@ PLAIN_SOURCES: Final = frozenset(
         "search/usi_options.py",
         "shogi/notation.py",
         "shogi/position.py",
+        "shogi/replay.py",
         "shogi/sfen.py",
     }
 )

@@ -20,6 +20,7 @@ from worker.search.smp import Ballot, elect
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
 from worker.search.tt import TranspositionTable
 from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
+from worker.shogi.replay import Replay
 
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
 _SOFT_SHARE: Final = 0.6
@@ -65,6 +66,7 @@ class NumbaEngine:
         self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
         self._lock = threading.Lock()
         self._stopped = False
+        self._replay = Replay()
         self._position = Position.startpos()
         self.set_position(STARTPOS)
         self._load_code()
@@ -88,8 +90,7 @@ class NumbaEngine:
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         try:
-            position = Position.from_sfen(sfen)
-            position.push_all(moves)
+            position = self._replay.position(sfen, moves)
         except (SfenError, MoveError) as error:
             raise EngineError(str(error)) from error
         with self._lock:

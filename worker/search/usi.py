@@ -50,6 +50,10 @@ def book_lines(reply: BookReply) -> list[str]:
     return lines
 
 
+class _NoEngineError(Exception):
+    """The options give no engine, and there is none from before."""
+
+
 class UsiLoop:
     """The USI protocol around one engine.
 
@@ -77,8 +81,8 @@ class UsiLoop:
         self._discard = False
         """The running search is not to be answered."""
 
-    def run(self, lines: Iterable[str]) -> None:
-        """Serve until ``quit`` or the end of the input."""
+    def run(self, lines: Iterable[str]) -> int:
+        """Serve until ``quit`` or the end of the input. The exit code: 1 where no engine could be built, else 0."""
         for line in lines:
             words = line.split()
             if not words:
@@ -87,9 +91,14 @@ class UsiLoop:
                 break
             try:
                 self._command(words)
+            except _NoEngineError as error:
+                # Whoever waits for readyok would wait for ever; an engine that ends is noticed.
+                self._write(f"info string error: {error}")
+                return 1
             except (EngineError, ValueError) as error:
                 self._write(f"info string error: {error}")
         self._end_search()
+        return 0
 
     def _write(self, line: str) -> None:
         with self._write_lock:
@@ -139,9 +148,14 @@ class UsiLoop:
             self._end_search()
             warm_up(lambda stage, number, total: self._write(f"info string compiling {number}/{total} {stage}"))
             hash_mb, threads, eval_file, fv_scale = wanted
-            self._engine = NumbaEngine(hash_mb, threads, eval_file, fv_scale)
+            try:
+                self._engine = NumbaEngine(hash_mb, threads, eval_file, fv_scale)
+                self._engine.set_position(*self._position)
+            except EngineError as error:
+                if self._engine is None:
+                    raise _NoEngineError(str(error)) from error
+                self._write(f"info string error: {error}; the engine stays as it was")
             self._built_from = wanted
-            self._engine.set_position(*self._position)
         return self._engine
 
     def _open_book(self) -> None:

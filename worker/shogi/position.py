@@ -187,8 +187,12 @@ class Position:
         self.push(move)
         return move
 
-    def push_all(self, moves: Sequence[str]) -> None:
-        """Make several USI moves. Raises `MoveError` and takes back those already made where one is not legal."""
+    def push_all(self, moves: Sequence[str], first: int = 1) -> None:
+        """Make several USI moves. Raises `MoveError` and takes back those already made where one is not legal.
+
+        Args:
+            first: the number that the first of them has in messages.
+        """
         done = 0
         try:
             for text in moves:
@@ -197,7 +201,7 @@ class Position:
         except MoveError as error:
             for _ in range(done):
                 self.pop()
-            raise MoveError(f"move {done + 1}: {error}") from None
+            raise MoveError(f"move {first + done}: {error}") from None
 
     def in_check(self) -> bool:
         """Whether the side to move is in check."""

@@ -20,8 +20,12 @@ class Gui:
         self._in: queue.Queue[str | None] = queue.Queue()
         self._out: queue.Queue[str] = queue.Queue()
         loop = UsiLoop(self._out.put, "test")
-        self._thread = threading.Thread(target=loop.run, args=(self._lines(),), daemon=True)
+        self.code: int | None = None
+        self._thread = threading.Thread(target=self._run, args=(loop,), daemon=True)
         self._thread.start()
+
+    def _run(self, loop: UsiLoop) -> None:
+        self.code = loop.run(self._lines())
 
     def _lines(self) -> Iterator[str]:
         while (line := self._in.get()) is not None:
@@ -63,6 +67,15 @@ def gui() -> Iterator[Gui]:
     gui.until("readyok")
     yield gui
     gui.quit()
+
+
+def test_without_an_engine_it_ends() -> None:
+    """A GUI that waits for ``readyok`` would wait for ever."""
+    gui = Gui()
+    gui.send("usi", "setoption name EvalFile value /no/such/nn.bin", "isready")
+    assert "/no/such/nn.bin" in gui.until("info string error")[-1]
+    gui.quit()
+    assert gui.code == 1
 
 
 def best(lines: list[str]) -> str:
@@ -175,6 +188,9 @@ def test_bad_input_is_answered_and_survived(gui: Gui, line: str, words: str) -> 
 def test_a_bad_network_is_named_and_the_old_one_kept(gui: Gui) -> None:
     gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
     assert "/no/such/nn.bin" in gui.until("info string error")[-1]
+    gui.until("readyok")
+    gui.send("go depth 2")
+    gui.until("bestmove")
     gui.send("setoption name EvalFile value <empty>", "isready")
     gui.until("readyok")
 
