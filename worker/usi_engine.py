@@ -21,6 +21,7 @@ from typing import Final
 
 from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.shogi import MoveError, Position, SfenError, move_to_usi
+from worker.shogi.replay import Replay
 from worker.usi_lines import Dialect, dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
 from worker.usi_process import UsiProcess
 
@@ -77,6 +78,7 @@ class UsiEngine:
         self._searching = False
         self._sfen = STARTPOS
         self._moves: tuple[str, ...] = ()
+        self._replay = Replay()
         self._position = Position.startpos()
         self._multipv = 1
         self._process: UsiProcess | None = None
@@ -120,8 +122,7 @@ class UsiEngine:
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         try:
-            position = Position.from_sfen(sfen)
-            position.push_all(moves)
+            position = self._replay.position(sfen, moves)
         except (SfenError, MoveError) as error:
             raise EngineError(str(error)) from error
         with self._lock:
