@@ -24,8 +24,10 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from master.csa.names import LOGIN_NAME
+
 ENV_PREFIX = "GOUGI_"
-ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK"})
+ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_WITHOUT"})
 """Variables of ours that are no keys of the file: where it is, and what `worker.jit.options` reads before anything."""
 
 
@@ -70,7 +72,7 @@ class CsaConfig(_Section):
     """HOST:PORT. Empty: `gougi play` plays an embedded game on this machine."""
     game: str = ""
     """Game name, such as floodgate-300-10F. Empty: the server pairs by the password alone."""
-    name: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_@.\-]+$")] = "gougi"
+    name: Annotated[str, Field(pattern=f"^{LOGIN_NAME}$")] = "gougi"
     """Login name."""
     password: SecretStr | None = None
     """Not here: GOUGI_CSA_PASSWORD or password_file holds it (a "trip", on servers that pair by game name)."""

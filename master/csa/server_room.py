@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from master.csa.names import LOGIN_NAME
 from master.csa.server_game import GameRules, Phase, Say, ServerGame, StartPosition
 from master.csa.timecontrol import TimeControl
 from worker.shogi import STARTPOS
@@ -34,7 +35,7 @@ HANDICAPS: Final = {
     "hc10p_": "PPPPPPPPP/9/4K4",
 }
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_@.\-]{1,32}")
+_NAME: Final = re.compile(LOGIN_NAME)
 _GAME: Final = re.compile(r"([A-Za-z0-9_@.\-]{1,64}-([0-9]{1,6})-([0-9]{1,6})(F?))(?:-([BW]))?(?:,(.*))?")
 _USAGE: Final = "type 'LOGIN name password' (this practice server has no x1 mode)"
 
