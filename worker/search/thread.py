@@ -10,7 +10,7 @@ import numpy as np
 
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
-from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate, mate_distance
+from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
 from worker.search.parts import part
 from worker.search.root import search_root
 from worker.search.rules import Rules
@@ -176,14 +176,7 @@ class SearchThread:
     @staticmethod
     def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> Line:
         bound = Bound.UPPER if score <= alpha else Bound.LOWER if score >= beta else Bound.EXACT
-        length = min(int(th.pv_length[0]), PV_ROW)
-        if bound is Bound.UPPER:
-            # Behind the move of a fail-low stands no line: its refutation was searched without one.
-            length = 1
-        elif is_mate(score):
-            # Nor behind the mating move, which a search without a line may have found within its parent's window.
-            length = min(length, abs(mate_distance(score)))
-        pv = tuple(int(move) for move in th.pv[:length])
+        pv = tuple(int(move) for move in th.pv[: min(int(th.pv_length[0]), PV_ROW)])
         return Line(depth, max(depth, int(th.seldepth)), score, bound, pv)
 
     def _adopt(self, fresh: list[Line], *, complete: bool) -> None:
