@@ -25,6 +25,8 @@ from worker.shogi.replay import Replay
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
 _SOFT_SHARE: Final = 0.6
 """An iteration that begins later than this share of the soft time would hardly end within it."""
+_ONE_MOVE_DEPTH: Final = 6
+"""The only legal move needs no time, but a score, and a reply to ponder on."""
 _BOUNDS_FROM_MS: Final = 3000
 """From then on a score that fell out of its window is reported; before, its exact value comes soon enough."""
 
@@ -159,9 +161,16 @@ class NumbaEngine:
                 for info in infos:
                     on_info(info)
 
-        def on_iteration(_depth: int) -> bool:
+        # Where the soft time is the hard one (byoyomi, the rest of a second that is charged) nothing is saved by ending
+        # early: an iteration that is cut short is worth more than none.
+        saves = limits.soft_ms is not None and (limits.movetime_ms is None or limits.soft_ms < limits.movetime_ms)
+        enough_ms = limits.soft_ms * _SOFT_SHARE if limits.soft_ms is not None and saves else None
+
+        def on_iteration(depth: int) -> bool:
             show(self._infos(main.lines, elapsed_ms()))
-            return limits.soft_ms is None or elapsed_ms() < limits.soft_ms * _SOFT_SHARE
+            if limits.soft_ms is not None and len(moves) == 1 and depth >= _ONE_MOVE_DEPTH:
+                return False
+            return enough_ms is None or elapsed_ms() < enough_ms
 
         def on_fail(line: Line) -> None:
             if limits.multipv == 1 and elapsed_ms() >= _BOUNDS_FROM_MS:

@@ -312,3 +312,18 @@ def test_rules_out_of_range_are_refused() -> None:
         Rules(max_moves=-1)
     with pytest.raises(ValueError, match="draw_black"):
         Rules(draw_black=40_000)
+
+
+def test_time_that_cannot_be_saved_is_used() -> None:
+    """No upper bound here: that is the deadline's business."""
+    engine = NumbaEngine(hash_mb=4)
+    engine.set_position(STARTPOS)
+    assert engine.go(Limits(soft_ms=300, movetime_ms=300)).time_ms >= 299
+
+
+def test_the_only_move_takes_no_time() -> None:
+    engine = NumbaEngine(hash_mb=4)
+    engine.set_position("k8/9/9/9/9/9/9/7r1/8K b - 1")
+    result = engine.go(Limits(soft_ms=3_600_000, movetime_ms=3_600_000))
+    assert result.bestmove == "1i2h"
+    assert result.lines[0].depth >= 6
