@@ -49,6 +49,13 @@ class Opponent:
         """How many nodes B has against ``nodes`` of A."""
         return 1 if self.strategy is None else self.nodes or nodes
 
+    @property
+    def words(self) -> str:
+        """For people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
+        if self.strategy is None:
+            return "one node" if self.times == 1 else f"one node with {self.times:g} times the budget"
+        return f"{self.strategy} with {self.nodes or 'as many'} nodes"
+
     def __str__(self) -> str:
         if self.strategy is None:
             return f"{self.times:g}x"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +19,8 @@ from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_se
 if TYPE_CHECKING:
     from cluster.lab.folder import LabFolder
     from cluster.lab.records import GameRecord
-    from cluster.lab.schedule import Game, Plan, Point
+    from cluster.lab.report import PointResult
+    from cluster.lab.schedule import Plan, Point
     from cluster.lab.settings import LabSettings
 
 
@@ -126,29 +128,37 @@ def _network_hash(net: Path | None) -> str:
     from worker.nnue.network import DEFAULT_NETWORK
 
     file = net or resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _run(
     folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None, concurrency: int, as_json: bool
 ) -> int:
     from cluster.lab.plot import plot
+    from cluster.lab.processes import play_all
     from cluster.lab.report import facts, summarize, table
+    from cluster.settings import EngineSpec
 
     _tell(folder.claim(settings))
     records, notice = folder.read()
     _tell(notice)
     left = list(plan.left([record.game for record in records]))
+    title = f"Elo over {settings.opponent.words}; {settings.budget} nodes a move for each node"
+
+    def keep(finished: bool) -> tuple[list[PointResult], dict[str, Any]]:
+        results = summarize(records)
+        found = facts(settings, results, finished)
+        folder.keep_result(found, plot(results, title))
+        return results, found
+
+    interrupted = False
     if left:
         openings = _openings(folder, settings, plan, net)
         tasks = [(game, openings[game.pair]) for game in left]
-        interrupted = _play(folder, settings, plan, records, tasks, net, concurrency)
-    else:
-        interrupted = False
-    results = summarize(records)
-    found = facts(settings, results, not interrupted)
-    title = f"Elo over {settings.against}, {settings.budget} nodes a move and node"
-    folder.keep_result(found, plot(results, title))
+        spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
+        playing = play_all(settings, spec.build, tasks, concurrency)
+        interrupted = not _take(playing, folder, records, _Board(plan, records), lambda: keep(False))
+    results, found = keep(not interrupted)
     print(json.dumps(found, ensure_ascii=False) if as_json else f"{title}\n\n{table(results)}\n\nplot: {folder.plot}")
     if interrupted:
         print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
@@ -186,30 +196,30 @@ def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | 
     return made
 
 
-def _play(
+def _take(
+    games: Generator[GameRecord],
     folder: LabFolder,
-    settings: LabSettings,
-    plan: Plan,
     records: list[GameRecord],
-    tasks: Sequence[tuple[Game, str]],
-    net: Path | None,
-    concurrency: int,
+    board: _Board,
+    keep: Callable[[], object],
 ) -> bool:
-    """Play the games that are left and add them to ``records``; returns whether Ctrl-C ended it."""
-    from cluster.lab.processes import play_all
-    from cluster.settings import EngineSpec
+    """Play on: each game goes into the folder, to ``records`` and on the board; then ``keep`` is called.
 
-    spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
+    Returns whether all were played; else Ctrl-C or SIGTERM ended it.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        games = play_all(settings, spec.build, tasks, concurrency)
-        with closing(games), _Board(plan, records) as board:
+        with closing(games), board:
             for record in games:
                 folder.append(record)
                 records.append(record)
                 board.show(record.game.point)
+                keep()
     except KeyboardInterrupt:
-        return True
-    return False
+        return False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
 
 
 class _Board:
