@@ -8,8 +8,11 @@ from html import escape
 
 from cluster.lab.report import PointResult, elo_text
 
-_WIDTH, _HEIGHT = 860, 500
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 250, 60, 60
+_WIDTH, _HEIGHT = 640, 500
+"""Without the legend."""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 60, 60
+_LETTER = 8
+"""Pixels of a letter of the legend, at most."""
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b")
 """Okabe and Ito's, told apart by colour-blind eyes too; more lines begin anew, with dashes."""
 _LEAST_SPAN = 100.0
@@ -26,6 +29,8 @@ def plot(results: Sequence[PointResult], title: str) -> str:
     low, high = _range(results)
     counts = sorted({result.point.nodes for result in results}) or [1]
     strategies = list(dict.fromkeys(result.point.strategy for result in results))
+    legend_width = 50 + _LETTER * max((len(name) for name in strategies), default=0)
+    width = max(_WIDTH + legend_width, _LEFT + 10 * len(title))
 
     def x(nodes: int) -> float:
         first, last = math.log2(counts[0]), math.log2(counts[-1])
@@ -36,7 +41,7 @@ def plot(results: Sequence[PointResult], title: str) -> str:
         return _TOP + (high - min(max(elo, low), high)) / (high - low) * (_HEIGHT - _TOP - _BOTTOM)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}" width="{width}" '
         f'height="{_HEIGHT}" font-family="sans-serif" font-size="13">',
         '<rect width="100%" height="100%" fill="white"/>',
         _text(_LEFT, 30, title, size=16),
@@ -63,8 +68,8 @@ def plot(results: Sequence[PointResult], title: str) -> str:
             parts.append(_line(px, y(measured.low), px, y(measured.high), colour, 1))
             parts.append(_spot(px, py, measured.elo, colour, _tip(result)))
         legend = _TOP + 10 + 22 * index
-        parts.append(_line(_WIDTH - _RIGHT + 15, legend, _WIDTH - _RIGHT + 40, legend, colour, 2))
-        parts.append(_text(_WIDTH - _RIGHT + 46, legend + 4, name))
+        parts.append(_line(_WIDTH, legend, _WIDTH + 25, legend, colour, 2))
+        parts.append(_text(_WIDTH + 32, legend + 4, name))
     return "\n".join((*parts, "</svg>", ""))
 
 

@@ -77,7 +77,7 @@ def test_the_plot_has_a_line_for_each_strategy_and_a_spot_for_each_point() -> No
 def test_a_plot_of_little_stays_within_its_frame(games: list[object]) -> None:
     root = ElementTree.fromstring(plot(summarize(games), "few"))  # type: ignore[arg-type]
     for item in root.iter(f"{SVG}circle"):
-        assert 0 < float(item.attrib["cx"]) < 860
+        assert 0 < float(item.attrib["cx"]) < 640
         assert 0 < float(item.attrib["cy"]) < 500
 
 
