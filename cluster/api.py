@@ -86,6 +86,9 @@ class Decision:
     """``split``, ``vote``, ``fallback`` (no node had an answer) or ``forced`` (one legal move, none, a declaration)."""
     ballots: tuple[Ballot, ...] = ()
     fleet: tuple[NodeView, ...] = ()
+    wasted: int = 0
+    """Of ``nodes``: searched in jobs that brought nothing to the decision. A presearch counts for the one node whose
+    ranking was taken, a job in a split where a line of it entered the tree, a vote where its ballot was counted."""
 
 
 @dataclass(slots=True)

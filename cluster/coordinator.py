@@ -328,6 +328,7 @@ class Coordinator:
             search.phase = Phase.SPLIT
             search.ranking = rank_moves(found, search.root.legal)
             for work in search.works.values():
+                work.job_counts = work.node_id == search.presearch.node_id
                 self._take_away(work)
             self._deal(search, found, now_ms, "presearch")
         elif idle:
@@ -424,6 +425,7 @@ class Coordinator:
             source=answer.source,
             ballots=answer.ballots,
             fleet=search.views(),
+            wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
         )
         self._search = None
         self._out.append(Decide(decision))
@@ -447,6 +449,7 @@ class Coordinator:
             score=decision.score,
             depth=decision.depth,
             nodes=decision.nodes,
+            wasted=decision.wasted,
             elapsed_ms=decision.elapsed_ms,
             agreement=round(agreement(answer.ballots, answer.move), 3),
         )

@@ -28,14 +28,24 @@ class Presearch:
 
         Where no depth is complete: what there is of the depth that has most ranks. Empty: no line came yet.
         """
+        _, best = self._furthest()
+        return tuple(best[rank] for rank in sorted(best))
+
+    @property
+    def node_id(self) -> str | None:
+        """The node that `lines` are of."""
+        return self._furthest()[0]
+
+    def _furthest(self) -> tuple[str | None, Mapping[int, Line]]:
+        node: str | None = None
         best: Mapping[int, Line] = {}
         best_key = (0, 0)
-        for table in self._tables.values():
+        for node_id, table in self._tables.items():
             for depth, ranks in table.items():
                 key = (len(ranks), depth)
                 if key > best_key:
-                    best, best_key = ranks, key
-        return tuple(best[rank] for rank in sorted(best))
+                    node, best, best_key = node_id, ranks, key
+        return node, best
 
 
 def rank_moves(lines: Sequence[Line], legal: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
@@ -46,6 +46,10 @@ class Work:
     job_ms: int = 0
     spent: int = 0
     """Nodes searched in jobs before ``job``."""
+    job_counts: bool = False
+    """A line of ``job`` has become part of what the answer is made of."""
+    wasted: int = 0
+    """Of ``spent``: in jobs that brought nothing."""
     line: Line | None = None
     """The last line it reported."""
     ballot: Line | None = None
@@ -66,7 +70,8 @@ class Work:
     def drop(self) -> None:
         """Forget the job, not what came of it."""
         self.spent += self.job_nodes
-        self.job, self.done, self.job_nodes, self.job_ms = None, False, 0, 0
+        self.wasted += 0 if self.job_counts else self.job_nodes
+        self.job, self.done, self.job_nodes, self.job_ms, self.job_counts = None, False, 0, 0, False
 
     def view(self) -> NodeView:
         return NodeView(
@@ -130,6 +135,14 @@ class Search:
     def nodes(self) -> int:
         return sum(work.nodes for work in self.works.values())
 
+    def wasted(self, counted: Collection[str]) -> int:
+        """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters, where it is a vote."""
+        total = 0
+        for work in self.works.values():
+            counts = work.job_counts if self.phase is Phase.SPLIT else work.node_id in counted
+            total += work.wasted + (0 if counts else work.job_nodes)
+        return total
+
     def busy(self) -> Iterator[Work]:
         return (work for work in self.works.values() if work.busy)
 
@@ -154,6 +167,9 @@ class Search:
             known = self.lines.get(work.leaf)
             if known is None or line.depth >= known.depth:
                 self.lines[work.leaf] = line
+                work.job_counts = True
+        elif multipv == 1:
+            work.job_counts = True
 
     def ballots(self) -> list[Ballot]:
         return [_ballot(work.node_id, work.ballot) for work in self.works.values() if work.ballot is not None]

@@ -117,6 +117,48 @@ class TestForced:
         assert bench.decisions[0].move == "9a9b"
 
 
+class TestWasted:
+    def test_a_presearch_counts_for_the_node_whose_ranking_was_taken(self) -> None:
+        bench = Bench(3)
+        bench.feed(Start(TIMED))
+        bench.report("n2", 4, 10, "2g2f")
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(300)
+        bench.report("n1", 6, 40, "7g7f")
+        bench.report("n2", 7, 20, bench.job("n2").searchmoves[0])
+        bench.tick(800)
+        decision = bench.decisions[0]
+        assert (decision.source, decision.nodes, decision.wasted) == ("split", 500 + 400 + 600 + 700, 400)
+
+    def test_a_split_job_without_a_line_is_wasted(self) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, STARTPOS, nodes=5000)))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.done("n1", 500)
+        bench.done("n2", 200)
+        bench.report("n1", 6, 40, "7g7f")
+        bench.done("n1", 1000)
+        bench.done("n2", 300)
+        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1500 + 200 + 300, 500)]
+
+    def test_a_ballot_too_shallow_to_be_counted_is_wasted(self) -> None:
+        bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
+        bench.feed(Start(TIMED))
+        bench.report("n1", 12, 30, "7g7f")
+        bench.report("n2", 3, 90, "2g2f")
+        bench.tick(1000)
+        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1500, 300)]
+
+    def test_what_a_lost_voter_said_still_counts(self) -> None:
+        bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.report("n2", 5, 20, "2g2f")
+        bench.feed(NodeLost("n2", "test"))
+        bench.tick(1000)
+        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1000, 0)]
+
+
 class TestPhases:
     def test_presearch_then_best_move_against_the_others(self) -> None:
         bench = Bench()

@@ -1,0 +1,158 @@
+"""Where a laboratory keeps itself: settings, openings, a line for each game. A later run goes on where one ended."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import cluster
+import worker
+from cluster.lab.records import GameRecord
+from cluster.lab.schedule import Game
+from cluster.lab.settings import LabSettings
+from cluster.lab.strategies import LabError
+from worker.arena.openings import OpeningError, read_openings, write_openings
+
+
+class LabFolder:
+    """A folder with ``lab.json``, ``openings.txt``, ``games.jsonl``, and at the end ``result.json`` and ``elo.svg``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = path / "lab.json"
+        self.openings = path / "openings.txt"
+        self.games = path / "games.jsonl"
+        self.result = path / "result.json"
+        self.plot = path / "elo.svg"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep it from other processes.
+
+        Raises:
+            LabError: another process is at work in it.
+            OSError: it cannot be made.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LabError(f"{self.path}: another gougi lab is at work there") from None
+            yield
+
+    def claim(self, settings: LabSettings) -> str:
+        """Note the settings in a new folder, or check that those of an old one are the same.
+
+        Returns:
+            What the user should know, or nothing: games of an earlier version of the sources are in the folder.
+
+        Raises:
+            LabError: the folder was begun with other settings; the text names them.
+            OSError: it cannot be read or written.
+        """
+        wanted, now = asdict(settings), sources()
+        if not self.settings.exists():
+            _write(self.settings, json.dumps({"settings": wanted, "sources": now}, indent=2) + "\n")
+            return ""
+        try:
+            known = json.loads(self.settings.read_text(encoding="utf-8"))
+            before, version = dict(known["settings"]), known.get("sources")
+        except (ValueError, KeyError, TypeError) as error:
+            raise LabError(f"{self.settings}: not readable: {error!r}") from error
+        changed = [
+            f"{name} was {before.get(name)!r} and is {value!r}"
+            for name, value in wanted.items()
+            if before.get(name) != value
+        ]
+        if changed:
+            raise LabError(
+                f"{self.path} was begun with other settings ({'; '.join(changed)}): repeat them to go on with it, or "
+                "choose another folder"
+            )
+        if version != now:
+            return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
+        return ""
+
+    def known_openings(self) -> list[str]:
+        """The SFENs of the openings; none where there is no file yet. Raises LabError: the file is damaged."""
+        try:
+            return read_openings(self.openings) if self.openings.exists() else []
+        except OpeningError as error:
+            raise LabError(str(error)) from error
+
+    def keep_openings(self, openings: list[str]) -> None:
+        """Write a longer list. Raises LabError: it does not begin with the openings that games were played from."""
+        known = self.known_openings()
+        if openings[: len(known)] != known:
+            raise LabError(
+                f"{self.openings}: the openings that these sources make are others: choose another folder, or no more "
+                f"than {2 * len(known)} games"
+            )
+        write_openings(self.openings, openings)
+
+    def read(self) -> tuple[list[GameRecord], str]:
+        """The games played, and what the user should know (or nothing).
+
+        A last line that is damaged, as a crash while it was written leaves it, is cut off: its game is played again.
+
+        Raises:
+            LabError: another line is damaged, or a game is there twice.
+            OSError: the file cannot be read, or not be mended.
+        """
+        if not self.games.exists():
+            return [], ""
+        data = self.games.read_bytes()
+        records: list[GameRecord] = []
+        seen: set[Game] = set()
+        end = 0
+        lines = data.splitlines(keepends=True)
+        for number, line in enumerate(lines, start=1):
+            try:
+                if not line.endswith(b"\n"):
+                    raise LabError("the line has no end")
+                record = GameRecord.from_line(line.decode("utf-8"))
+                if record.game in seen:
+                    raise LabError("the same game again")
+            except (LabError, UnicodeDecodeError) as error:
+                if number < len(lines):
+                    raise LabError(f"{self.games}, line {number}: {error}") from error
+                os.truncate(self.games, end)
+                return records, f"{self.games}: the last line was damaged and is dropped ({error})"
+            seen.add(record.game)
+            records.append(record)
+            end += len(line)
+        return records, ""
+
+    def append(self, record: GameRecord) -> None:
+        """Add a game; it is on its way to the disk when this returns. Raises OSError."""
+        with self.games.open("a", encoding="utf-8") as file:
+            file.write(record.to_line() + "\n")
+
+    def keep_result(self, facts: dict[str, Any], plot: str) -> None:
+        """Write the result and the plot. Raises OSError."""
+        _write(self.result, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        _write(self.plot, plot)
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def sources() -> str:
+    """A hash of the sources that decide a game: the searcher and the cluster."""
+    digest = hashlib.sha256()
+    for package in (worker, cluster):
+        root = Path(package.__path__[0])
+        for path in sorted(root.rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,128 @@
+"""One game between two virtual fleets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from cluster.api import Decision, SearchRequest
+from cluster.consultation import agreement
+from cluster.lab.records import GameRecord, SideFigures
+from cluster.lab.schedule import Game
+from cluster.lab.settings import LabSettings
+from cluster.lab.strategies import strategy
+from cluster.settings import Mode, Settings
+from cluster.virtual_driver import VirtualFleet, VirtualNode
+from worker.engine import Engine
+from worker.shogi import Position, Repetition
+
+
+@dataclass(slots=True)
+class Adjudicator:
+    """Ends games that both sides see as decided. ``resign_moves`` of each side in a row, ``resign_cp`` 0: never."""
+
+    resign_cp: int
+    resign_moves: int
+    _run: int = 0
+    """Plies in a row with a decided score: positive for black, negative for white."""
+
+    def winner(self, turn: int, score: int | None) -> int | None:
+        """Take the score of the side that moves; returns the colour that has won, or None. Without a score (the move
+        was forced) nothing changes."""
+        if not self.resign_cp or score is None:
+            return None
+        score = -score if turn else score
+        if score >= self.resign_cp:
+            self._run = max(self._run, 0) + 1
+        elif score <= -self.resign_cp:
+            self._run = min(self._run, 0) - 1
+        else:
+            self._run = 0
+        if abs(self._run) < 2 * self.resign_moves:
+            return None
+        return 0 if self._run > 0 else 1
+
+
+@dataclass(slots=True)
+class Side:
+    """A fleet, its budget in nodes a move of each node, and what it did."""
+
+    fleet: VirtualFleet
+    budget: int
+    figures: SideFigures = field(default_factory=SideFigures)
+
+    def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
+        """Search the position after ``moves``; ``number`` rises from search to search."""
+        decision = self.fleet.search(SearchRequest(number, sfen, moves, nodes=self.budget))
+        if decision.source != "forced":
+            dealt = sum(event.name == "dealt" for _, event in self.fleet.log)
+            found = SideFigures(1, decision.nodes, decision.wasted, max(0, dealt - 1))
+            if len(decision.ballots) > 1:
+                found.votes, found.agreement = 1, round(agreement(decision.ballots, decision.move), 6)
+            self.figures.add(found)
+        return decision
+
+
+class Arena:
+    """Plays games one after the other; its engines, made when they are first needed, serve all of them.
+
+    Args:
+        make_engine: makes the searcher of one virtual node; one that answers alike every time after `new_game`.
+    """
+
+    def __init__(self, settings: LabSettings, make_engine: Callable[[], Engine]) -> None:
+        self._settings = settings
+        self._make_engine = make_engine
+        self._engines: list[Engine] = []
+
+    def play(self, game: Game, sfen: str) -> GameRecord:
+        """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
+        settings, point, opponent = self._settings, game.point, self._settings.opponent
+        count = opponent.fleet(point.nodes)
+        while len(self._engines) < point.nodes + count:
+            self._engines.append(self._make_engine())
+        engines = iter(self._engines)
+        # One node has nothing to split or to vote on: its strategy does not matter.
+        theirs = strategy(opponent.strategy).settings if opponent.strategy else Settings(mode=Mode.CONSULT)
+        a = Side(_fleet(engines, point.nodes, strategy(point.strategy).settings), settings.budget)
+        b = Side(_fleet(engines, count, theirs), settings.opponent_budget)
+        players = (a, b) if game.a_is_black else (b, a)
+        winner, end, moves = self._moves(players, sfen)
+        points = 0.5 if winner is None else float(players[winner] is a)
+        a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
+        return GameRecord(game, points, end, moves, a.figures, b.figures)
+
+    def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
+        """The winner's colour (None: a draw), how the game ended, and its moves."""
+        adjudicator = Adjudicator(self._settings.resign_cp, self._settings.resign_moves)
+        position = Position.from_sfen(sfen)
+        moves: tuple[str, ...] = ()
+        while position.move_number <= self._settings.max_moves:
+            mover = position.turn
+            decision = players[mover].move(len(moves) + 1, sfen, moves)
+            if decision.move == "resign":
+                return 1 - mover, "mate", moves
+            if decision.move == "win":
+                return mover, "declaration", moves
+            position.push_usi(decision.move)
+            moves = (*moves, decision.move)
+            match position.repetition():
+                case Repetition.DRAW:
+                    return None, "repetition", moves
+                case Repetition.WIN:
+                    return 1 - mover, "perpetual check", moves
+                case Repetition.LOSE:
+                    return mover, "perpetual check", moves
+                case Repetition.NONE:
+                    pass
+            winner = adjudicator.winner(mover, decision.score)
+            if winner is not None:
+                return winner, "score", moves
+        return None, "move limit", moves
+
+
+def _fleet(engines: Iterator[Engine], count: int, settings: Settings) -> VirtualFleet:
+    """A fleet of the next ``count`` engines, which forget what they knew."""
+    fleet = VirtualFleet([VirtualNode(f"n{i}", next(engines)) for i in range(1, count + 1)], settings)
+    fleet.new_game()
+    return fleet

@@ -1,0 +1,138 @@
+"""What the games say: figures by point, as plain values and as a table. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.lab.records import GameRecord, SideFigures
+from cluster.lab.schedule import Point
+from cluster.lab.settings import LabSettings
+from worker.arena.statistics import Strength, Tally, strength, tally
+
+
+@dataclass(frozen=True, slots=True)
+class PointResult:
+    """A point's games. ``a`` and ``b`` are sums over them."""
+
+    point: Point
+    tally: Tally
+    strength: Strength
+    plies: int
+    a: SideFigures
+    b: SideFigures
+
+    @property
+    def agreement(self) -> float | None:
+        """Of A's voters: the mean share of ballots for the move played, 0 to 1; None where nobody voted."""
+        return self.a.agreement / self.a.votes if self.a.votes else None
+
+    @property
+    def redeals(self) -> float:
+        """Of A, a game."""
+        return self.a.redeals / max(1, self.tally.games)
+
+    @property
+    def wasted(self) -> float:
+        """Share of A's nodes that were searched for nothing, 0 to 1."""
+        return self.a.wasted / max(1, self.a.nodes)
+
+
+def summarize(records: Sequence[GameRecord]) -> list[PointResult]:
+    """The result of every point that has games, by strategy in the order in which they came, then by nodes."""
+    by_point: dict[Point, list[GameRecord]] = {}
+    for record in records:
+        by_point.setdefault(record.game.point, []).append(record)
+    order = list(dict.fromkeys(point.strategy for point in by_point))
+    return [
+        _result(point, by_point[point])
+        for point in sorted(by_point, key=lambda point: (order.index(point.strategy), point.nodes))
+    ]
+
+
+def _result(point: Point, records: Sequence[GameRecord]) -> PointResult:
+    # In the order of the schedule: the sums are of floats, and must not depend on which game ended first.
+    records = sorted(records, key=lambda record: record.game.number)
+    a, b = SideFigures(), SideFigures()
+    for record in records:
+        a.add(record.a)
+        b.add(record.b)
+    counted = tally([(record.game.pair, record.points) for record in records])
+    return PointResult(point, counted, strength(counted), sum(len(record.moves) for record in records), a, b)
+
+
+def facts(settings: LabSettings, results: Sequence[PointResult], finished: bool) -> dict[str, Any]:
+    """As plain values: JSON has no infinity, so an Elo without an end is null."""
+    return {
+        "budget": settings.budget,
+        "against": settings.against,
+        "against_budget": settings.opponent_budget,
+        "seed": settings.seed,
+        "finished": finished,
+        "points": [_facts(result) for result in results],
+    }
+
+
+def _facts(result: PointResult) -> dict[str, Any]:
+    def number(value: float | None, digits: int) -> float | None:
+        return round(value, digits) if value is not None and math.isfinite(value) else None
+
+    games, counted, measured = max(1, result.tally.games), result.tally, result.strength
+    return {
+        "strategy": result.point.strategy,
+        "nodes": result.point.nodes,
+        "games": counted.games,
+        "wins": counted.wins,
+        "draws": counted.draws,
+        "losses": counted.losses,
+        "pairs": list(counted.pairs),
+        "score": round(counted.score, 4),
+        "elo": number(measured.elo, 1),
+        "elo_low": number(measured.low, 1),
+        "elo_high": number(measured.high, 1),
+        "los": round(measured.superiority, 4),
+        "agreement": number(result.agreement, 4),
+        "redeals_per_game": round(result.redeals, 3),
+        "wasted": round(result.wasted, 4),
+        "plies_per_game": round(result.plies / games, 1),
+        "nodes_per_move_a": round(result.a.nodes / max(1, result.a.moves)),
+        "nodes_per_move_b": round(result.b.nodes / max(1, result.b.moves)),
+    }
+
+
+def elo_text(value: float) -> str:
+    """``+12``, ``-inf``."""
+    return f"{value:+.0f}"
+
+
+HEADINGS = ("strategy", "nodes", "games", "won", "drawn", "lost", "score", "Elo", "95 %", "agree", "re-deals", "wasted")
+
+
+def table(results: Sequence[PointResult]) -> str:
+    """The table for people; `docs/lab.md` says what the columns mean."""
+    rows = [HEADINGS, *(_row(result) for result in results)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) if column else cell.ljust(width) for column, (cell, width) in enumerate(pairs))
+        for pairs in (tuple(zip(row, widths, strict=True)) for row in rows)
+    )
+
+
+def _row(result: PointResult) -> tuple[str, ...]:
+    counted, measured = result.tally, result.strength
+    return (
+        result.point.strategy,
+        str(result.point.nodes),
+        str(counted.games),
+        str(counted.wins),
+        str(counted.draws),
+        str(counted.losses),
+        f"{counted.score:.1%}",
+        elo_text(measured.elo),
+        f"{elo_text(measured.low)} to {elo_text(measured.high)}",
+        "-" if result.agreement is None else f"{result.agreement:.0%}",
+        f"{result.redeals:.1f}",
+        f"{result.wasted:.1%}",
+    )

@@ -1,0 +1,269 @@
+"""``gougi lab``: what is a strategy worth with so many nodes?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import sys
+from collections.abc import Callable, Generator
+from contextlib import closing
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+
+if TYPE_CHECKING:
+    from cluster.lab.folder import LabFolder
+    from cluster.lab.records import GameRecord
+    from cluster.lab.report import PointResult
+    from cluster.lab.schedule import Plan, Point
+    from cluster.lab.settings import LabSettings
+
+
+def lab(
+    nodes: Annotated[str, typer.Option(metavar="N,N,…", help="How many nodes the fleet has.")] = "1,2,4,8",
+    strategy: Annotated[
+        str, typer.Option(metavar="NAME,NAME,…", help="Strategies (--list names them). Default: all.")
+    ] = "",
+    budget: Annotated[int, typer.Option(min=100, metavar="N", help="Nodes a move that each node searches.")] = 4000,
+    games: Annotated[int, typer.Option(min=2, metavar="N", help="Games a point; even.")] = 100,
+    against: Annotated[
+        str, typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes.")
+    ] = "1x",
+    net: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
+    ] = None,
+    fv_scale: Annotated[
+        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the games are kept. The same again goes on with them.")
+    ] = Path("runs/lab"),
+    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time, a process each.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the openings.")] = 1,
+    hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each virtual node.")] = 4,
+    resign: Annotated[
+        int, typer.Option(min=0, metavar="CP", help="End a game where both sides see one so far ahead. 0: never.")
+    ] = 2000,
+    resign_moves: Annotated[
+        int, typer.Option(min=1, metavar="N", help="For --resign: so many moves of each side in a row.")
+    ] = 3,
+    max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
+    opening_plies: Annotated[int, typer.Option(min=0, max=60, metavar="N", help="Random moves of an opening.")] = 12,
+    opening_margin: Annotated[
+        int, typer.Option(min=10, metavar="CP", help="How uneven an opening may be, in centipawns.")
+    ] = 120,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    list_names: Annotated[
+        bool, typer.Option("--list", help="Name the strategies and their settings; no games.")
+    ] = False,
+) -> int:
+    """Play virtual fleets against one node, and say how much stronger each strategy is with N nodes.
+
+    All nodes are virtual: they search one after the other on this machine, in virtual time, each within its budget. The
+    same seed gives the same games, however many run at a time. The figures are explained in docs/lab.md.
+
+    FOLDER gets a line for each game, the result and a plot (elo.svg). Ctrl-C keeps what was played; the same command
+    goes on with it, also with more games, nodes or strategies.
+
+    Examples:
+
+      gougi lab --nodes 1,2,4,8 --strategy split,consult:majority --games 100 --net nn.bin --concurrency 2
+
+      gougi lab --nodes 4 --strategy split --against 2x --out runs/lab-2x
+
+      gougi lab --nodes 4,8 --strategy split --against consult:majority --out runs/lab-vote
+
+      gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
+    """
+    from cluster.lab.folder import LabFolder
+    from cluster.lab.schedule import Plan
+    from cluster.lab.settings import LabSettings
+    from cluster.lab.strategies import LabError, adjustable, offered
+
+    if list_names:
+        print("strategies:", *offered())
+        print("settings:  ", *adjustable())
+        return 0
+    try:
+        plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
+        settings = LabSettings(
+            budget=budget,
+            against=against,
+            seed=seed,
+            net=_network_hash(net),
+            fv_scale=fv_scale,
+            hash_mb=hash_mb,
+            max_moves=max_moves,
+            resign_cp=resign,
+            resign_moves=resign_moves,
+            opening_plies=opening_plies,
+            opening_margin_cp=opening_margin,
+        )
+        folder = LabFolder(out)
+        with folder.held():
+            return _run(folder, settings, plan, net, concurrency, as_json)
+    except LabError as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(str(error), FAILED) from error
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(word) for word in _words(text)]
+    except ValueError:
+        raise CommandError(f"--nodes {text}: expected whole numbers with commas between, such as 1,2,4") from None
+
+
+def _network_hash(net: Path | None) -> str:
+    from worker.nnue.network import DEFAULT_NETWORK
+
+    file = net or resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def _run(
+    folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None, concurrency: int, as_json: bool
+) -> int:
+    from cluster.lab.plot import plot
+    from cluster.lab.processes import play_all
+    from cluster.lab.report import facts, summarize, table
+    from cluster.settings import EngineSpec
+
+    _tell(folder.claim(settings))
+    records, notice = folder.read()
+    _tell(notice)
+    left = list(plan.left([record.game for record in records]))
+    title = f"Elo over {settings.opponent.words}; {settings.budget} nodes a move for each node"
+
+    def keep(finished: bool) -> tuple[list[PointResult], dict[str, Any]]:
+        results = summarize(records)
+        found = facts(settings, results, finished)
+        folder.keep_result(found, plot(results, title))
+        return results, found
+
+    interrupted = False
+    if left:
+        openings = _openings(folder, settings, plan, net)
+        tasks = [(game, openings[game.pair]) for game in left]
+        spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
+        playing = play_all(settings, spec.build, tasks, concurrency)
+        interrupted = not _take(playing, folder, records, _Board(plan, records), lambda: keep(False))
+    results, found = keep(not interrupted)
+    print(json.dumps(found, ensure_ascii=False) if as_json else f"{title}\n\n{table(results)}\n\nplot: {folder.plot}")
+    if interrupted:
+        print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _tell(notice: str) -> None:
+    if notice:
+        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+
+
+def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
+    """An opening for each pair; those that are missing are made, and kept."""
+    from cluster.lab.strategies import LabError
+    from worker.arena.openings import OpeningError, make_openings
+
+    wanted = plan.games // 2
+    compile_searcher()
+    if len(known := folder.known_openings()) >= wanted:
+        return known
+    from worker.engine import EngineError
+    from worker.search.engine import NumbaEngine
+
+    def make() -> list[str]:
+        engine = NumbaEngine(1, 1, None if net is None else str(net), settings.fv_scale)
+        return make_openings(wanted, settings.seed, engine, settings.opening_plies, settings.opening_margin_cp)
+
+    print(f"making {wanted} openings", file=sys.stderr, flush=True)
+    try:
+        made = interruptible(make)
+    except (EngineError, OpeningError) as error:
+        raise LabError(str(error)) from error
+    folder.keep_openings(made)
+    return made
+
+
+def _take(
+    games: Generator[GameRecord],
+    folder: LabFolder,
+    records: list[GameRecord],
+    board: _Board,
+    keep: Callable[[], object],
+) -> bool:
+    """Play on: each game goes into the folder, to ``records`` and on the board; then ``keep`` is called.
+
+    Returns whether all were played; else Ctrl-C or SIGTERM ended it.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with closing(games), board:
+            for record in games:
+                folder.append(record)
+                records.append(record)
+                board.show(record.game.point)
+                keep()
+    except KeyboardInterrupt:
+        return False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+class _Board:
+    """The standing on stderr: a bar for each point at a terminal, else a line after each game."""
+
+    def __init__(self, plan: Plan, records: list[GameRecord]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._records = records
+        self._games = plan.games
+        self._live = sys.stderr.isatty()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not self._live,
+        )
+        self._tasks = {point: self._bar.add_task(str(point), total=plan.games) for point in plan.points}
+        for point in plan.points:
+            self._update(point)
+
+    def _update(self, point: Point) -> str:
+        from cluster.lab.report import elo_text, summarize
+
+        own = [record for record in self._records if record.game.point == point]
+        words = str(point)
+        for result in summarize(own):
+            elo = result.strength
+            words += f": Elo {elo_text(elo.elo)} ({elo_text(elo.low)} to {elo_text(elo.high)})"
+        self._bar.update(self._tasks[point], description=words, completed=min(len(own), self._games))
+        return f"{len(own)}/{self._games} {words}"
+
+    def show(self, point: Point) -> None:
+        """A game of ``point`` is over."""
+        words = self._update(point)
+        if not self._live:
+            print(words, file=sys.stderr, flush=True)
+
+    def __enter__(self) -> _Board:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()

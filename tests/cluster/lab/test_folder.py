@@ -1,0 +1,129 @@
+"""The folder: settings, openings, the log of games and what a crash may leave of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import cluster.lab.folder
+from cluster.lab.folder import LabFolder
+from cluster.lab.records import GameRecord
+from cluster.lab.settings import LabSettings
+from cluster.lab.strategies import LabError
+from tests.cluster.lab.games import record
+from worker.engine import STARTPOS
+
+SETTINGS = LabSettings(4000)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LabFolder:
+    found = LabFolder(tmp_path / "deep" / "lab")
+    with found.held():
+        assert found.claim(SETTINGS) == ""
+    return found
+
+
+def test_the_same_settings_go_on_and_others_are_refused(folder: LabFolder) -> None:
+    assert folder.claim(SETTINGS) == ""
+    with pytest.raises(LabError, match=r"\(budget was 4000 and is 5000; against was '1x' and is '2x'\)"):
+        folder.claim(replace(SETTINGS, budget=5000, against="2x"))
+    folder.settings.write_text("[]")
+    with pytest.raises(LabError, match="not readable"):
+        folder.claim(SETTINGS)
+
+
+def test_other_sources_are_told(folder: LabFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster.lab.folder, "sources", lambda: "others")
+    assert "the sources are not those" in folder.claim(SETTINGS)
+
+
+def test_one_process_at_a_time(folder: LabFolder) -> None:
+    with folder.held(), pytest.raises(LabError, match="another gougi lab"), LabFolder(folder.path).held():
+        pass
+    with folder.held():
+        pass
+
+
+def test_games_come_back_as_they_were(folder: LabFolder) -> None:
+    assert folder.read() == ([], "")
+    games = [record(0, 1.0, votes=3, agreement=2.25), record(1, 0.5, nodes=16), record(0, 0.0, "consult:majority")]
+    for game in games:
+        folder.append(game)
+    assert folder.read() == (games, "")
+    plain = json.loads(folder.games.read_text().splitlines()[1])
+    assert (plain["strategy"], plain["nodes"], plain["pair"], plain["black"], plain["points"], plain["plies"]) == (
+        "split",
+        16,
+        0,
+        "B",
+        0.5,
+        3,
+    )
+
+
+@pytest.mark.parametrize("lost", [1, 2, 20, 100])
+def test_a_last_line_that_a_crash_cut_off_is_dropped(folder: LabFolder, lost: int) -> None:
+    folder.append(record(0, 1.0))
+    whole = folder.games.read_bytes()
+    folder.append(record(1, 1.0))
+    folder.games.write_bytes(folder.games.read_bytes()[:-lost])
+    records, notice = folder.read()
+    assert records == [record(0, 1.0)]
+    assert "the last line was damaged and is dropped" in notice
+    assert folder.games.read_bytes() == whole
+    folder.append(record(1, 0.0))
+    assert folder.read() == ([record(0, 1.0), record(1, 0.0)], "")
+
+
+def test_a_last_line_of_other_bytes_is_dropped(folder: LabFolder) -> None:
+    folder.append(record(0, 1.0))
+    with folder.games.open("ab") as file:
+        file.write(b"\0\0\xff\xfe\n")
+    assert folder.read()[0] == [record(0, 1.0)]
+    assert folder.read() == ([record(0, 1.0)], "")
+
+
+def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None:
+    folder.append(record(0, 1.0))
+    good = folder.games.read_text()
+    folder.games.write_text(good + "nonsense\n" + good)
+    with pytest.raises(LabError, match=r"games\.jsonl, line 2: no JSON"):
+        folder.read()
+    folder.games.write_text(good + good + good)
+    with pytest.raises(LabError, match=r"line 2: the same game again"):
+        folder.read()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"points": 0.7}, "0, 0.5 or 1"),
+        ({"points": "1"}, "points: expected float"),
+        ({"nodes": True}, "nodes: expected int"),
+        ({"a": {"moves": 1}}, "nodes: expected int"),
+        ({"moves": None}, "moves: expected str"),
+    ],
+)
+def test_a_line_is_checked(change: dict[str, object], words: str) -> None:
+    plain = json.loads(record(0, 1.0).to_line()) | change
+    with pytest.raises(LabError, match=words):
+        GameRecord.from_line(json.dumps(plain))
+    with pytest.raises(LabError, match="no JSON object"):
+        GameRecord.from_line("[]")
+
+
+def test_openings_may_only_grow(folder: LabFolder) -> None:
+    other = STARTPOS.replace(" b ", " w ")
+    assert folder.known_openings() == []
+    folder.keep_openings([STARTPOS])
+    folder.keep_openings([STARTPOS, other])
+    assert folder.known_openings() == [STARTPOS, other]
+    with pytest.raises(LabError, match="no more than 4 games"):
+        folder.keep_openings([other, STARTPOS, other])
+    folder.openings.write_text("sfen nonsense\n")
+    with pytest.raises(LabError, match="line 1"):
+        folder.known_openings()

@@ -1,0 +1,137 @@
+"""One game, and many over processes, with engines that are quick and alike every time."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from cluster.lab.games import Adjudicator, Arena
+from cluster.lab.processes import Task, play_all
+from cluster.lab.records import GameRecord
+from cluster.lab.schedule import Game, Plan, Point
+from cluster.lab.settings import LabSettings
+from cluster.lab.strategies import LabError
+from tests.cluster.engines import HashEngine, broken_engine
+from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchResult
+from worker.shogi import Position
+
+SETTINGS = LabSettings(2500, max_moves=24)
+QUICK = LabSettings(2500, max_moves=6)
+MATED_SOON = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
+
+
+def tasks(games: int = 4) -> list[Task]:
+    plan = Plan(("split", "consult:optimistic"), (1, 3), games)
+    sfens = [STARTPOS, STARTPOS.replace(" b ", " w ")]
+    return [(game, sfens[game.pair % 2]) for game in plan.left([])]
+
+
+class TestAdjudicator:
+    def test_both_sides_have_to_see_it_in_a_row(self) -> None:
+        judge = Adjudicator(1000, 2)
+        scores = [(0, 1200), (1, -1000), (0, 999), (1, -1500), (0, 3000), (1, -1000), (0, 1000)]
+        assert [judge.winner(turn, score) for turn, score in scores] == [None] * 6 + [0]
+
+    def test_white_may_be_ahead_and_a_forced_move_says_nothing(self) -> None:
+        judge = Adjudicator(1000, 1)
+        assert [judge.winner(0, 1000), judge.winner(1, 1000), judge.winner(0, None)] == [None, None, None]
+        assert judge.winner(0, -1000) == 1
+
+    def test_never(self) -> None:
+        assert Adjudicator(0, 1).winner(0, 30_000) is None
+
+
+class TestArena:
+    def test_a_game_depends_on_nothing_that_was_played_before(self) -> None:
+        arena = Arena(QUICK, HashEngine)
+        found = [arena.play(game, sfen) for game, sfen in tasks()]
+        again = [arena.play(game, sfen) for game, sfen in reversed(tasks())]
+        assert found == again[::-1]
+        assert found == [Arena(QUICK, HashEngine).play(game, sfen) for game, sfen in tasks()]
+
+    def test_budgets_and_figures(self) -> None:
+        game = Arena(replace(SETTINGS, against="2x"), HashEngine).play(Game(Point("split", 3), 1), STARTPOS)
+        assert not game.game.a_is_black
+        assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 24)
+        assert (game.a.moves, game.b.moves) == (12, 12)
+        assert 12 * 3 * 2000 < game.a.nodes <= 12 * 3 * 2500
+        assert 12 * 4000 < game.b.nodes <= 12 * 5000
+        assert 0 < game.a.wasted < game.a.nodes / 10
+        assert (game.a.votes, game.b.votes, game.b.wasted) == (0, 0, 0)
+        vote = Arena(SETTINGS, HashEngine).play(Game(Point("consult:majority", 3), 0), STARTPOS)
+        assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
+
+    def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
+        arena = Arena(replace(SETTINGS, against="consult:majority@2"), HashEngine)
+        for number in (0, 1):
+            game = arena.play(Game(Point("split", 3), number), STARTPOS)
+            position = Position.startpos()
+            position.push_all(game.moves)
+            first = game.a if game.game.a_is_black else game.b
+            assert first.moves == 12
+
+    def test_a_node_that_fails_in_each_split_has_its_leaf_dealt_again(self) -> None:
+        class Failing(HashEngine):
+            def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+                if limits.searchmoves:
+                    raise EngineError("no such move")
+                return super().go(limits, on_info)
+
+        engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
+        game = Arena(QUICK, lambda: next(engines)).play(Game(Point("split", 3), 0), STARTPOS)
+        assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
+
+    def test_ends(self) -> None:
+        def ahead(move: str, _depth: int) -> int:
+            return {"G*5b": 5000}.get(move, -3000)
+
+        arena = Arena(SETTINGS, lambda: HashEngine(score=ahead))
+        game = arena.play(Game(Point("split", 1), 0), MATED_SOON)
+        assert (game.end, game.points, game.moves) == ("mate", 1.0, ("G*5b",))
+        game = arena.play(Game(Point("split", 1), 1), MATED_SOON)
+        assert (game.end, game.points) == ("mate", 0.0)
+
+    def test_repetition(self) -> None:
+        """Kings that step to and fro."""
+
+        def score(move: str, _depth: int) -> int:
+            return 100 if move in ("1i2i", "2i1i", "9a8a", "8a9a") else 0
+
+        game = Arena(SETTINGS, lambda: HashEngine(score=score)).play(
+            Game(Point("split", 1), 0), "k8/9/9/9/9/9/9/9/8K b 2P 1"
+        )
+        assert (game.end, game.points, len(game.moves)) == ("repetition", 0.5, 12)
+
+
+class TestProcesses:
+    def test_the_games_are_the_same_whatever_the_number_of_processes(self) -> None:
+        def key(record: GameRecord) -> tuple[Point, int]:
+            return record.game.point, record.game.number
+
+        one, two = (sorted(play_all(QUICK, HashEngine, tasks(), count), key=key) for count in (1, 2))
+        assert one == two
+        arena = Arena(QUICK, HashEngine)
+        assert one == sorted((arena.play(game, sfen) for game, sfen in tasks()), key=key)
+
+    def test_more_processes_than_games_and_no_game(self) -> None:
+        assert len(list(play_all(QUICK, HashEngine, tasks()[:1], 3))) == 1
+        assert list(play_all(QUICK, HashEngine, [], 2)) == []
+
+    def test_an_engine_that_cannot_be_made(self) -> None:
+        with pytest.raises(LabError, match=r"split, 1 node, game 0: EngineError: no such net: x\.bin"):
+            list(play_all(SETTINGS, broken_engine, tasks(), 1))
+
+    def test_a_process_that_dies(self) -> None:
+        with pytest.raises(LabError, match=r"split, 1 node, game 0: its process died \(-9\)"):
+            list(play_all(SETTINGS, DyingEngine, tasks(), 1))
+
+
+class DyingEngine(HashEngine):
+    """Takes its process with it."""
+
+    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().go(limits, on_info)

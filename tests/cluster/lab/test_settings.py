@@ -1,0 +1,48 @@
+"""The opponent, and the settings of a laboratory."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.lab.settings import LabSettings, Opponent
+from cluster.lab.strategies import LabError
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "fleet", "budget"),
+    [
+        ("1x", "1x", 1, 1000),
+        ("4x", "4x", 1, 4000),
+        ("2.50x", "2.5x", 1, 2500),
+        ("consult", "consult:majority", 8, 1000),
+        ("split@3", "split@3", 3, 1000),
+    ],
+)
+def test_opponents(text: str, name: str, fleet: int, budget: int) -> None:
+    settings = LabSettings(1000, text)
+    assert settings.against == name
+    assert settings.opponent.fleet(8) == fleet
+    assert settings.opponent_budget == budget
+
+
+@pytest.mark.parametrize("text", ["", "x", "0x", "99999x", "-1x", "split@0", "split@many", "flat@2", "1x@2"])
+def test_no_opponent(text: str) -> None:
+    with pytest.raises(LabError, match="against"):
+        Opponent.parse(text)
+
+
+def test_an_opponent_in_words() -> None:
+    names = ("1x", "4x", "consult", "split@4")
+    assert [Opponent.parse(name).words for name in names] == [
+        "one node",
+        "one node with 4 times the budget",
+        "consult:majority with as many nodes",
+        "split with 4 nodes",
+    ]
+
+
+def test_values_out_of_range() -> None:
+    with pytest.raises(LabError, match="budget is 0"):
+        LabSettings(0)
+    with pytest.raises(LabError, match="hash_mb is 0"):
+        LabSettings(1, hash_mb=0)

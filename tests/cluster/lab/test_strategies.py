@@ -1,0 +1,50 @@
+"""Strategies by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.consultation import Vote
+from cluster.lab.strategies import LabError, adjustable, offered, strategy
+from cluster.settings import Mode, Settings
+from cluster.split import Caution
+
+
+def test_every_mode_and_every_vote_is_offered_and_understood() -> None:
+    strategies = [strategy(name) for name in offered()]
+    assert [found.name for found in strategies] == list(offered())
+    assert {found.settings.mode for found in strategies} == set(Mode)
+    assert {found.settings.vote for found in strategies if found.settings.mode is Mode.CONSULT} == set(Vote)
+
+
+def test_a_vote_that_is_left_out_is_the_default() -> None:
+    assert strategy("consult") == strategy(f"consult:{Settings().vote}")
+    assert strategy("split").settings == Settings()
+    assert strategy("split:optimistic").settings.vote is Vote.OPTIMISTIC
+
+
+def test_settings_behind_the_name() -> None:
+    found = strategy("split+presearch_share=0.2+caution.margin=40")
+    assert found.name == "split+presearch_share=0.2+caution.margin=40"
+    assert found.settings == Settings(presearch_share=0.2, caution=Caution(margin=40))
+    assert {"presearch_share", "caution.margin"} <= set(adjustable())
+    assert "validate" not in adjustable()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no strategy ''"),
+        ("flat", "there are split, consult:majority"),
+        ("consult:loudest", "no strategy 'consult:loudest'"),
+        ("split+presearch_share", "expected SETTING=NUMBER"),
+        ("split+speed=3", "speed: no such setting"),
+        ("split+caution=3", "caution: no such setting"),
+        ("split+caution.margin.x=3", "no such setting"),
+        ("split+validate=1", "validate: no such setting"),
+        ("split+presearch_multipv=2.5", "'2.5' is no int"),
+    ],
+)
+def test_errors_say_what_is_wrong(text: str, words: str) -> None:
+    with pytest.raises(LabError, match=words.replace("+", r"\+")):
+        strategy(text)
