@@ -99,7 +99,7 @@ def test_the_whole_truth_of_small_positions() -> None:
     assert min(seen.values()) >= 5
 
 
-@pytest.mark.parametrize("number", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_mate_by_other_rules(number: int) -> None:
     """Refutations against the whole graph of rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -115,7 +115,7 @@ def test_no_mate_by_other_rules(number: int) -> None:
             break
 
 
-@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(3000, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(1200, 5, marks=pytest.mark.slow)])
 def test_mates_by_other_rules(number: int, plies: int) -> None:
     """Short mates, found and not found, against brute force over rsshogi's moves."""
     solver = MateSolver(1, keep=True)
