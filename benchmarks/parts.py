@@ -2,9 +2,9 @@
 
     python -m benchmarks.parts probcut singular --net nn.bin --games 200
 
-`gougi match` plays such games too, but its referee starts both engines anew for each; this keeps them, and so takes a
-quarter of the time. Openings are balanced and played twice with colours swapped. The speed of both sides is told as
-well: what a part costs in time, a match at equal nodes does not see.
+`gougi match` plays such games too, but its referee starts both engines anew for each; this keeps them. Openings are
+balanced and played twice with colours swapped. The speed of both sides is told as well: what a part costs in time, a
+match at equal nodes does not see.
 """
 
 from __future__ import annotations

@@ -119,7 +119,6 @@ def mate_in_one(pos: Any, n: int) -> Any:
             guarded |= single(square)
         elif not (theirs & single(square)):
             flights |= single(square)
-    # A guard's own square: its guard may be another.
     targets = guarded & ~mine
     while targets:
         target = lowest(targets)
