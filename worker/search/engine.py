@@ -11,14 +11,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from worker.engine import STARTPOS, Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.nnue import Network, NetworkFileError, default_network, load_network
 from worker.score import MAX_PLY, mate_in
+from worker.search.outbox import Entries
 from worker.search.root_mate import DEFAULT_NODES, RootMate
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot, elect
+from worker.search.state import NEVER
+from worker.search.steps import Steps
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
-from worker.search.tt import TranspositionTable
+from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
 from worker.shogi.replay import Replay
 
@@ -111,6 +116,32 @@ class NumbaEngine:
 
     def close(self) -> None:
         self.stop()
+
+    def steps(self, limits: Limits, on_info: InfoCallback | None = None) -> Steps:
+        """`go`, to be driven by node counts. Only with one thread.
+
+        Raises:
+            EngineError: there are more.
+        """
+        if len(self._threads) > 1:
+            raise EngineError("a search of several threads cannot be driven step by step")
+        return Steps(self._threads[0].record, lambda: self.go(limits, on_info), self.stop)
+
+    def share(self, min_depth: int | None) -> None:
+        """From the next search on collect table entries of ``min_depth`` and deeper for `take_entries`; None: none."""
+        for thread in self._threads:
+            thread.record.share_depth = NEVER if min_depth is None else min_depth
+
+    def take_entries(self) -> Entries:
+        """The table entries written since the last call. From one thread, which may be another than the search's."""
+        taken = [thread.outbox.take() for thread in self._threads]
+        return taken[0] if len(taken) == 1 else np.concatenate(taken)
+
+    def absorb_entries(self, entries: Entries) -> int:
+        """Take over table entries of other nodes; returns how many were of use. May run beside a search."""
+        entries = np.ascontiguousarray(entries, np.uint64)
+        record = self._threads[0].record
+        return int(absorb(record, entries.ctypes.data, len(entries)))
 
     @property
     def nodes(self) -> int:
