@@ -13,10 +13,18 @@ from typing import Final
 
 import numpy as np
 
-from worker.engine import STARTPOS, Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.engine import (
+    STARTPOS,
+    Bound,
+    EngineError,
+    Entries,
+    InfoCallback,
+    Limits,
+    SearchInfo,
+    SearchResult,
+)
 from worker.nnue import Network, NetworkFileError, default_network, load_network
 from worker.score import MAX_PLY, mate_in
-from worker.search.outbox import Entries
 from worker.search.root_mate import DEFAULT_NODES, RootMate
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot, elect
@@ -64,6 +72,7 @@ class NumbaEngine:
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
+        self.number = 0
         self.rules = Rules()
         """Of the games that are searched; may be changed between searches."""
         self.root_mate_nodes = DEFAULT_NODES
@@ -181,7 +190,7 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules)
+        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, self.number)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:

@@ -10,14 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from worker.engine import Entries
 from worker.jit import jit
 from worker.jit.memory import aligned_zeros, st64
 
 RING: Final = 1 << 14
 """Entries that wait at most: at a million nodes a second some 100 ms of depth 2 and more."""
-
-Entries = np.ndarray[Any, np.dtype[np.uint64]]
-"""(n, 2): whole key and data word (`worker.search.tt`) of each entry."""
 
 
 class Outbox:
