@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import secrets
@@ -13,10 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Hello, Leave
+from cluster.messages import Hello, Leave, Order, Peers
 from cluster.node import NodeRunner
-from worker.engine import STARTPOS, Engine, Limits
+from cluster.sharing_node import TableSharing
+from worker.engine import STARTPOS, Engine, Limits, SharesTable
 from worker.warm import warm_up
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class NodeSpec:
     address: ChannelAddress
     engine: Callable[[], Engine]
     """Makes the engine, in the node's process; picklable."""
+    share: bool = False
+    """Whether its table is shared with those of other nodes, where the engine can."""
 
 
 class NodeService:
@@ -39,15 +45,48 @@ class NodeService:
         engine.set_position(STARTPOS)
         engine.go(Limits(depth=5))
         engine.new_game()
-        self.hello = Hello(
-            spec.node_id, secrets.token_hex(4), socket.gethostname()[:128], os.getpid(), engine.name[:128]
-        )
         self._ended = threading.Event()
         self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
+        incarnation = secrets.token_hex(4)
+        self._sharing = self._share(spec, engine, incarnation)
+        self.hello = Hello(
+            spec.node_id,
+            incarnation,
+            socket.gethostname()[:128],
+            os.getpid(),
+            engine.name[:128],
+            share_url=self._sharing.url if self._sharing else "",
+            share_meaning=self._sharing.meaning if self._sharing else "",
+        )
         self._channel = ChannelClient(
-            spec.address, self.hello, self._runner.handle, self._runner.status, self._runner.master_lost
+            spec.address, self.hello, self._take, self._runner.status, self._runner.master_lost
         )
         self._channel.start()
+
+    def _share(self, spec: NodeSpec, engine: Engine, incarnation: str) -> TableSharing | None:
+        """Sharing is a help: a node that cannot take part searches without it."""
+        if not spec.share or not isinstance(engine, SharesTable):
+            return None
+        runner = self._runner
+        try:
+            return TableSharing(
+                f"{spec.node_id}/{incarnation}",
+                engine,
+                spec.address,
+                busy=lambda: not runner.status()[1],
+                report=lambda shared: self._channel.send(shared),
+            )
+        except OSError as error:
+            _log.warning("%s: cannot share its table: %s", spec.node_id, error)
+            return None
+
+    def _take(self, order: Order) -> None:
+        if not isinstance(order, Peers):
+            self._runner.handle(order)
+            if self._sharing is not None:
+                self._sharing.wake()
+        elif self._sharing is not None:
+            self._sharing.take(order)
 
     def wait(self) -> None:
         """Return when the service was closed."""
@@ -58,6 +97,8 @@ class NodeService:
         self._channel.send(Leave(self.hello.node_id, reason))
 
     def close(self) -> None:
+        if self._sharing is not None:
+            self._sharing.close()
         self._runner.close()
         self._channel.close()
         self._ended.set()

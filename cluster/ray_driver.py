@@ -9,14 +9,15 @@ from typing import ClassVar
 
 from cluster.api import FleetError, Listener, SearchRequest
 from cluster.channel import ChannelAddress, ChannelServer
-from cluster.events import FALLBACK, Received, Start, StopSearch
+from cluster.events import FALLBACK, NodeJoined, Received, Start, StopSearch
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
 from cluster.host import CoordinatorHost, now_ms, prepare_this_machine
-from cluster.messages import EVERY_JOB, Hello, Job, Leave, Message, NewGame, Stop
+from cluster.messages import EVERY_JOB, Hello, Leave, Message, NewGame, Order, Shared, Stop
 from cluster.node_process import NodeSpec
 from cluster.places import Places
 from cluster.settings import EngineSpec, Settings
+from cluster.sharing_master import FleetSharing
 from worker.engine import Engine
 
 _LOOK_S = 0.05
@@ -74,6 +75,7 @@ class RaySearcher:
         self._channel_address: ChannelAddress | None = None
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
+        self._sharing: FleetSharing | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refused: dict[str, int] = {}
@@ -139,6 +141,8 @@ class RaySearcher:
         host, self._host = self._host, None
         if host is not None:
             host.close()
+        if self._sharing is not None:
+            self._sharing.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -154,7 +158,7 @@ class RaySearcher:
             self._channel = None
         RaySearcher._in_use = False
 
-    def send(self, node_id: str, order: Job | Stop | NewGame) -> None:
+    def send(self, node_id: str, order: Order) -> None:
         """`cluster.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
         peer = self._fleet.peer(node_id)
         if peer is not None and self._channel is not None:
@@ -176,7 +180,15 @@ class RaySearcher:
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
-        places.fill(lambda node_id: NodeSpec(node_id, address, self._engine), facts.capacity)
+        share = self._settings.share
+        if share:
+            self._sharing = FleetSharing(
+                self._settings.share_bytes_per_s,
+                lambda: self._fleet.live,
+                self.send,
+                lambda name, fields: host.log(name, **fields),
+            )
+        places.fill(lambda node_id: NodeSpec(node_id, address, self._engine, share), facts.capacity)
         await self._nodes_are_there(facts.capacity if places.local else 1)
 
     async def _nodes_are_there(self, count: int) -> None:
@@ -222,18 +234,24 @@ class RaySearcher:
 
     def _receive(self, peer: str, message: Message) -> None:
         """Everything that comes from a node."""
-        if isinstance(message, Job | Stop | NewGame) or peer.rpartition("/")[0] != message.node_id:
+        if isinstance(message, Order) or peer.rpartition("/")[0] != message.node_id:
             self._refuse(f"{peer}: a {type(message).__name__} that is not its own")
             return
         if isinstance(message, Hello):
             if message.peer == peer:
                 self.log("node_ready", node=message.node_id, host=message.host, pid=message.pid, engine=message.engine)
+                if self._sharing is not None:
+                    self._sharing.said_hello(message)
                 self._apply(self._fleet.said_hello(message, now_ms()))
             return
         if isinstance(message, Leave):
             self._let_go(peer, message)
             return
         self._apply(self._fleet.heard(peer, now_ms()))
+        if isinstance(message, Shared):
+            if self._sharing is not None:
+                self._sharing.heard(message)
+            return
         if self._fleet.peer(message.node_id) == peer and self._host is not None:
             self._host.handle(Received(message))
 
@@ -265,5 +283,10 @@ class RaySearcher:
         for change in changes:
             if self._host is not None:
                 self._host.handle(change)
+            if self._sharing is not None:
+                if isinstance(change, NodeJoined):
+                    self._sharing.joined(change.node_id)
+                else:
+                    self._sharing.fleet_changed()
         if changes:
             self._changed.set()

@@ -64,6 +64,11 @@ class ClusterConfig(_Section):
     vote: Literal["majority", "optimistic"] = "majority"
     """"majority": the move that most voters want. "optimistic": the move with the highest score."""
 
+    share: bool = True
+    """Whether nodes with the same network send each other what they find (entries of their tables)."""
+    share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
+    """What each node may send to all others together; about as much comes in."""
+
 
 class CsaConfig(_Section):
     """The tournament server."""

@@ -265,7 +265,12 @@ def _fleet(settings: Config) -> RaySearcher:
         address=cluster.address or None,
         engine=engine.build,
         fallback=replace(engine, hash_mb=16, threads=1).build,
-        settings=Settings(mode=Mode(cluster.mode), vote=Vote(cluster.vote)),
+        settings=Settings(
+            mode=Mode(cluster.mode),
+            vote=Vote(cluster.vote),
+            share=cluster.share,
+            share_bytes_per_s=cluster.share_bytes_per_s,
+        ),
         name=settings.csa.name,
     )
 
