@@ -161,7 +161,10 @@ def _own_host(master_url: str) -> str:
     """
     parts = urlsplit(master_url)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        # Sends nothing: it only has the system choose the way.
-        probe.connect((parts.hostname or "", parts.port or 0))
+        try:
+            # Sends nothing: it only has the system choose the way.
+            probe.connect((parts.hostname or "", parts.port or 0))
+        except OSError as error:
+            raise OSError(f"no way to {master_url}: {error}") from error
         host: str = probe.getsockname()[0]
         return host

@@ -122,7 +122,7 @@ class TableSharing:
             self._link.close()
 
     def _round(self) -> None:
-        if not self._busy():
+        if not self._busy() or not self._bytes_per_s:
             if self._searching:
                 self._searching = False
                 self._exchange()

@@ -78,14 +78,14 @@ def test_what_cannot_be_sent(peer: str, meaning: bytes) -> None:
 
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_refused_in_words(data: bytes) -> None:
-    with pytest.raises(BatchError, match="^batch: "):
+    with pytest.raises(BatchError, match=r"^batch: "):
         decode_batch(data, MEANING)
 
 
 @given(cut=st.integers(0, 10_000), change=st.integers(1, 255), at=st.integers(0, 10_000))
 def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: int) -> None:
     data = encode_batch("n1/ab", MEANING, 7, entries((1, 2), (3, 4)))
-    with pytest.raises(BatchError, match="^batch: .* bytes"):
+    with pytest.raises(BatchError, match=r"^batch: .* bytes"):
         decode_batch(data[: cut % len(data)], MEANING)
     damaged = bytearray(data)
     damaged[at % len(data)] ^= change
