@@ -45,6 +45,9 @@ class Settings:
     min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 
+    share_depth: int = 2
+    """Nodes tell each other the transposition-table entries of this depth and deeper; 0: none."""
+
     deadline_margin_ms: int = 10
     """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
     answer_grace_ms: int = 250

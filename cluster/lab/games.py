@@ -12,7 +12,8 @@ from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
 from cluster.lab.strategies import strategy
 from cluster.settings import Mode, Settings
-from cluster.virtual_driver import VirtualFleet, VirtualNode
+from cluster.virtual_driver import VirtualFleet
+from cluster.virtual_node import VirtualNode
 from worker.engine import Engine
 from worker.shogi import Position, Repetition
 
@@ -84,8 +85,8 @@ class Arena:
         engines = iter(self._engines)
         # One node has nothing to split or to vote on: its strategy does not matter.
         theirs = strategy(opponent.strategy).settings if opponent.strategy else Settings(mode=Mode.CONSULT)
-        a = Side(_fleet(engines, point.nodes, strategy(point.strategy).settings), settings.budget)
-        b = Side(_fleet(engines, count, theirs), settings.opponent_budget)
+        a = Side(_fleet(engines, point.nodes, settings.budget, strategy(point.strategy).settings), settings.budget)
+        b = Side(_fleet(engines, count, settings.opponent_budget, theirs), settings.opponent_budget)
         players = (a, b) if game.a_is_black else (b, a)
         winner, end, moves = self._moves(players, sfen)
         points = 0.5 if winner is None else float(players[winner] is a)
@@ -121,8 +122,8 @@ class Arena:
         return None, "move limit", moves
 
 
-def _fleet(engines: Iterator[Engine], count: int, settings: Settings) -> VirtualFleet:
-    """A fleet of the next ``count`` engines, which forget what they knew."""
-    fleet = VirtualFleet([VirtualNode(f"n{i}", next(engines)) for i in range(1, count + 1)], settings)
+def _fleet(engines: Iterator[Engine], count: int, budget: int, settings: Settings) -> VirtualFleet:
+    """A fleet of the next ``count`` engines, which forget what they knew. Its searches take a virtual second."""
+    fleet = VirtualFleet([VirtualNode(f"n{i}", next(engines), nps=budget) for i in range(1, count + 1)], settings)
     fleet.new_game()
     return fleet
