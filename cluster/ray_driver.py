@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from cluster.api import FleetError, Listener, SearchRequest
 from cluster.channel import ChannelAddress, ChannelServer
+from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.events import FALLBACK, Received, Start, StopSearch
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
@@ -17,7 +19,7 @@ from cluster.host import CoordinatorHost, now_ms, prepare_this_machine
 from cluster.messages import Hello, Job, Message, NewGame, Stop
 from cluster.node_process import NodeSpec
 from cluster.ray_cluster import NodeDied, RayCluster
-from cluster.settings import EngineSpec, Settings
+from cluster.settings import Settings
 from worker.engine import Engine
 
 _LOOK_S = 0.1
@@ -35,7 +37,7 @@ class RaySearcher:
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
             that cluster offer, one for each unit of their custom resource ``searcher``, and follows those that join.
         address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
-        engine: how a node makes its engine; picklable.
+        engine: how a node makes its engine, from its number in the fleet (0, 1, …); picklable.
         fallback: how the master's own machine makes the fallback's engine.
         start_timeout_s: how long `open` waits for nodes.
     """
@@ -46,7 +48,7 @@ class RaySearcher:
         self,
         nodes: int = 2,
         address: str | None = None,
-        engine: Callable[[], Engine] | None = None,
+        engine: Callable[[int], Engine] | None = None,
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
         name: str = "gougi",
@@ -56,7 +58,7 @@ class RaySearcher:
             raise ValueError(f"{nodes} nodes: at least one is needed")
         self.name = name
         self._wanted = nodes
-        self._engine = engine or EngineSpec().build
+        self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
         settings = settings or Settings()
         if address is None and settings.fallback_nodes is None:
@@ -188,9 +190,10 @@ class RaySearcher:
         self._places += 1
         node_id = f"node-{self._places}"
         self._waiting += 1
-        self._keepers.append(asyncio.ensure_future(self._keep(node_id)))
+        engine = partial(self._engine, self._places - 1)
+        self._keepers.append(asyncio.ensure_future(self._keep(node_id, engine)))
 
-    async def _keep(self, node_id: str) -> None:
+    async def _keep(self, node_id: str, engine: Callable[[], Engine]) -> None:
         """One node's place: an actor that ends is replaced, for ever.
 
         In a cluster that others grow, one actor always waits for a machine, and so starts by itself on one that joins.
@@ -201,7 +204,7 @@ class RaySearcher:
             began = now_ms()
             incarnation = ""
             self._log("node_starting", node=node_id)
-            actor = await self._cluster.spawn(NodeSpec(node_id, self._channel_address, self._engine))
+            actor = await self._cluster.spawn(NodeSpec(node_id, self._channel_address, engine))
             try:
                 incarnation = await self._cluster.ready(actor)
                 self._waiting -= 1

@@ -13,8 +13,8 @@ from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError,
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
+    from cluster.engine_spec import EngineSpec
     from cluster.ray_driver import RaySearcher
-    from cluster.settings import EngineSpec
     from master.config import Config
     from master.events import GameOutcome
     from master.instructions import PlayerSettings
@@ -245,7 +245,7 @@ def _parse_time(text: str) -> tuple[int, int]:
 
 
 def _engine(settings: Config) -> EngineSpec:
-    from cluster.settings import EngineSpec
+    from cluster.engine_spec import EngineSpec
 
     engine = settings.engine
     path = str(Path(engine.eval_file).expanduser().absolute()) if engine.eval_file else None
@@ -256,6 +256,7 @@ def _fleet(settings: Config) -> RaySearcher:
     from dataclasses import replace
 
     from cluster.consultation import Vote
+    from cluster.engine_spec import FleetSpec
     from cluster.ray_driver import RaySearcher
     from cluster.settings import Mode, Settings
 
@@ -263,7 +264,7 @@ def _fleet(settings: Config) -> RaySearcher:
     return RaySearcher(
         nodes=cluster.nodes,
         address=cluster.address or None,
-        engine=engine.build,
+        engine=FleetSpec((engine,)).build,
         fallback=replace(engine, hash_mb=16, threads=1).build,
         settings=Settings(mode=Mode(cluster.mode), vote=Vote(cluster.vote)),
         name=settings.csa.name,

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cluster.consultation import Vote
-from cluster.settings import EngineSpec, Mode
+from cluster.engine_spec import EngineSpec
+from cluster.settings import Mode
 from master.clock import ClockSettings
 from master.config import (
     ClockConfig,
