@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Hello
+from cluster.messages import Hello, Leave
 from cluster.node import NodeRunner
 from worker.engine import STARTPOS, Engine, Limits
 from worker.warm import warm_up
@@ -44,12 +44,18 @@ class NodeService:
         )
         self._ended = threading.Event()
         self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
-        self._channel = ChannelClient(spec.address, self.hello, self._runner.handle, self._runner.status)
+        self._channel = ChannelClient(
+            spec.address, self.hello, self._runner.handle, self._runner.status, self._runner.master_lost
+        )
         self._channel.start()
 
     def wait(self) -> None:
         """Return when the service was closed."""
         self._ended.wait()
+
+    def leave(self, reason: str) -> None:
+        """Ask the master to give this node's work to others. It goes on with it until the master dismisses it."""
+        self._channel.send(Leave(self.hello.node_id, reason))
 
     def close(self) -> None:
         self._runner.close()
@@ -60,10 +66,18 @@ class NodeService:
 class NodeActor:
     """The Ray actor on each machine. It only starts and ends the node: orders and reports go over the channel, and the
     search has its own thread, so that every call is answered at once, in the middle of a search too.
+
+    SIGTERM is the sign that its machine or its service ends: the node leaves in order. Its process ends with Ray's on
+    that machine, or when the master says so.
     """
 
     def __init__(self, spec: NodeSpec) -> None:
         self._service = NodeService(spec)
+        signal.signal(signal.SIGTERM, lambda _number, _frame: self._leave())
+
+    def _leave(self) -> None:
+        # Not in the signal's handler itself: it may have interrupted whoever holds the outbox's lock.
+        threading.Thread(target=self._service.leave, args=("SIGTERM",), daemon=True).start()
 
     def ready(self) -> str:
         """The incarnation, once the engine is made."""

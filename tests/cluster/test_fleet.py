@@ -61,11 +61,11 @@ def test_a_master_that_slept_blames_no_one() -> None:
 def test_a_dead_node_comes_back_only_as_a_new_incarnation() -> None:
     fleet = Fleet()
     fleet.said_hello(hello(), 0)
-    assert fleet.died("n1", "a", "killed") == [NodeLost("n1", "killed")]
-    assert fleet.died("n1", "a", "killed") == []
+    assert fleet.gone("n1/a", "killed") == [NodeLost("n1", "killed")]
+    assert fleet.gone("n1/a", "killed") == []
     assert fleet.heard("n1/a", 10) == []
     assert fleet.said_hello(hello(incarnation="b"), 20) == [NodeJoined("n1")]
-    assert fleet.died("n1", "a", "late news") == []
+    assert fleet.gone("n1/a", "late news") == []
     assert fleet.heard("n1/a", 30) == []
     assert fleet.peer("n1") == "n1/b"
 
@@ -81,5 +81,5 @@ def test_a_silent_node_that_is_then_found_dead_is_lost_once() -> None:
     fleet = Fleet(timeout_ms=900)
     fleet.said_hello(hello(), 0)
     assert len(looking(fleet, 1000)) == 1
-    assert fleet.died("n1", "a", "killed") == []
+    assert fleet.gone("n1/a", "killed") == []
     assert fleet.heard("n1/a", 1100) == []
