@@ -37,6 +37,7 @@ PLAIN_SOURCES: Final = frozenset(
         "search/root_mate.py",
         "search/rules.py",
         "search/smp.py",
+        "search/steps.py",
         "search/thread.py",
         "search/timing.py",
         "search/usi.py",
