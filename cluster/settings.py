@@ -16,6 +16,8 @@ class Mode(enum.StrEnum):
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
     """All search the same position, and vote."""
+    TIERS = "tiers"
+    """`Settings.groups` groups share the root moves each, and vote (Gikou's consultation of clusters)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class Settings:
     """The coordinator's settings. Times in milliseconds."""
 
     mode: Mode = Mode.SPLIT
+    groups: int = 4
+    """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
     vote: Vote = Vote.MAJORITY
     caution: Caution = field(default_factory=Caution)
     ballot_depth_slack: int = 4

@@ -81,8 +81,10 @@ class ClusterConfig(_Section):
     """How many nodes search."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
-    mode: Literal["split", "consult"] = "split"
-    """"split": the nodes share out the root moves. "consult": all search the whole position, and vote."""
+    mode: Literal["split", "consult", "tiers"] = "split"
+    """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
+    groups: Annotated[int, Field(ge=1, le=1024)] = 4
+    """How many groups vote where the mode is "tiers"."""
     vote: Literal["majority", "optimistic"] = "majority"
     """"majority": the move that most voters want. "optimistic": the move with the highest score."""
     kinds: tuple[NodeKindConfig, ...] = ()

@@ -53,8 +53,8 @@ class Side:
         """Search the position after ``moves``; ``number`` rises from search to search."""
         decision = self.fleet.search(SearchRequest(number, sfen, moves, nodes=self.budget))
         if decision.source != "forced":
-            dealt = sum(event.name == "dealt" for _, event in self.fleet.log)
-            found = SideFigures(1, decision.nodes, decision.wasted, max(0, dealt - 1))
+            dealt = [event.fields["why"] for _, event in self.fleet.log if event.name == "dealt"]
+            found = SideFigures(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
             if len(decision.ballots) > 1:
                 found.votes, found.agreement = 1, round(agreement(decision.ballots, decision.move), 6)
             self.figures.add(found)

@@ -288,7 +288,7 @@ def _fleet(settings: Config) -> RaySearcher:
         address=cluster.address or None,
         engine=FleetSpec(kinds, variety).build,
         fallback=replace(engine, hash_mb=16, threads=1).build,
-        settings=Settings(mode=Mode(cluster.mode), vote=Vote(cluster.vote)),
+        settings=Settings(mode=Mode(cluster.mode), groups=cluster.groups, vote=Vote(cluster.vote)),
         name=settings.csa.name,
     )
 
