@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
 from cluster.consultation import comparable, count
 from cluster.group import Group, Phase
 from cluster.root import Root
+from cluster.roster import Roster
 from cluster.settings import Mode, Settings
 from cluster.split import Line
 from cluster.work import Work
@@ -36,6 +37,7 @@ class Search:
     started_ms: int
     soft_ms: int | None
     hard_ms: int | None
+    roster: Roster = field(default_factory=Roster)
     groups: list[Group] = field(default_factory=list)
     works: dict[str, Work] = field(default_factory=dict)
     """By node id, in the order in which the nodes came; the dead stay, for viewers."""
@@ -67,25 +69,28 @@ class Search:
 
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
-    def form(self, node_ids: Sequence[str], now_ms: int) -> None:
-        """Put the nodes into the groups with which the search begins."""
-        self.works = {node_id: Work(node_id) for node_id in node_ids}
-        works = list(self.works.values())
+    def form(self, now_ms: int) -> None:
+        """Put the nodes into the groups with which the search begins. One that cannot split is a group of its own."""
+        self.works = {node_id: self._new_work(node_id) for node_id in self.roster}
+        works = [work for work in self.works.values() if work.can_split]
         parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
             parts = len(works)
         for index in range(parts):
             part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
             self._add(part[0].node_id if len(part) == 1 else "split" if parts == 1 else f"group-{index + 1}", part)
+        for work in self.works.values():
+            if not work.can_split:
+                self._add(work.node_id, [work])
 
     def join(self, node_id: str) -> tuple[Work, Group]:
         """A node that came, or came back: to the group that it was of, else to the smallest one that shares out a tree,
         else it is a group of its own."""
         work = self.works.get(node_id)
         if work is None:
-            work = self.works[node_id] = Work(node_id)
+            work = self.works[node_id] = self._new_work(node_id)
             sharing = [group for group in self.groups if group.phase is not Phase.WHOLE]
-            if sharing:
+            if sharing and work.can_split:
                 group = min(sharing, key=lambda group: len(self.usable(group)))
                 group.works.append(work)
                 self._group_of[node_id] = group
@@ -102,6 +107,10 @@ class Search:
         for work in group.works:
             self._add(work.node_id, [work])
         self._stale = True
+
+    def _new_work(self, node_id: str) -> Work:
+        facts = self.roster.facts(node_id)
+        return Work(node_id, facts.can_split, facts.engine)
 
     def _add(self, name: str, works: list[Work]) -> None:
         group = Group(name, works)
@@ -127,7 +136,7 @@ class Search:
         settings, request = self.settings, self.request
         return (
             settings.mode is not Mode.CONSULT
-            and len(self.usable()) >= 2
+            and sum(work.can_split for work in self.usable()) >= 2
             and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
             and (request.nodes is None or request.nodes >= settings.min_split_nodes)
             and (request.depth is None or request.depth >= settings.min_split_depth)
@@ -163,20 +172,31 @@ class Search:
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise a vote, in which a group with a tree is one
         voter, and the nodes of any other group are one each."""
-        voters: dict[str, Line] = {}
-        for group in self.groups:
-            if group.phase is Phase.SPLIT:
-                line = group.merged(self.settings.caution)
-                if line is not None:
-                    voters[group.name] = line
-            else:
-                voters.update((work.node_id, work.ballot) for work in group.works if work.ballot is not None)
-        ballots = comparable([_ballot(voter, line) for voter, line in voters.items()], self.settings.ballot_depth_slack)
+        lines: dict[str, Line] = {}
+        by_engine: dict[str, list[Ballot]] = {}
+        for voter, engine, line in self._voters():
+            lines[voter] = line
+            by_engine.setdefault(engine, []).append(_ballot(voter, line))
+        # Each engine counts depth in its own way.
+        slack = self.settings.ballot_depth_slack
+        ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
         if not ballots:
             return None
         chosen = count(ballots, self.settings.vote)
         alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
-        return Answer(chosen.move, voters[chosen.voter], "split" if alone else "vote", tuple(ballots))
+        return Answer(chosen.move, lines[chosen.voter], "split" if alone else "vote", tuple(ballots))
+
+    def _voters(self) -> Iterator[tuple[str, str, Line]]:
+        """Who has something to say: its name, its engine's, and its line."""
+        for group in self.groups:
+            if group.phase is Phase.SPLIT:
+                line = group.merged(self.settings.caution)
+                if line is not None:
+                    yield group.name, group.works[0].engine, line
+            else:
+                for work in group.works:
+                    if work.ballot is not None:
+                        yield work.node_id, work.engine, work.ballot
 
     def wasted(self, counted: Collection[str]) -> int:
         """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
@@ -238,7 +258,8 @@ class Search:
         )
 
     def views(self) -> tuple[NodeView, ...]:
-        return tuple(work.view() for work in self.works.values())
+        speeds = self.roster.speeds
+        return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
 
 
 def _ballot(voter: str, line: Line) -> Ballot:

@@ -28,6 +28,7 @@ class HashEngine:
         self, pace_s: float = 0.0, max_depth: int = 40, score: Callable[[str, int], int] | None = None
     ) -> None:
         self.name = "hash"
+        self.can_split = True
         self.pace_s = pace_s
         self.max_depth = max_depth
         self.score = score

@@ -78,6 +78,7 @@ class NumbaEngine:
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
+        self.can_split = True
         self.number = number
         self.rules = Rules()
         """Of the games that are searched; may be changed between searches."""
