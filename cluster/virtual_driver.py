@@ -67,10 +67,11 @@ class VirtualFleet:
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
             self._coordinator.handle(NodeJoined(node.node_id), self.now_ms)
-        if self.settings.share_depth:
-            self._sharers = [node.engine for node in self.nodes if isinstance(node.engine, SharesTable)]
-            for engine in self._sharers:
-                engine.share(self.settings.share_depth)
+        self._sharers = [node.engine for node in self.nodes if isinstance(node.engine, SharesTable)]
+        for engine in self._sharers:
+            engine.share(self.settings.share_depth or None)
+        if not self.settings.share_depth:
+            self._sharers = []
 
     def new_game(self) -> None:
         """Tell every engine that a new game begins."""
