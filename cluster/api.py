@@ -31,13 +31,15 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What one voter (a node, or the split tree) wants to play."""
+    """What one voter (a node, or a group with its split tree) wants to play."""
 
     voter: str
     move: str
     score: int
     depth: int
     pv: tuple[str, ...] = ()
+    nodes: int = 0
+    """Searched by all nodes of the voter so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Progress:
     pv: tuple[str, ...]
     nodes: int
     fleet: tuple[NodeView, ...] = ()
+    agreement: float = 1.0
+    """As `Decision.agreement`, for what would be played now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,8 @@ class Decision:
     wasted: int = 0
     """Of ``nodes``: searched in jobs that brought nothing to the decision. A presearch counts for the one node whose
     ranking was taken, a job in a split where a line of it entered the tree, a vote where its ballot was counted."""
+    agreement: float = 1.0
+    """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
 
 
 @dataclass(slots=True)
@@ -119,6 +125,10 @@ class Searcher(Protocol):
             FleetError: the searcher is not open.
             ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
         """
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        """Aim at another soft time, counted from `start`; the hard deadline stays. One that is over brings the decision
+        as soon as there is an answer. No effect where that search is over, or has no soft time."""
 
     def stop(self, search_id: int) -> None:
         """Ask for the decision now: it follows at once, or within 100 ms where nothing is known yet.

@@ -31,6 +31,7 @@ from cluster.events import (
     NodeJoined,
     NodeLost,
     Received,
+    Retime,
     Start,
     StopSearch,
     Tick,
@@ -76,9 +77,12 @@ class Coordinator:
                 self._received(event.message, now_ms)
             case Start():
                 self._start(event.request, now_ms)
+            case Retime():
+                if (course := self._course_of(event.search_id)) is not None:
+                    course.retime(event.soft_ms)
             case StopSearch():
-                if self._course is not None and self._course.search.request.search_id == event.search_id:
-                    self._course.stop(now_ms)
+                if (course := self._course_of(event.search_id)) is not None:
+                    course.stop(now_ms)
             case NodeJoined():
                 self._joined(event.node_id, now_ms)
             case NodeLost():
@@ -117,6 +121,10 @@ class Coordinator:
             soft = min(soft, hard)
         self._course = Course(Search(request, root, self.settings, now_ms, soft, hard), self.orders)
         self._course.begin(tuple(self._live), self._fallback_live, now_ms)
+
+    def _course_of(self, search_id: int) -> Course | None:
+        course = self._course
+        return course if course is not None and course.search.request.search_id == search_id else None
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
         move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cluster.api import Decision
-from cluster.consultation import agreement
 from cluster.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.group import Group, Phase
 from cluster.jobs import Orders
@@ -49,6 +48,15 @@ class Course:
             self._give_whole(group, now_ms)
         if fallback:
             self.fallback_joined(now_ms)
+
+    def retime(self, soft_ms: int) -> None:
+        """Aim at another soft time, in milliseconds after the start."""
+        search = self.search
+        if search.stopped or search.soft_ms is None:
+            return
+        search.soft_ms = search.started_ms + soft_ms
+        if search.hard_ms is not None:
+            search.soft_ms = min(search.soft_ms, search.hard_ms)
 
     def stop(self, now_ms: int) -> None:
         """The decision is wanted now."""
@@ -296,6 +304,7 @@ class Course:
             ballots=answer.ballots,
             fleet=search.views(),
             wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
+            agreement=answer.agreement,
         )
         self.over = True
         say_decision(decision, self._orders)
@@ -323,7 +332,7 @@ def say_decision(decision: Decision, orders: Orders) -> None:
         nodes=decision.nodes,
         wasted=decision.wasted,
         elapsed_ms=decision.elapsed_ms,
-        agreement=round(agreement(decision.ballots, decision.move), 3),
+        agreement=round(decision.agreement, 3),
     )
 
 

@@ -35,6 +35,14 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Retime:
+    """The master aims at another soft time for the search that runs, counted from its `Start`."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StopSearch:
     """The master wants the decision now."""
 
@@ -53,7 +61,7 @@ class Tick:
     """Nothing but time has passed."""
 
 
-Event = NodeJoined | NodeLost | Start | StopSearch | Received | Tick
+Event = NodeJoined | NodeLost | Start | Retime | StopSearch | Received | Tick
 
 
 @dataclass(frozen=True, slots=True)

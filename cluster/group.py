@@ -87,6 +87,14 @@ class Group:
             self._merged, self._stale = merge(self.tree, self.lines, caution), False
         return self._merged
 
+    def voters(self, caution: Caution) -> list[tuple[str, Line, int]]:
+        """Name, answer and nodes searched of each voter that has an answer: the group where it has dealt its tree, else
+        each of its nodes."""
+        if self.phase is not Phase.SPLIT:
+            return [(work.node_id, work.ballot, work.nodes) for work in self.works if work.ballot is not None]
+        line = self.merged(caution)
+        return [] if line is None else [(self.name, line, sum(work.nodes for work in self.works))]
+
     def deal(
         self, known: Sequence[Line], nodes: Sequence[Work], caution: Caution
     ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
-from cluster.api import FleetError, Listener, SearchRequest
+from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
-from cluster.events import FALLBACK, Received, Start, StopSearch
+from cluster.events import FALLBACK, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
-from cluster.host import CoordinatorHost, now_ms, prepare_this_machine
+from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.messages import Hello, Job, Message, NewGame, Stop
 from cluster.node_process import NodeSpec
 from cluster.ray_cluster import NodeDied, RayCluster
@@ -28,7 +28,7 @@ _LONGEST_PAUSE_S = 5.0
 _REFUSED_AGAIN_MS = 10_000
 
 
-class RaySearcher:
+class RaySearcher(HostedSearcher):
     """A `cluster.api.Searcher` over Ray nodes. One at a time in a process: Ray allows no more.
 
     Args:
@@ -105,17 +105,6 @@ class RaySearcher:
         """Tell every node that a new game begins."""
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
-
-    def start(self, request: SearchRequest) -> None:
-        """See `cluster.api.Searcher.start`."""
-        if self._host is None:
-            raise FleetError(f"{self.name} is not open")
-        self._host.handle(Start(request))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
 
     async def close(self) -> None:
         """End the nodes, the fallback and, where it is our own, Ray. More than once does no harm."""

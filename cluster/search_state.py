@@ -24,6 +24,8 @@ class Answer:
     line: Line | None
     source: str
     ballots: tuple[Ballot, ...] = ()
+    agreement: float = 1.0
+    """As `Decision.agreement`."""
 
 
 @dataclass(slots=True)
@@ -161,22 +163,21 @@ class Search:
         return Answer(self.root.legal[0], None, "fallback")
 
     def _vote(self) -> Answer | None:
-        """One group that has dealt its tree speaks for itself; otherwise a vote, in which a group with a tree is one
-        voter, and the nodes of any other group are one each."""
-        voters: dict[str, Line] = {}
+        """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
+        lines: dict[str, Line] = {}
+        cast: list[Ballot] = []
         for group in self.groups:
-            if group.phase is Phase.SPLIT:
-                line = group.merged(self.settings.caution)
-                if line is not None:
-                    voters[group.name] = line
-            else:
-                voters.update((work.node_id, work.ballot) for work in group.works if work.ballot is not None)
-        ballots = comparable([_ballot(voter, line) for voter, line in voters.items()], self.settings.ballot_depth_slack)
+            for name, line, nodes in group.voters(self.settings.caution):
+                lines[name] = line
+                cast.append(Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes))
+        ballots = comparable(cast, self.settings.ballot_depth_slack)
         if not ballots:
             return None
-        chosen = count(ballots, self.settings.vote)
+        counted = count(ballots, self.settings.vote)
+        chosen = counted.ballot
         alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
-        return Answer(chosen.move, voters[chosen.voter], "split" if alone else "vote", tuple(ballots))
+        source = "split" if alone else "vote"
+        return Answer(chosen.move, lines[chosen.voter], source, tuple(ballots), counted.agreement)
 
     def wasted(self, counted: Collection[str]) -> int:
         """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
@@ -226,7 +227,8 @@ class Search:
     # --- for those who watch --------------------------------------------------------------------------------------
 
     def progress(self, now_ms: int) -> Progress:
-        line = self.answer().line
+        answer = self.answer()
+        line = answer.line
         return Progress(
             search_id=self.request.search_id,
             elapsed_ms=now_ms - self.started_ms,
@@ -235,14 +237,11 @@ class Search:
             pv=line.pv if line else (),
             nodes=self.nodes,
             fleet=self.views(),
+            agreement=answer.agreement,
         )
 
     def views(self) -> tuple[NodeView, ...]:
         return tuple(work.view() for work in self.works.values())
-
-
-def _ballot(voter: str, line: Line) -> Ballot:
-    return Ballot(voter, line.pv[0], line.score, line.depth, line.pv)
 
 
 def proves_mate(line: Line) -> bool:

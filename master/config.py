@@ -63,8 +63,8 @@ class ClusterConfig(_Section):
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
-    vote: Literal["majority", "optimistic"] = "majority"
-    """"majority": the move that most voters want. "optimistic": the move with the highest score."""
+    vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
+    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md."""
 
 
 class CsaConfig(_Section):
