@@ -34,6 +34,7 @@ from master.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
+    RetimeSearch,
     Send,
     StartSearch,
     StopSearch,
@@ -239,8 +240,10 @@ class _Game:
                     log.debug("sent", line=shown)
                 case StartSearch(request):
                     self._start_search(request)
+                case RetimeSearch(search_id, soft_ms):
+                    self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)
                 case StopSearch(search_id):
-                    self._stop_search(search_id)
+                    self._guarded("search_not_stopped", self._searcher.stop, search_id)
                 case PrepareSearcher():
                     self._preparation = self._loop.create_task(self._prepare())
         for instruction in batch:
@@ -258,11 +261,12 @@ class _Game:
             why = str(error)
             self._do(lambda: self._player.search_failed(request.search_id, why))
 
-    def _stop_search(self, search_id: int) -> None:
+    def _guarded(self, failure: str, call: Callable[..., None], search_id: int, *arguments: int) -> None:
+        """An order that the game does not depend on: a searcher that fails in it is logged."""
         try:
-            self._searcher.stop(search_id)
+            call(search_id, *arguments)
         except Exception:
-            log.exception("search_not_stopped", search_id=search_id)
+            log.exception(failure, search_id=search_id)
 
     async def _prepare(self) -> None:
         try:

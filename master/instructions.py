@@ -51,6 +51,14 @@ class StartSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class RetimeSearch:
+    """Aim at another soft time, counted from the search's start."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StopSearch:
     """Its decision is not needed any more."""
 
@@ -69,4 +77,4 @@ class Finish:
     outcome: GameOutcome
 
 
-Instruction = Send | PrepareSearcher | StartSearch | StopSearch | Emit | Finish
+Instruction = Send | PrepareSearcher | StartSearch | RetimeSearch | StopSearch | Emit | Finish

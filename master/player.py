@@ -55,6 +55,7 @@ from master.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
+    RetimeSearch,
     Send,
     StartSearch,
     StopSearch,
@@ -70,6 +71,8 @@ LONGEST_PV: Final = 24
 class _Search:
     search_id: int
     deadline_ms: float
+    soft_ms: int
+    """What it aims at now, since its start."""
     pv: tuple[str, ...] = ()
     """The best line reported so far."""
 
@@ -132,6 +135,7 @@ class Player:
         if self._search is not None and progress.search_id == self._search.search_id:
             if progress.pv:
                 self._search.pv = progress.pv
+            self._retime(self._search, progress.agreement)
             self._emit(ThinkingProgressed(progress))
         return self._flush()
 
@@ -269,7 +273,7 @@ class Player:
             return
         budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves)
         search_id = next(self._search_ids)
-        self._search = _Search(search_id, now_ms + budget.hard_ms + self.settings.guard_ms)
+        self._search = _Search(search_id, now_ms + budget.hard_ms + self.settings.guard_ms, budget.soft_ms)
         self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, self._clocks(now_ms)))
         self._out.append(
             StartSearch(
@@ -284,6 +288,14 @@ class Player:
                 )
             )
         )
+
+    def _retime(self, search: _Search, agreement: float) -> None:
+        """Voters that do not agree get more time, and those that come to agree less."""
+        assert self._clock is not None
+        soft_ms = self._clock.reconsidered(agreement)
+        if soft_ms != search.soft_ms:
+            search.soft_ms = soft_ms
+            self._out.append(RetimeSearch(search.search_id, soft_ms))
 
     def _act_on(self, decision: Decision, search: _Search) -> None:
         if decision.score is not None:

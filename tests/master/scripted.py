@@ -37,6 +37,7 @@ class ScriptedSearcher:
         self.delay_s = delay_s
         self.requests: list[SearchRequest] = []
         self.stopped: list[int] = []
+        self.retimed: list[tuple[int, int]] = []
         self.games = 0
         self.listener = Listener()
 
@@ -52,6 +53,9 @@ class ScriptedSearcher:
         self.requests.append(request)
         if self.choose is not None:
             asyncio.get_running_loop().call_later(self.delay_s, self._decide, request, self.choose)
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        self.retimed.append((search_id, soft_ms))
 
     def stop(self, search_id: int) -> None:
         self.stopped.append(search_id)
