@@ -55,6 +55,8 @@ class NodeView:
     nodes: int
     nps: int
     pv: tuple[str, ...] = ()
+    speed: float = 1.0
+    """Beside the median of the nodes with the same engine, over its last searches (`cluster.roster`)."""
 
 
 @dataclass(frozen=True, slots=True)

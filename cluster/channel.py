@@ -25,6 +25,7 @@ from typing import cast
 import zmq
 import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
+from zmq.utils.monitor import recv_monitor_message
 
 from cluster.messages import Heartbeat, Hello, Job, Message, MessageError, NewGame, Stop, decode, encode
 
@@ -50,7 +51,8 @@ class ChannelServer:
     Args:
         on_message: called on the loop with the peer's name and its message.
         on_refused: called on the loop with a reason: a message that is none, or a peer without the key.
-        host: the address to listen on; the port is any free one.
+        host: the address to listen on.
+        port: 0: any free one.
     """
 
     def __init__(
@@ -58,18 +60,20 @@ class ChannelServer:
         on_message: Callable[[str, Message], None],
         on_refused: Callable[[str], None],
         host: str = "127.0.0.1",
+        port: int = 0,
     ) -> None:
         self._on_message = on_message
         self._on_refused = on_refused
         self._host = host
+        self._port = port
         self._context: zmq.asyncio.Context | None = None
         self._socket: zmq.asyncio.Socket | None = None
         self._authenticator: AsyncioAuthenticator | None = None
         self._receiver: asyncio.Task[None] | None = None
         self._client_public = b""
 
-    def open(self, advertise: str | None = None) -> ChannelAddress:
-        """Listen. Returns what nodes need; ``advertise`` is the host they are told, by default the one listened on.
+    def open(self) -> ChannelAddress:
+        """Listen. Returns what nodes need; its address is the one listened on, for all of them the loopback's.
 
         Raises:
             OSError: the address cannot be bound.
@@ -89,12 +93,13 @@ class ChannelServer:
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so where a peer is not there
         socket.setsockopt(zmq.MAXMSGSIZE, 1 << 20)
         try:
-            port = socket.bind_to_random_port(f"tcp://{self._host}")
+            socket.bind(f"tcp://{self._host}:{self._port or '*'}")
         except zmq.ZMQError as error:
             self.close()
-            raise OSError(f"cannot listen on {self._host}: {error}") from error
+            raise OSError(f"cannot listen on {self._host}:{self._port}: {error}") from error
+        bound = cast(bytes, socket.getsockopt(zmq.LAST_ENDPOINT)).decode()
         self._receiver = asyncio.ensure_future(self._receive(socket))
-        url = f"tcp://{advertise or self._host}:{port}"
+        url = bound.replace("0.0.0.0", "127.0.0.1")
         return ChannelAddress(url, server_public, self._client_public, client_secret)
 
     def callback(self, _domain: str, key: bytes) -> bool:
@@ -148,7 +153,9 @@ class ChannelClient:
         hello: the node's first message.
         on_order: called on the channel's thread with each order of the master.
         status: asked for each heartbeat: the last job's id, and whether nothing is searched.
+        on_cut: called on the channel's thread when the master was out of reach for ``cut_s``.
         heartbeat_s: seconds between two heartbeats.
+        cut_s: counted from the connection's end, which a cut cable shows after some 3 s.
     """
 
     def __init__(
@@ -157,12 +164,16 @@ class ChannelClient:
         hello: Hello,
         on_order: Callable[[Job | Stop | NewGame], None],
         status: Callable[[], tuple[int, bool]],
+        on_cut: Callable[[], None] = lambda: None,
         heartbeat_s: float = 0.2,
+        cut_s: float = 5.0,
     ) -> None:
         self._hello = hello
         self._on_order = on_order
         self._status = status
+        self._on_cut = on_cut
         self._heartbeat_s = heartbeat_s
+        self._cut_s = cut_s
         self._context = zmq.Context()
         self._outbox = self._context.socket(zmq.PUSH)
         self._outbox.sndhwm = 0
@@ -182,9 +193,11 @@ class ChannelClient:
         # A connection that was cut without a word is made anew within these times.
         socket.setsockopt(zmq.HEARTBEAT_IVL, 1000)
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3000)
+        socket.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
+        monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
         socket.connect(address.url)
         self._thread = threading.Thread(
-            target=self._loop, args=(socket, inbox), name=f"channel-{hello.node_id}", daemon=True
+            target=self._loop, args=(socket, inbox, monitor), name=f"channel-{hello.node_id}", daemon=True
         )
 
     def start(self) -> None:
@@ -208,22 +221,30 @@ class ChannelClient:
             if not self._outbox.closed:
                 self._outbox.send(data)
 
-    def _loop(self, socket: zmq.Socket[bytes], inbox: zmq.Socket[bytes]) -> None:
+    def _loop(self, socket: zmq.Socket[bytes], inbox: zmq.Socket[bytes], monitor: zmq.Socket[bytes]) -> None:
         poller = zmq.Poller()
-        poller.register(socket, zmq.POLLIN)
-        poller.register(inbox, zmq.POLLIN)
+        for source in (socket, inbox, monitor):
+            poller.register(source, zmq.POLLIN)
         _send(socket, encode(self._hello))
+        cut_since: float | None = None
         due = time.monotonic() + self._heartbeat_s
         while True:
             ready = dict(poller.poll(max(0, int((due - time.monotonic()) * 1000))))
             if socket in ready:
                 self._take_orders(socket)
+            if monitor in ready:
+                connected = recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
+                cut_since = None if connected else cut_since or time.monotonic()
             if inbox in ready and not _pass_on(inbox, socket):
                 break
             if time.monotonic() >= due:
                 due = time.monotonic() + self._heartbeat_s
                 job_id, idle = self._status()
                 _send(socket, encode(Heartbeat(self._hello.node_id, self._hello.incarnation, job_id, idle)))
+            if cut_since is not None and time.monotonic() - cut_since >= self._cut_s:
+                cut_since = None
+                self._on_cut()
+        socket.disable_monitor()
         inbox.close(linger=0)
         socket.close()
 

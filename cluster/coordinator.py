@@ -40,6 +40,7 @@ from cluster.invariants import check
 from cluster.jobs import Orders
 from cluster.messages import Done, Heartbeat, Report
 from cluster.root import Root, check_request
+from cluster.roster import Roster
 from cluster.search_state import Search, is_infinite
 from cluster.settings import Settings
 
@@ -50,8 +51,7 @@ class Coordinator:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.orders = Orders()
-        self._live: dict[str, None] = {}
-        """Nodes that can search, in the order in which they came; without the fallback."""
+        self.roster = Roster()
         self._fallback_live = False
         self._course: Course | None = None
         self._last_search_id = -1
@@ -62,7 +62,7 @@ class Coordinator:
 
     @property
     def live(self) -> tuple[str, ...]:
-        return tuple(self._live)
+        return tuple(self.roster)
 
     def handle(self, event: Event, now_ms: int) -> list[Instruction]:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.
@@ -84,7 +84,7 @@ class Coordinator:
                 if (course := self._course_of(event.search_id)) is not None:
                     course.stop(now_ms)
             case NodeJoined():
-                self._joined(event.node_id, now_ms)
+                self._joined(event, now_ms)
             case NodeLost():
                 self._lost(event.node_id, event.reason, now_ms)
             case Tick():
@@ -96,7 +96,7 @@ class Coordinator:
         if self._course is not None:
             self._course.publish(now_ms)
             if self.settings.validate:
-                check(self._course.search, self._live)
+                check(self._course.search, self.roster)
         return self.orders.out
 
     def wake_ms(self, now_ms: int) -> int | None:
@@ -119,8 +119,8 @@ class Coordinator:
         soft = None if request.soft_ms is None else now_ms + request.soft_ms
         if soft is not None and hard is not None:
             soft = min(soft, hard)
-        self._course = Course(Search(request, root, self.settings, now_ms, soft, hard), self.orders)
-        self._course.begin(tuple(self._live), self._fallback_live, now_ms)
+        self._course = Course(Search(request, root, self.settings, now_ms, soft, hard, self.roster), self.orders)
+        self._course.begin(self._fallback_live, now_ms)
 
     def _course_of(self, search_id: int) -> Course | None:
         course = self._course
@@ -131,16 +131,17 @@ class Coordinator:
         pv = (move,) if move in root.legal else ()
         say_decision(Decision(request.search_id, move, None, 0, pv, 0, 0, "forced"), self.orders)
 
-    def _joined(self, node_id: str, now_ms: int) -> None:
+    def _joined(self, facts: NodeJoined, now_ms: int) -> None:
+        node_id = facts.node_id
         if node_id == FALLBACK:
             self._fallback_live = True
             if self._course is not None:
                 self._course.fallback_joined(now_ms)
             return
-        if node_id in self._live:
+        if node_id in self.roster:
             self._lost(node_id, "began anew", now_ms)
-        self._live[node_id] = None
-        self.orders.log("node_joined", node=node_id, live=len(self._live))
+        self.roster.join(facts)
+        self.orders.log("node_joined", node=node_id, live=len(self.roster))
         if self._course is not None:
             self._course.joined(node_id, now_ms)
 
@@ -151,10 +152,10 @@ class Coordinator:
             if self._course is not None:
                 self._course.fallback_lost()
             return
-        if node_id not in self._live:
+        if node_id not in self.roster:
             return
-        del self._live[node_id]
-        self.orders.log("node_lost", node=node_id, reason=reason, live=len(self._live))
+        self.roster.leave(node_id)
+        self.orders.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
         if self._course is not None:
             self._course.lost(node_id, now_ms)
 

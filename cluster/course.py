@@ -28,10 +28,10 @@ class Course:
         self.over = False
         self._orders = orders
 
-    def begin(self, node_ids: Sequence[str], fallback: bool, now_ms: int) -> None:
+    def begin(self, fallback: bool, now_ms: int) -> None:
         """Give every node its first job."""
         search = self.search
-        search.form(node_ids, now_ms)
+        search.form(now_ms)
         for group in search.groups:
             if len(group.works) > 1:
                 self._begin_presearch(group, now_ms)
@@ -258,7 +258,7 @@ class Course:
         nodes = search.usable(group)
         if not nodes:
             return
-        given, taken = group.deal(known, nodes, search.settings.caution)
+        given, taken = group.deal(known, nodes, search.settings.caution, search.roster.speeds)
         search.changed(*group.lines.values())
         for work, leaf in given:
             self._orders.give(search, group, work, leaf, now_ms)
@@ -308,6 +308,8 @@ class Course:
         )
         self.over = True
         say_decision(decision, self._orders)
+        for work in search.works.values():
+            search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
         for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
             self._orders.take_away(work)
 

@@ -17,6 +17,12 @@ class NodeJoined:
     """A node can search from now on. One that is here already began anew: whatever it searched is lost."""
 
     node_id: str
+    engine: str = ""
+    """Its engine's name: depths and node counts of different ones do not compare."""
+    can_split: bool = True
+    """Whether it can search a part of the root's moves, and several lines; else it is a voter of its own."""
+    nps: int = 0
+    """Nodes a second in a short search; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Who is there: nodes that join, die, fall silent and come back. Pure; time is an argument.
 
 A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until its
-death is reported or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped process, a cut
-cable) is live again with its next message; one that died comes back with a new incarnation's `Hello`.
+death is reported, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
+process, a cut cable) is live again with its next message; one that is gone comes back with a new incarnation's `Hello`.
 
 What comes out are the coordinator's events, `NodeJoined` and `NodeLost`.
 """
@@ -24,18 +24,23 @@ class Member:
     hello: Hello
     heard_ms: int
     live: bool = True
-    dead: bool = False
-    """Its process is known to be gone; only a new incarnation brings the node back."""
+    gone: bool = False
+    """Its process died, or was sent away; only a new incarnation brings the node back."""
+
+
+def _joined(hello: Hello) -> NodeJoined:
+    return NodeJoined(hello.node_id, hello.engine, hello.can_split, hello.nps)
 
 
 class Fleet:
     """See the module's text.
 
     Args:
-        timeout_ms: silence after which a node counts as lost; several heartbeats long.
+        timeout_ms: silence after which a node counts as lost: four heartbeats. What was cut right after one is so
+            known within a second, with something to spare for a busy machine.
     """
 
-    def __init__(self, timeout_ms: int = 900) -> None:
+    def __init__(self, timeout_ms: int = 800) -> None:
         self.timeout_ms = timeout_ms
         self.members: dict[str, Member] = {}
         self._looked_ms = 0
@@ -59,25 +64,25 @@ class Fleet:
         if member is not None and member.live:
             changes.append(NodeLost(node_id, "its process began anew"))
         self.members[node_id] = Member(hello, now_ms)
-        return [*changes, NodeJoined(node_id)]
+        return [*changes, _joined(hello)]
 
     def heard(self, peer: str, now_ms: int) -> list[Change]:
-        """Any message of a peer is a sign of life; of one that is dead or unknown it means nothing."""
+        """Any message of a peer is a sign of life; of one that is gone or unknown it means nothing."""
         member = self.members.get(peer.rpartition("/")[0])
-        if member is None or member.hello.peer != peer or member.dead:
+        if member is None or member.hello.peer != peer or member.gone:
             return []
         member.heard_ms = now_ms
         if member.live:
             return []
         member.live = True
-        return [NodeJoined(member.hello.node_id)]
+        return [_joined(member.hello)]
 
-    def died(self, node_id: str, incarnation: str, reason: str) -> list[Change]:
-        """That life of the node is known to be over. No effect where a newer one has begun."""
-        member = self.members.get(node_id)
-        if member is None or member.hello.incarnation != incarnation or member.dead:
+    def gone(self, peer: str, reason: str) -> list[Change]:
+        """That life of the node is over: it died, or leaves. No effect where a newer one has begun."""
+        member = self.members.get(peer.rpartition("/")[0])
+        if member is None or member.hello.peer != peer or member.gone:
             return []
-        member.dead = True
+        member.gone = True
         return self._lose(member, reason)
 
     def expire(self, now_ms: int) -> list[Change]:

@@ -17,10 +17,11 @@ one that is left with none keeps what it knows.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cluster.ranking import Presearch
+from cluster.roster import speed_class
 from cluster.split import Caution, Leaf, Line, Tree, flat, inherit, leaves, merge
 from cluster.work import WHOLE_ROOT, Work
 
@@ -87,20 +88,26 @@ class Group:
             self._merged, self._stale = merge(self.tree, self.lines, caution), False
         return self._merged
 
-    def voters(self, caution: Caution) -> list[tuple[str, Line, int]]:
-        """Name, answer and nodes searched of each voter that has an answer: the group where it has dealt its tree, else
-        each of its nodes."""
+    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int]]:
+        """Name, engine, answer and nodes searched of each voter that has an answer: the group where it has dealt its
+        tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
-            return [(work.node_id, work.ballot, work.nodes) for work in self.works if work.ballot is not None]
+            return [
+                (work.node_id, work.engine, work.ballot, work.nodes) for work in self.works if work.ballot is not None
+            ]
         line = self.merged(caution)
-        return [] if line is None else [(self.name, line, sum(work.nodes for work in self.works))]
+        nodes = sum(work.nodes for work in self.works)
+        return [] if line is None else [(self.name, self.works[0].engine, line, nodes)]
 
     def deal(
-        self, known: Sequence[Line], nodes: Sequence[Work], caution: Caution
+        self, known: Sequence[Line], nodes: Sequence[Work], caution: Caution, speeds: Mapping[str, float]
     ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:
         """Deal the root's moves by the ranking over ``nodes`` (one at least); ``known`` becomes what is known of them.
 
-        Leaves that stay, stay where they are searched.
+        Leaves that stay, stay where they are searched; of the others the likeliest go to the fastest nodes.
+
+        Args:
+            speeds: by node id, as `cluster.roster.Roster.speeds`.
 
         Returns:
             Who is to be given which leaf, and whose job is to be taken away.
@@ -117,5 +124,6 @@ class Group:
                 del wanted[work.leaf]
             else:
                 (free if work in usable else taken).append(work)
+        free.sort(key=lambda work: -speed_class(speeds.get(work.node_id, 1.0)))
         given = list(zip(free, wanted, strict=False))
         return given, taken + free[len(given) :]

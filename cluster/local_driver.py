@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 
 from cluster.api import FleetError, Listener
+from cluster.engine_spec import EngineSpec
 from cluster.events import NodeJoined, Received
 from cluster.host import CoordinatorHost, HostedSearcher, prepare_this_machine
 from cluster.messages import Done, Job, NewGame, Report, Stop
 from cluster.node import NodeRunner
-from cluster.settings import EngineSpec, Settings
+from cluster.settings import Settings
 from worker.engine import Engine, EngineError
 
 NODE_ID = "local"

@@ -5,7 +5,7 @@ else: an unknown kind, a missing, extra or wrongly typed field, a number out of 
 a `MessageError` that names what and where. What `decode` returns can be used without another look, except that moves
 are only *words* here: whether they are legal is for `cluster.root` to say.
 
-Master to node: `Job`, `Stop`, `NewGame`. Node to master: `Hello`, `Heartbeat`, `Report`, `Done`.
+Master to node: `Job`, `Stop`, `NewGame`. Node to master: `Hello`, `Heartbeat`, `Report`, `Done`, `Leave`.
 
 Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``.
 """
@@ -90,6 +90,10 @@ class Stop:
     job_id: _Id
 
 
+EVERY_JOB: Final = 2**53
+"""`Stop` with this id is a node's dismissal: no job has a higher one, so it does nothing any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewGame:
     """A new game begins: forget the transposition table when the next job comes."""
@@ -105,6 +109,9 @@ class Hello:
     host: _Name
     pid: _Count
     engine: _Name
+    can_split: bool = True
+    nps: _Count = 0
+    """See `cluster.events.NodeJoined`."""
 
     @property
     def peer(self) -> str:
@@ -171,7 +178,15 @@ class Done:
     """Not empty: the engine could not do the job, and why."""
 
 
-Message = Job | Stop | NewGame | Hello | Heartbeat | Report | Done
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The node is about to go (its machine is taken away, its service is stopped): give its work to others."""
+
+    node_id: _Name
+    reason: Annotated[str, Span(1, 128)]
+
+
+Message = Job | Stop | NewGame | Hello | Heartbeat | Report | Done | Leave
 
 KINDS: Final[Mapping[str, type[Message]]] = {
     "job": Job,
@@ -181,6 +196,7 @@ KINDS: Final[Mapping[str, type[Message]]] = {
     "heartbeat": Heartbeat,
     "report": Report,
     "done": Done,
+    "leave": Leave,
 }
 _NAMES: Final[Mapping[type[Message], str]] = {kind: name for name, kind in KINDS.items()}
 

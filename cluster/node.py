@@ -73,6 +73,14 @@ class NodeRunner:
                 case NewGame():
                     self._new_game = True
 
+    def master_lost(self) -> None:
+        """The master is out of reach, and its stop would be too: end what nothing else would end soon."""
+        with self._wake:
+            if self._next is not None and self._next.movetime_ms is None:
+                self._next = None
+            if self._running is not None and self._running.movetime_ms is None:
+                self.engine.stop()
+
     def status(self) -> tuple[int, bool]:
         """The id of the last job that came (0: none), and whether nothing is being searched."""
         with self._wake:

@@ -13,10 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Hello
+from cluster.messages import Hello, Leave
 from cluster.node import NodeRunner
 from worker.engine import STARTPOS, Engine, Limits
 from worker.warm import warm_up
+
+_FIRST_SEARCH_MS = 200
+"""Time, for depth is no limit that every engine knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +38,34 @@ class NodeService:
     def __init__(self, spec: NodeSpec) -> None:
         warm_up()
         engine = spec.engine()
-        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it.
+        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it, and tells
+        # how fast this machine is.
         engine.set_position(STARTPOS)
-        engine.go(Limits(depth=5))
+        first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
         self.hello = Hello(
-            spec.node_id, secrets.token_hex(4), socket.gethostname()[:128], os.getpid(), engine.name[:128]
+            spec.node_id,
+            secrets.token_hex(4),
+            socket.gethostname()[:128],
+            os.getpid(),
+            engine.name[:128],
+            engine.can_split,
+            first.nodes * 1000 // max(1, first.time_ms),
         )
         self._ended = threading.Event()
         self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
-        self._channel = ChannelClient(spec.address, self.hello, self._runner.handle, self._runner.status)
+        self._channel = ChannelClient(
+            spec.address, self.hello, self._runner.handle, self._runner.status, self._runner.master_lost
+        )
         self._channel.start()
 
     def wait(self) -> None:
         """Return when the service was closed."""
         self._ended.wait()
+
+    def leave(self, reason: str) -> None:
+        """Ask the master to give this node's work to others. It goes on with it until the master dismisses it."""
+        self._channel.send(Leave(self.hello.node_id, reason))
 
     def close(self) -> None:
         self._runner.close()
@@ -60,10 +76,18 @@ class NodeService:
 class NodeActor:
     """The Ray actor on each machine. It only starts and ends the node: orders and reports go over the channel, and the
     search has its own thread, so that every call is answered at once, in the middle of a search too.
+
+    SIGTERM is the sign that its machine or its service ends: the node leaves in order. Its process ends with Ray's on
+    that machine, or when the master says so.
     """
 
     def __init__(self, spec: NodeSpec) -> None:
         self._service = NodeService(spec)
+        signal.signal(signal.SIGTERM, lambda _number, _frame: self._leave())
+
+    def _leave(self) -> None:
+        # Not in the signal's handler itself: it may have interrupted whoever holds the outbox's lock.
+        threading.Thread(target=self._service.leave, args=("SIGTERM",), daemon=True).start()
 
     def ready(self) -> str:
         """The incarnation, once the engine is made."""

@@ -1,8 +1,8 @@
 """Everything that touches Ray: a cluster of its own on this machine, or the way into one that runs; and its actors.
 
-Ray places, starts, watches and ends the nodes' processes, and no more (`cluster.channel` says why). All calls are made
-on one thread, which lives as long as the cluster: Ray's own processes are tied to the life of the *thread* that started
-them (``PR_SET_PDEATHSIG``), and this way Ray leaves the main thread's signal handlers alone.
+Ray places, starts, watches and ends the nodes' processes, and no more (`cluster.channel` says why). It runs in a
+process of its own (`cluster.ray_process` says why). All calls are made on one thread, which lives as long as the
+cluster: Ray's own processes are tied to the life of the *thread* that started them (``PR_SET_PDEATHSIG``).
 
 Measured (Ray 2.60, two cores): starting 3.8 s; a dead actor is known after 11 ms and replaced by us after 0.5 s, where
 ``max_restarts`` would let 1.8 s pass before anyone hears of it. Hence actors are made without restarts.
@@ -15,12 +15,12 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -35,8 +35,10 @@ _T = TypeVar("_T")
 RESOURCE: Final = "searcher"
 """The custom Ray resource of which a machine has one for each node that it can run."""
 
-_TOKEN: Final = secrets.token_hex(32)
-"""Of the clusters that this process starts. Ray reads its token once in a process's life, hence not one for each."""
+_LOOK_S: Final = 0.25
+"""How often it is looked whether Ray's own processes live."""
+_PATIENCE_S: Final = 5.0
+"""A Ray that answers nothing for so long is of no use."""
 
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
@@ -57,8 +59,22 @@ class NodeDied(Exception):
     """A node's process, or its actor's constructor, failed; the text says how."""
 
 
+@dataclass(frozen=True, slots=True)
+class RayFacts:
+    """What is known of Ray once it is there."""
+
+    host: str
+    """This machine's address as the others see it."""
+    capacity: int
+    """How many nodes the cluster's machines offer."""
+    processes: dict[str, int]
+    """Ray's own processes (``gcs_server``, ``raylet``) by name, where we started them."""
+    folder: str
+    """Where their logs are, and the token of a cluster of our own (``token``, mode 600); empty: not ours to say."""
+
+
 class RayCluster:
-    """A connection to Ray.
+    """A connection to Ray. Actors go by numbers.
 
     Args:
         address: ``host:port`` or ``auto`` of a cluster that runs; None: start one on this machine.
@@ -70,14 +86,14 @@ class RayCluster:
         self._nodes = nodes
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="ray")
         self._folder: Path | None = None
-        self._actors: list[Any] = []
-        self._closed = False
+        self._numbers = count(1)
+        self._actors: dict[int, Any] = {}
 
     @property
     def local(self) -> bool:
         return self._address is None
 
-    async def open(self) -> None:
+    async def open(self) -> RayFacts:
         """Start or connect; `close` is due afterwards, also where it failed.
 
         Raises:
@@ -89,73 +105,90 @@ class RayCluster:
             self._make_folder()
         try:
             await self._knock()
-            await self._call(self._init)
+            return await self._call(self._init)
         except Exception as error:
             where = "on this machine" if self.local else f"at {self._address}"
             raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
-        finally:
-            _take_back_sigterm()
 
-    async def capacity(self) -> int:
-        """How many nodes the cluster's machines offer now."""
-        import ray
-
-        resources = await self._call(ray.cluster_resources)
-        return int(resources.get(RESOURCE, 0))
-
-    async def own_host(self) -> str:
-        """This machine's address as the others see it."""
-        import ray
-
-        return "127.0.0.1" if self.local else str(await self._call(ray.util.get_node_ip_address))
-
-    async def spawn(self, spec: NodeSpec) -> Any:
+    async def spawn(self, spec: NodeSpec) -> int:
         """Ask for a node's actor; it starts as soon as a machine has room for it."""
-        actor = await self._call(lambda: self._spawn(spec))
-        self._actors.append(actor)
-        return actor
+        number = next(self._numbers)
+        self._actors[number] = await self._call(lambda: self._spawn(spec))
+        return number
 
-    async def ready(self, actor: Any) -> str:
+    async def ready(self, number: int) -> str:
         """Wait until the node can search; returns its incarnation.
 
         Raises:
             NodeDied: its process ended, or its engine cannot be made.
         """
+        actor = self._actors[number]
         return str(await self._ask(lambda: actor.ready.remote()))
 
-    async def watch(self, actor: Any) -> None:
+    async def watch(self, number: int) -> None:
         """Wait until the node was closed.
 
         Raises:
             NodeDied: its process ended by itself.
         """
+        actor = self._actors[number]
         await self._ask(lambda: actor.watch.options(concurrency_group="watch").remote())
 
-    async def end(self, actor: Any, patience_s: float = 2.0) -> None:
-        """Close the node and end its process, by force where it does not heed."""
+    async def end(self, number: int, patience_s: float = 2.0) -> None:
+        """Close the node and end its process, by force where it does not heed. More than once does no harm."""
         import ray
 
-        if actor in self._actors:
-            self._actors.remove(actor)
+        actor = self._actors.pop(number, None)
+        if actor is None:
+            return
         with contextlib.suppress(NodeDied, TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._ask(lambda: actor.close.remote())
         await self._call(lambda: ray.kill(actor))
 
+    async def lost(self) -> str:
+        """Wait until Ray is of no use any more: its processes here died, or its head does not answer. Returns why."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            try:
+                async with asyncio.timeout(_PATIENCE_S):
+                    why = await self._call(self._dead_process if self.local else self._cut_off)
+            except TimeoutError:
+                return f"no answer for {_PATIENCE_S:.0f} s"
+            except Exception as error:
+                return _last_line(error)
+            if why:
+                return why
+
     async def close(self) -> None:
-        """End the actors and, where it is our own, the cluster. More than once does no harm; no call is valid after."""
-        if self._closed:
-            return
-        self._closed = True
-        await asyncio.gather(*(self.end(actor) for actor in list(self._actors)))
+        """End the actors and, where it is our own, the cluster. No call is valid after."""
+        await asyncio.gather(*(self.end(number) for number in list(self._actors)))
         if "ray" in sys.modules:
             import ray
 
             await self._call(ray.shutdown)
         self._executor.shutdown(wait=False)
+        self.remove_folder()
+
+    def remove_folder(self) -> None:
+        """What `close` does last; for whoever cannot wait for Ray any more."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+    def _dead_process(self) -> str:
+        import ray._private.worker as ray_worker
+
+        # The others (log monitor, agents) can die without harm to the nodes.
+        dead = [name for name, _ in ray_worker._global_node.dead_processes() if name in ("gcs_server", "raylet")]
+        return f"its {' and '.join(dead)} died" if dead else ""
+
+    def _cut_off(self) -> str:
+        import ray
+
+        own = ray.get_runtime_context().get_node_id()
+        alive = any(node["NodeID"] == own and node["Alive"] for node in ray.nodes())
+        return "" if alive else "this machine's raylet is dead"
 
     async def _knock(self) -> None:
         """Where nobody listens, Ray would try for minutes, on a thread that cannot be called back."""
@@ -175,19 +208,18 @@ class RayCluster:
         if "RAY_AUTH_TOKEN" not in os.environ:
             token = self._folder / "token"
             token.touch(0o600)
-            token.write_text(_TOKEN)
+            token.write_text(secrets.token_hex(32))
             os.environ["RAY_AUTH_TOKEN_PATH"] = str(token)
 
-    def _init(self) -> None:
+    def _init(self) -> RayFacts:
         import ray
         import ray._private.worker as ray_worker
 
-        # Ray prints "a worker died" to standard output whatever its log options say; we log that ourselves.
-        ray_worker._worker_logs_enabled = False
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
         if self._address is not None:
             ray.init(address=self._address, **quiet)
-            return
+            capacity = int(ray.cluster_resources().get(RESOURCE, 0))
+            return RayFacts(str(ray.util.get_node_ip_address()), capacity, {}, "")
         ray.init(
             address="local",
             num_cpus=0,
@@ -197,6 +229,9 @@ class RayCluster:
             _temp_dir=str(self._folder),
             **quiet,
         )
+        running = ray_worker._global_node.all_processes
+        processes = {name: running[name][0].process.pid for name in ("gcs_server", "raylet")}
+        return RayFacts("127.0.0.1", self._nodes, processes, str(self._folder))
 
     def _spawn(self, spec: NodeSpec) -> Any:
         import ray
@@ -233,12 +268,6 @@ def remove_leftovers(folder: Path) -> None:
         owner = path.name.split("-")[1]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _take_back_sigterm() -> None:
-    """Ray's native code puts a handler of its own under Python's, which prints a stack and dies: Python's again."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def _reason(error: RayError) -> str:

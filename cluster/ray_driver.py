@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
+from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.events import FALLBACK, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
 from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.messages import Hello, Job, Message, NewGame, Stop
+from cluster.messages import EVERY_JOB, Hello, Job, Leave, Message, NewGame, Stop
 from cluster.node_process import NodeSpec
-from cluster.ray_cluster import NodeDied, RayCluster
-from cluster.settings import EngineSpec, Settings
+from cluster.places import Places, place_of
+from cluster.settings import Settings
 from worker.engine import Engine
 
-_LOOK_S = 0.1
+_LOOK_S = 0.05
 """How often silent nodes are looked for."""
 _LOCAL_FALLBACK_NODES = 20_000
 """Where the fallback shares the nodes' machine, it searches so many nodes (some 30 ms) and then rests."""
-_LONGEST_PAUSE_S = 5.0
 _REFUSED_AGAIN_MS = 10_000
 
 
@@ -35,9 +35,11 @@ class RaySearcher(HostedSearcher):
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
             that cluster offer, one for each unit of their custom resource ``searcher``, and follows those that join.
         address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
-        engine: how a node makes its engine; picklable.
+        engine: how a node makes its engine, from its number in the fleet (0, 1, …); picklable.
         fallback: how the master's own machine makes the fallback's engine.
         start_timeout_s: how long `open` waits for nodes.
+        report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
+        advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
     """
 
     _in_use: ClassVar[bool] = False
@@ -46,33 +48,35 @@ class RaySearcher(HostedSearcher):
         self,
         nodes: int = 2,
         address: str | None = None,
-        engine: Callable[[], Engine] | None = None,
+        engine: Callable[[int], Engine] | None = None,
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
         name: str = "gougi",
         start_timeout_s: float = 120.0,
+        report_port: int = 0,
+        advertise: str | None = None,
     ) -> None:
         if nodes < 1:
             raise ValueError(f"{nodes} nodes: at least one is needed")
         self.name = name
         self._wanted = nodes
-        self._engine = engine or EngineSpec().build
+        self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
         settings = settings or Settings()
         if address is None and settings.fallback_nodes is None:
             settings = replace(settings, fallback_nodes=_LOCAL_FALLBACK_NODES)
         self._settings = settings
         self._start_timeout_s = start_timeout_s
-        self._cluster = RayCluster(address, nodes)
+        self._report_port = report_port
+        self._advertise = advertise
+        self._address = address
+        self._places: Places | None = None
         self._fleet = Fleet()
         self._channel: ChannelServer | None = None
         self._channel_address: ChannelAddress | None = None
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
-        self._keepers: list[asyncio.Task[None]] = []
-        self._places = 0
-        self._waiting = 0
-        """Actors that were asked for and are not ready yet."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refused: dict[str, int] = {}
         self._broken = ""
@@ -106,21 +110,36 @@ class RaySearcher(HostedSearcher):
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
 
+    def drain(self, node_id: str, why: str = "drained") -> None:
+        """Send a node away, for its machine will be taken: its work is dealt to others before this returns.
+
+        Its process stays and does nothing, so that its place on that machine is not filled again; it ends with the
+        machine, or with the fleet.
+
+        Raises:
+            FleetError: there is no such node now.
+        """
+        peer = self._fleet.peer(node_id)
+        if peer is None or node_id == FALLBACK or self._channel is None:
+            raise FleetError(f"no node {node_id!r} to drain; there are {', '.join(self._fleet.live) or 'none'}")
+        self.log("node_drained", node=node_id, why=why)
+        self._dismiss(peer, why)
+
     async def close(self) -> None:
         """End the nodes, the fallback and, where it is our own, Ray. More than once does no harm."""
         host, self._host = self._host, None
         if host is not None:
             host.close()
-        for keeper in self._keepers:
-            keeper.cancel()
-        for keeper in self._keepers:
-            with contextlib.suppress(asyncio.CancelledError):
-                await keeper
-        self._keepers.clear()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._fallback is not None:
             await self._fallback.close()
             self._fallback = None
-        await self._cluster.close()
+        if self._places is not None:
+            await self._places.close()
+            self._places = None
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -136,25 +155,24 @@ class RaySearcher(HostedSearcher):
         host = self._host = CoordinatorHost(self._settings, self, listener)
         await prepare_this_machine(listener)
         host.log("ray_starting")
-        await self._cluster.open()
-        own_host = await self._cluster.own_host()
-        self._channel = ChannelServer(self._receive, self._refuse, "127.0.0.1" if self._cluster.local else "0.0.0.0")
-        self._channel_address = self._channel.open(own_host)
-        host.log("ray_started")
+        places = self._places = Places(self._address, self._wanted, self)
+        facts = await places.open()
+        listen = "127.0.0.1" if places.local else "0.0.0.0"
+        self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
+        own = self._channel_address = self._channel.open()
+        reached_at = self._advertise or f"{facts.host}:{own.url.rpartition(':')[2]}"
+        address = replace(own, url=f"tcp://{reached_at}")
         self._fallback = Fallback(
-            NodeSpec(FALLBACK, replace(self._channel_address, url=self._own_url()), self._fallback_engine),
-            lambda name, fields: host.log(name, **fields),
+            NodeSpec(FALLBACK, own, self._fallback_engine), lambda name, fields: host.log(name, **fields)
         )
         self._fallback.open()
-        self._keepers.append(asyncio.ensure_future(self._look_for_the_silent()))
-        wanted = self._wanted if self._cluster.local else 1 + await self._cluster.capacity()
-        for _ in range(wanted):
-            self._keep_another()
-        await self._nodes_are_there(wanted if self._cluster.local else 1)
+        self._begin(self._look_for_the_silent())
 
-    def _own_url(self) -> str:
-        assert self._channel_address is not None
-        return f"tcp://127.0.0.1:{self._channel_address.url.rpartition(':')[2]}"
+        def spec(node_id: str) -> NodeSpec:
+            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1))
+
+        places.fill(spec, facts.capacity)
+        await self._nodes_are_there(facts.capacity if places.local else 1)
 
     async def _nodes_are_there(self, count: int) -> None:
         def there() -> int:
@@ -173,41 +191,24 @@ class RaySearcher(HostedSearcher):
                 "resource 'searcher' in the cluster?"
             ) from error
 
-    def _keep_another(self) -> None:
-        self._places += 1
-        node_id = f"node-{self._places}"
-        self._waiting += 1
-        self._keepers.append(asyncio.ensure_future(self._keep(node_id)))
+    def node_gone(self, peer: str, reason: str) -> None:
+        """`cluster.places.Keeper`."""
+        self._apply(self._fleet.gone(peer, reason))
 
-    async def _keep(self, node_id: str) -> None:
-        """One node's place: an actor that ends is replaced, for ever.
+    def node_failed(self, node_id: str, why: str) -> None:
+        """`cluster.places.Keeper`: while the fleet opens, that is the end of it."""
+        self._broken = f"{node_id}: {why}"
+        self._changed.set()
 
-        In a cluster that others grow, one actor always waits for a machine, and so starts by itself on one that joins.
-        """
-        pause_s = 0.1
-        assert self._channel_address is not None
-        while True:
-            began = now_ms()
-            incarnation = ""
-            self._log("node_starting", node=node_id)
-            actor = await self._cluster.spawn(NodeSpec(node_id, self._channel_address, self._engine))
-            try:
-                incarnation = await self._cluster.ready(actor)
-                self._waiting -= 1
-                if not self._waiting and not self._cluster.local:
-                    self._keep_another()
-                await self._cluster.watch(actor)
-            except NodeDied as error:
-                self._apply(self._fleet.died(node_id, incarnation, str(error)))
-                if not incarnation:
-                    self._waiting -= 1
-                    self._broken = str(error)
-                    self._log("node_failed", node=node_id, why=str(error))
-                    self._changed.set()
-            await self._cluster.end(actor)
-            pause_s = 0.1 if now_ms() - began > 10_000 else min(pause_s * 2, _LONGEST_PAUSE_S)
-            await asyncio.sleep(pause_s)
-            self._waiting += 1
+    def log(self, name: str, **fields: object) -> None:
+        """`cluster.places.Keeper`: tell the listener."""
+        if self._host is not None:
+            self._host.log(name, **fields)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _look_for_the_silent(self) -> None:
         while True:
@@ -221,12 +222,30 @@ class RaySearcher(HostedSearcher):
             return
         if isinstance(message, Hello):
             if message.peer == peer:
-                self._log("node_ready", node=message.node_id, host=message.host, pid=message.pid, engine=message.engine)
+                self.log("node_ready", node=message.node_id, host=message.host, pid=message.pid, engine=message.engine)
                 self._apply(self._fleet.said_hello(message, now_ms()))
+            return
+        if isinstance(message, Leave):
+            self._let_go(peer, message)
             return
         self._apply(self._fleet.heard(peer, now_ms()))
         if self._fleet.peer(message.node_id) == peer and self._host is not None:
             self._host.handle(Received(message))
+
+    def _let_go(self, peer: str, message: Leave) -> None:
+        """A node leaves of itself: elsewhere because its machine or service ends; here another takes its place."""
+        if self._fleet.peer(message.node_id) != peer:
+            return
+        self.log("node_leaves", node=message.node_id, why=message.reason)
+        self._dismiss(peer, f"leaves: {message.reason}")
+        if self._places is not None and self._places.local:
+            self._begin(self._places.restart(message.node_id))
+
+    def _dismiss(self, peer: str, reason: str) -> None:
+        """Deal its work to others first, and only then end what it does."""
+        self._apply(self._fleet.gone(peer, reason))
+        if self._channel is not None:
+            self._channel.send(peer, Stop(EVERY_JOB))
 
     def _refuse(self, why: str) -> None:
         """Say so, but not at every attempt: who is refused tries again and again."""
@@ -235,7 +254,7 @@ class RaySearcher(HostedSearcher):
             if len(self._refused) > 100:
                 self._refused.clear()
             self._refused[why] = now
-            self._log("message_refused", why=why)
+            self.log("message_refused", why=why)
 
     def _apply(self, changes: list[Change]) -> None:
         for change in changes:
@@ -243,7 +262,3 @@ class RaySearcher(HostedSearcher):
                 self._host.handle(change)
         if changes:
             self._changed.set()
-
-    def _log(self, name: str, **fields: object) -> None:
-        if self._host is not None:
-            self._host.log(name, **fields)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
 from cluster.consultation import comparable, count
 from cluster.group import Group, Phase
 from cluster.root import Root
+from cluster.roster import Roster
 from cluster.settings import Mode, Settings
 from cluster.split import Line
 from cluster.work import Work
@@ -38,6 +39,7 @@ class Search:
     started_ms: int
     soft_ms: int | None
     hard_ms: int | None
+    roster: Roster = field(default_factory=Roster)
     groups: list[Group] = field(default_factory=list)
     works: dict[str, Work] = field(default_factory=dict)
     """By node id, in the order in which the nodes came; the dead stay, for viewers."""
@@ -69,25 +71,28 @@ class Search:
 
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
-    def form(self, node_ids: Sequence[str], now_ms: int) -> None:
-        """Put the nodes into the groups with which the search begins."""
-        self.works = {node_id: Work(node_id) for node_id in node_ids}
-        works = list(self.works.values())
+    def form(self, now_ms: int) -> None:
+        """Put the nodes into the groups with which the search begins. One that cannot split is a group of its own."""
+        self.works = {node_id: self._new_work(node_id) for node_id in self.roster}
+        works = [work for work in self.works.values() if work.can_split]
         parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
             parts = len(works)
         for index in range(parts):
             part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
             self._add(part[0].node_id if len(part) == 1 else "split" if parts == 1 else f"group-{index + 1}", part)
+        for work in self.works.values():
+            if not work.can_split:
+                self._add(work.node_id, [work])
 
     def join(self, node_id: str) -> tuple[Work, Group]:
         """A node that came, or came back: to the group that it was of, else to the smallest one that shares out a tree,
         else it is a group of its own."""
         work = self.works.get(node_id)
         if work is None:
-            work = self.works[node_id] = Work(node_id)
+            work = self.works[node_id] = self._new_work(node_id)
             sharing = [group for group in self.groups if group.phase is not Phase.WHOLE]
-            if sharing:
+            if sharing and work.can_split:
                 group = min(sharing, key=lambda group: len(self.usable(group)))
                 group.works.append(work)
                 self._group_of[node_id] = group
@@ -104,6 +109,10 @@ class Search:
         for work in group.works:
             self._add(work.node_id, [work])
         self._stale = True
+
+    def _new_work(self, node_id: str) -> Work:
+        facts = self.roster.facts(node_id)
+        return Work(node_id, facts.can_split, facts.engine)
 
     def _add(self, name: str, works: list[Work]) -> None:
         group = Group(name, works)
@@ -129,7 +138,7 @@ class Search:
         settings, request = self.settings, self.request
         return (
             settings.mode is not Mode.CONSULT
-            and len(self.usable()) >= 2
+            and sum(work.can_split for work in self.usable()) >= 2
             and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
             and (request.nodes is None or request.nodes >= settings.min_split_nodes)
             and (request.depth is None or request.depth >= settings.min_split_depth)
@@ -165,12 +174,15 @@ class Search:
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
         lines: dict[str, Line] = {}
-        cast: list[Ballot] = []
+        by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
-            for name, line, nodes in group.voters(self.settings.caution):
+            for name, engine, line, nodes in group.voters(self.settings.caution):
                 lines[name] = line
-                cast.append(Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes))
-        ballots = comparable(cast, self.settings.ballot_depth_slack)
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes)
+                by_engine.setdefault(engine, []).append(ballot)
+        # Each engine counts depth in its own way.
+        slack = self.settings.ballot_depth_slack
+        ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
         if not ballots:
             return None
         counted = count(ballots, self.settings.vote)
@@ -241,7 +253,8 @@ class Search:
         )
 
     def views(self) -> tuple[NodeView, ...]:
-        return tuple(work.view() for work in self.works.values())
+        speeds = self.roster.speeds
+        return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
 
 
 def proves_mate(line: Line) -> bool:

@@ -1,4 +1,4 @@
-"""How the fleet searches, and how a node's engine is made: plain values with the defaults in one place."""
+"""How the fleet searches: plain values with the defaults in one place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from cluster.consultation import Vote
 from cluster.split import Caution
-from worker.engine import Engine
 
 
 class Mode(enum.StrEnum):
@@ -67,21 +66,3 @@ class Settings:
     the time, as it should on a master's own machine."""
     validate: bool = False
     """Check the coordinator's invariants after every event (tests; costs time)."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSpec:
-    """How a node makes its searcher, as a value that travels to it."""
-
-    hash_mb: int = 64
-    threads: int = 1
-    eval_file: str | None = None
-    """A network file on the node's own machine; None: the one that comes with the package."""
-    fv_scale: int | None = None
-    """Raw network output to a centipawn; None: what the file names, else 16."""
-
-    def build(self) -> Engine:
-        """Make the engine. The import is here because it compiles: a master that only drives others need not wait."""
-        from worker.search.engine import NumbaEngine
-
-        return NumbaEngine(self.hash_mb, self.threads, self.eval_file, self.fv_scale)

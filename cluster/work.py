@@ -17,6 +17,9 @@ class Work:
     """A node's part in a search. The node may be gone: what it found stays."""
 
     node_id: str
+    can_split: bool = True
+    """See `cluster.events.NodeJoined`."""
+    engine: str = ""
     alive: bool = True
     """It can be given jobs. A node that is not has no job."""
     failed: bool = False
@@ -64,7 +67,7 @@ class Work:
         self.wasted += 0 if self.job_counts else self.job_nodes
         self.job, self.done, self.job_nodes, self.job_ms, self.job_counts = None, False, 0, 0, False
 
-    def view(self) -> NodeView:
+    def view(self, speed: float) -> NodeView:
         return NodeView(
             node_id=self.node_id,
             alive=self.alive,
@@ -74,4 +77,5 @@ class Work:
             nodes=self.nodes,
             nps=self.job_nodes * 1000 // self.job_ms if self.job_ms else 0,
             pv=self.line.pv if self.line else (),
+            speed=speed,
         )
