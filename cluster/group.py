@@ -44,6 +44,8 @@ class Group:
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
+    veteran: Work | None = None
+    """The node that goes on with its search of the whole root during the presearch of those that joined it."""
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
     ranking: tuple[str, ...] = ()

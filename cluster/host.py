@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from cluster.api import FleetError, Listener, SearchRequest
+from cluster.api import FleetError, Known, Listener, SearchRequest
 from cluster.coordinator import Coordinator
 from cluster.events import (
     Decide,
     Event,
     Instruction,
     LogEvent,
+    Ponder,
     Publish,
     Retime,
     SendJob,
@@ -123,6 +124,14 @@ class HostedSearcher:
     def start(self, request: SearchRequest) -> None:
         """See `cluster.api.Searcher.start`."""
         self._opened().handle(Start(request))
+
+    def ponder(self, request: SearchRequest) -> None:
+        """See `cluster.api.Searcher.ponder`."""
+        self._opened().handle(Ponder(request))
+
+    def known(self, request: SearchRequest) -> Known | None:
+        """See `cluster.api.Searcher.known`."""
+        return None if self._host is None else self._host.coordinator.known(request, now_ms())
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         """See `cluster.api.Searcher.retime`."""

@@ -133,8 +133,10 @@ class ClockConfig(_Section):
 
 
 class PlayConfig(_Section):
-    """When to give up."""
+    """How to play on the server."""
 
+    ponder: bool = True
+    """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
     resign_score: Annotated[int, Field(ge=0, le=30_000)] = 5000
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4
