@@ -50,6 +50,10 @@ class Settings:
 
     share_depth: int = 2
     """Nodes tell each other the transposition-table entries of this depth and deeper; 0: none."""
+    ponder_replies: int = 4
+    """The most replies of the opponent that nodes are dealt over while he thinks."""
+    ponder_temperature: float = 60.0
+    """Centipawns by which a reply must be worse to be likely e times less."""
 
     deadline_margin_ms: int = 10
     """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
