@@ -43,6 +43,8 @@ _PATIENCE_S: Final = 5.0
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # How often Ray tries, a second apart, to connect to a cluster that refuses it.
+    "RAY_NUM_REDIS_GET_RETRIES": "3",
     # Nodes give way to the master and to Ray's own processes, and the fallback (19) to the nodes.
     "RAY_worker_niceness": "5",
     # On one machine there is no cable to cut, and the death of a process is noticed by its socket. A health check can
@@ -108,7 +110,8 @@ class RayCluster:
             return await self._call(self._init)
         except Exception as error:
             where = "on this machine" if self.local else f"at {self._address}"
-            raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
+            why = "its token is not ours (RAY_AUTH_TOKEN)" if _refused(error) else _last_line(error)
+            raise FleetError(f"no Ray cluster {where}: {why}") from error
 
     async def spawn(self, spec: NodeSpec) -> int:
         """Ask for a node's actor; it starts as soon as a machine has room for it."""
@@ -268,6 +271,11 @@ def remove_leftovers(folder: Path) -> None:
         owner = path.name.split("-")[1]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the cluster did not like our token; Ray says so somewhere down in the text of the cause."""
+    return "AuthenticationError" in str(error) or (error.__cause__ is not None and _refused(error.__cause__))
 
 
 def _reason(error: RayError) -> str:
