@@ -69,6 +69,8 @@ class RayFacts:
     """This machine's address as the others see it."""
     capacity: int
     """How many nodes the cluster's machines offer."""
+    address: str
+    """``host:port`` of its head."""
     processes: dict[str, int]
     """Ray's own processes (``gcs_server``, ``raylet``) by name, where we started them."""
     folder: str
@@ -222,7 +224,8 @@ class RayCluster:
         if self._address is not None:
             ray.init(address=self._address, **quiet)
             capacity = int(ray.cluster_resources().get(RESOURCE, 0))
-            return RayFacts(str(ray.util.get_node_ip_address()), capacity, {}, "")
+            address = ray.get_runtime_context().gcs_address
+            return RayFacts(str(ray.util.get_node_ip_address()), capacity, address, {}, "")
         ray.init(
             address="local",
             num_cpus=0,
@@ -234,7 +237,8 @@ class RayCluster:
         )
         running = ray_worker._global_node.all_processes
         processes = {name: running[name][0].process.pid for name in ("gcs_server", "raylet")}
-        return RayFacts("127.0.0.1", self._nodes, processes, str(self._folder))
+        address = ray.get_runtime_context().gcs_address
+        return RayFacts("127.0.0.1", self._nodes, address, processes, str(self._folder))
 
     def _spawn(self, spec: NodeSpec) -> Any:
         import ray

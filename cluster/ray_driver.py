@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import ClassVar
 
 from cluster.api import FleetError, Listener, SearchRequest
 from cluster.channel import ChannelAddress, ChannelServer
@@ -27,7 +26,7 @@ _REFUSED_AGAIN_MS = 10_000
 
 
 class RaySearcher:
-    """A `cluster.api.Searcher` over Ray nodes. One at a time in a process: Ray allows no more.
+    """A `cluster.api.Searcher` over Ray nodes.
 
     Args:
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
@@ -39,8 +38,6 @@ class RaySearcher:
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
     """
-
-    _in_use: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -92,11 +89,8 @@ class RaySearcher:
         ``node_joined``.
 
         Raises:
-            FleetError: Ray or the nodes did not start, or another `RaySearcher` of this process is open.
+            FleetError: Ray or the nodes did not start.
         """
-        if RaySearcher._in_use:
-            raise FleetError("one RaySearcher at a time in a process: close the other one first")
-        RaySearcher._in_use = True
         try:
             await self._open(listener)
         except BaseException:
@@ -152,7 +146,6 @@ class RaySearcher:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        RaySearcher._in_use = False
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None:
         """`cluster.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""

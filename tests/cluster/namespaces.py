@@ -24,7 +24,9 @@ def why_not() -> str:
     """Why there can be no such hosts here; empty: there can."""
     if os.geteuid() != 0:
         return "hosts as network namespaces: only root can make them"
-    command = "ip link add name b0 type bridge && ip link add name v0 type veth peer name v1 && mount -t tmpfs none /dev/shm"
+    command = (
+        "ip link add name b0 type bridge && ip link add name v0 type veth peer name v1 && mount -t tmpfs none /dev/shm"
+    )
     try:
         tried = subprocess.run(
             ["unshare", "--net", "--mount", "--uts", "sh", "-c", command], capture_output=True, text=True, check=False

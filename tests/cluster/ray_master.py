@@ -1,7 +1,7 @@
-"""A master in a process of its own, for tests that run it elsewhere: opens a fleet at an address and does as it is told.
+"""A master in a process of its own, for tests that run it elsewhere: opens a fleet at an address, does as it is told.
 
-Reads JSON lines ``{"do": "start", …}``; writes JSON lines with what happened and when (``when_ms``, the machine's monotonic
-clock, which all namespaces share). Ends with its standard input.
+Reads JSON lines ``{"do": "start", …}``; writes JSON lines with what happened and when (``when_ms``: the machine's
+monotonic clock, which all namespaces share). Ends with its standard input.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import subprocess
@@ -17,18 +16,12 @@ from cluster.api import FleetError, SearchRequest
 from cluster.ray_driver import RaySearcher
 from tests.cluster.engines import broken_engine, endless_engine
 from tests.cluster.heard import Heard
+from tests.cluster.processes import alive
 from worker.engine import STARTPOS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90), pytest.mark.usefixtures("warm")]
 
 ROOT = Path(__file__).parents[2]
-
-
-def alive(pid: int) -> bool:
-    """Whether the process runs (one that is dead and only waits to be collected does not)."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
