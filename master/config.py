@@ -59,6 +59,10 @@ class ClusterConfig(_Section):
     """How many nodes search."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
+    report_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """The port of this machine to which nodes report. 0: any free one. Fix it where a firewall has to know."""
+    advertise: str = ""
+    """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
     mode: Literal["split", "consult"] = "split"
     """"split": the nodes share out the root moves. "consult": all search the whole position, and vote."""
     vote: Literal["majority", "optimistic"] = "majority"

@@ -24,10 +24,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(90), pytest.mark.usefixtures
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_no_process_is_left_behind(number: signal.Signals) -> None:
-    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL no one is there to end two helpers
-    of Ray's (its agents notice after a minute); what searches is gone.
+    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL Ray's process notices
+    and ends the rest.
     """
     program = subprocess.Popen(
         [sys.executable, "-m", "tests.cluster.ray_program"],
@@ -48,11 +48,10 @@ def test_no_process_is_left_behind(number: signal.Signals) -> None:
         program.send_signal(number)
     program.wait(15)
     assert number is signal.SIGKILL or program.returncode == 0
-    pids = searching if number is signal.SIGKILL else started
-    deadline = time.monotonic() + 10
-    while any(map(alive, pids)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 20
+    while any(map(alive, started)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not [pid for pid in pids if alive(pid)]
+    assert not [pid for pid in started if alive(pid)]
     assert program.stdout.read() + program.stderr.read() == ""
 
 
