@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
 
 from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
@@ -29,7 +28,7 @@ _REFUSED_AGAIN_MS = 10_000
 
 
 class RaySearcher(HostedSearcher):
-    """A `cluster.api.Searcher` over Ray nodes. One at a time in a process: Ray allows no more.
+    """A `cluster.api.Searcher` over Ray nodes.
 
     Args:
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
@@ -41,8 +40,6 @@ class RaySearcher(HostedSearcher):
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
     """
-
-    _in_use: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -94,11 +91,8 @@ class RaySearcher(HostedSearcher):
         ``node_joined``.
 
         Raises:
-            FleetError: Ray or the nodes did not start, or another `RaySearcher` of this process is open.
+            FleetError: Ray or the nodes did not start.
         """
-        if RaySearcher._in_use:
-            raise FleetError("one RaySearcher at a time in a process: close the other one first")
-        RaySearcher._in_use = True
         try:
             await self._open(listener)
         except BaseException:
@@ -143,7 +137,6 @@ class RaySearcher(HostedSearcher):
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        RaySearcher._in_use = False
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None:
         """`cluster.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
