@@ -120,6 +120,9 @@ class Hello:
     host: _Name
     pid: _Count
     engine: _Name
+    can_split: bool = True
+    nps: _Count = 0
+    """See `cluster.events.NodeJoined`."""
     share_url: Annotated[str, Span(0, 256)] = ""
     """Where other nodes can listen to its table entries (`cluster.sharing`); empty: it takes no part."""
     share_meaning: Annotated[str, Span(0, 64)] = ""

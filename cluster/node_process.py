@@ -22,6 +22,9 @@ from worker.warm import warm_up
 
 _log = logging.getLogger(__name__)
 
+_FIRST_SEARCH_MS = 200
+"""Time, for depth is no limit that every engine knows."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
@@ -41,9 +44,10 @@ class NodeService:
     def __init__(self, spec: NodeSpec) -> None:
         warm_up()
         engine = spec.engine()
-        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it.
+        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it, and tells
+        # how fast this machine is.
         engine.set_position(STARTPOS)
-        engine.go(Limits(depth=5))
+        first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
         self._ended = threading.Event()
         self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
@@ -55,6 +59,8 @@ class NodeService:
             socket.gethostname()[:128],
             os.getpid(),
             engine.name[:128],
+            engine.can_split,
+            first.nodes * 1000 // max(1, first.time_ms),
             share_url=self._sharing.url if self._sharing else "",
             share_meaning=self._sharing.meaning if self._sharing else "",
         )
@@ -97,6 +103,8 @@ class NodeService:
         self._channel.send(Leave(self.hello.node_id, reason))
 
     def close(self) -> None:
+        """End the search and say goodbye."""
+        self.leave("closed")
         if self._sharing is not None:
             self._sharing.close()
         self._runner.close()

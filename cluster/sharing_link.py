@@ -32,6 +32,9 @@ class ShareLink:
 
     Args:
         keys: of the fleet; its ``url`` says over which of this machine's addresses the fleet is reached.
+
+    Raises:
+        OSError: there is no such address, or it cannot be listened on.
     """
 
     def __init__(self, keys: ChannelAddress) -> None:
@@ -70,10 +73,14 @@ class ShareLink:
         self._poller.register(self._rung, zmq.POLLIN)
         self._heard: set[str] = set()
         try:
-            self._out.bind(f"tcp://{_own_host(keys.url)}:*")
-        except (OSError, zmq.ZMQError):
+            host = _own_host(keys.url)
+            self._out.bind(f"tcp://{host}:*")
+        except OSError:
             self.close()
             raise
+        except zmq.ZMQError as error:
+            self.close()
+            raise OSError(f"cannot listen on {host}: {error}") from error
         self.url = cast(bytes, self._out.getsockopt(zmq.LAST_ENDPOINT)).decode()
         """Where others listen."""
 

@@ -96,6 +96,8 @@ class Engine(Protocol):
     """A searcher. `set_position`, `go` and `new_game` come from one thread; `stop` from any, at any time."""
 
     name: str
+    can_split: bool
+    """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are heeded: a node that cannot searches whole."""
 
     def new_game(self) -> None:
         """Forget what was learned from earlier positions (transposition table, histories)."""

@@ -32,7 +32,7 @@ from cluster.settings import Mode, Settings
 from worker.engine import STARTPOS, Bound
 from worker.score import MATE
 
-NODES = ["n1", "n2", "n3", "n4", FALLBACK]
+NODES = ["n1", "n2", "n3", "n4", "n5", "n6", FALLBACK]
 POSITIONS: list[tuple[str, tuple[str, ...]]] = [
     (STARTPOS, ()),
     (STARTPOS, ("7g7f", "3c3d")),
@@ -178,11 +178,19 @@ class Storm:
 
 
 @pytest.mark.parametrize("mode", Mode)
-@given(seed=st.integers(0, 2**32), fallback_nodes=st.sampled_from([None, 500]), vote=st.sampled_from(Vote))
+@given(
+    seed=st.integers(0, 2**32),
+    fallback_nodes=st.sampled_from([None, 500]),
+    vote=st.sampled_from(Vote),
+    groups=st.integers(1, 3),
+)
 @settings(max_examples=150, deadline=None)
-def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int | None, vote: Vote) -> None:
+def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int | None, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
-    storm = Storm(Coordinator(Settings(mode=mode, vote=vote, fallback_nodes=fallback_nodes, validate=True)))
+    chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=fallback_nodes, validate=True)
+    storm = Storm(Coordinator(chosen))
+    for node_id in NODES[: rng.randrange(len(NODES))]:
+        storm.feed(NodeJoined(node_id))
     for _ in range(rng.choice([20, 150])):
         storm.step(rng)
     storm.calm()

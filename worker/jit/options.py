@@ -31,6 +31,7 @@ PLAIN_SOURCES: Final = frozenset(
         "mate/solver.py",
         "nnue/format.py",
         "nnue/reference.py",
+        "nnue/variation.py",
         "search/bench.py",
         "search/engine.py",
         "search/root_mate.py",

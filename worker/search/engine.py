@@ -25,7 +25,7 @@ from worker.engine import (
     SearchInfo,
     SearchResult,
 )
-from worker.nnue import Network, NetworkFileError, default_network, load_network
+from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import MAX_PLY, mate_in
 from worker.search import tt
 from worker.search.root_mate import DEFAULT_NODES, RootMate
@@ -55,6 +55,9 @@ class NumbaEngine:
         threads: search threads (Lazy SMP). With one thread and a node or depth limit a search is reproducible.
         eval_file: a network file; None: the one that comes with the package.
         fv_scale: raw network output to a centipawn; None: what the file names, else 16.
+        network: one that is loaded already, instead of the last two; any number of engines may share it.
+        number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
+            threads do (`worker.search.smp`), except where the depth is limited.
 
     Raises:
         EngineError: the network cannot be read, or a size is out of range.
@@ -66,16 +69,20 @@ class NumbaEngine:
         threads: int = 1,
         eval_file: str | None = None,
         fv_scale: int | None = None,
+        *,
+        network: Network | None = None,
+        number: int = 0,
     ) -> None:
         if threads < 1:
             raise EngineError(f"{threads} threads: expected 1 or more")
         try:
-            self._network: Network = load_network(eval_file, fv_scale=fv_scale) if eval_file else default_network()
+            self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
-        self.number = 0
+        self.can_split = True
+        self.number = number
         self.rules = Rules()
         """Of the games that are searched; may be changed between searches."""
         self.root_mate_nodes = DEFAULT_NODES
@@ -206,7 +213,8 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, self.number)
+        number = self.number if limits.depth is None else 0
+        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, number)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:
@@ -236,7 +244,8 @@ class NumbaEngine:
             for thread in self._threads:
                 thread.set_stop(self._stopped)
         helpers = [
-            threading.Thread(target=self._help, args=(thread, task, i)) for i, thread in enumerate(rest, start=1)
+            threading.Thread(target=self._help, args=(thread, task, number + i))
+            for i, thread in enumerate(rest, start=1)
         ]
         for helper in helpers:
             helper.start()
