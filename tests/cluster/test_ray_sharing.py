@@ -7,17 +7,17 @@ import asyncio
 import pytest
 
 from cluster.api import SearchRequest
+from cluster.engine_spec import EngineSpec, FleetSpec, Variety
 from cluster.ray_driver import RaySearcher
-from cluster.settings import EngineSpec, Mode, Settings
+from cluster.settings import Mode, Settings
 from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
-from worker.engine import STARTPOS, Engine
+from worker.engine import STARTPOS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
 
 
-def small_engine() -> Engine:
-    return EngineSpec(hash_mb=16).build()
+FLEET = FleetSpec((EngineSpec(hash_mb=16),), Variety(depths=True))
 
 
 async def search(searcher: RaySearcher, heard: Heard, number: int, soft_ms: int = 1500) -> None:
@@ -36,7 +36,7 @@ def test_the_nodes_use_what_the_others_found(mode: Mode) -> None:
 
         searcher = RaySearcher(
             nodes=3,
-            engine=small_engine,
+            engine=FLEET.build,
             fallback=endless_engine,
             settings=Settings(mode=mode, share_bytes_per_s=4_000_000),
         )
@@ -60,7 +60,7 @@ def test_switched_off_nothing_is_shared() -> None:
     async def play() -> None:
         heard = Heard()
         settings = Settings(mode=Mode.CONSULT, share=False)
-        searcher = RaySearcher(nodes=2, engine=small_engine, fallback=endless_engine, settings=settings)
+        searcher = RaySearcher(nodes=2, engine=FLEET.build, fallback=endless_engine, settings=settings)
         await searcher.open(heard.listener())
         try:
             await search(searcher, heard, 1, 500)

@@ -206,7 +206,8 @@ def test_a_thousand_nodes_are_a_few_steps_apart() -> None:
 
 
 def hello(number: int, meaning: str = "aa", url: str | None = None) -> Hello:
-    return Hello(f"n{number}", "x", "h", 1, "e", f"tcp://10.0.0.{number}:5" if url is None else url, meaning)
+    url = f"tcp://10.0.0.{number}:5" if url is None else url
+    return Hello(f"n{number}", "x", "h", 1, "e", share_url=url, share_meaning=meaning)
 
 
 def test_all_hear_all_others_and_are_told_once() -> None:

@@ -274,6 +274,7 @@ def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog:
 
     failed: list[int] = []
     sharing = TableSharing("a/x", Broken(), keys, lambda: True, lambda _said: None)
+    sharing.take(Peers((), 1))
     until(lambda: bool(failed))
     sharing.close()
     sharing.close()
