@@ -24,7 +24,7 @@ ENTRY_BYTES: Final = 16
 MOST_ENTRIES: Final = 1 << 14
 """In one batch."""
 SHALLOWEST: Final = 2
-"""The least depth that is worth its way: one node with 4,000 nodes a move gained by it, less was not tried."""
+"""The least depth that is shared: the one with which fleets in virtual time gained (4,000 nodes a move)."""
 DEEPEST: Final = 60
 
 _MAGIC: Final = b"GGE1"
