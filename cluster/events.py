@@ -17,6 +17,12 @@ class NodeJoined:
     """A node can search from now on. One that is here already began anew: whatever it searched is lost."""
 
     node_id: str
+    engine: str = ""
+    """Its engine's name: depths and node counts of different ones do not compare."""
+    can_split: bool = True
+    """Whether it can search a part of the root's moves, and several lines; else it is a voter of its own."""
+    nps: int = 0
+    """Nodes a second in a short search; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,23 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Ponder:
+    """Ponder while the opponent thinks, in the position of ``request``. A search that still runs is decided first."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Retime:
+    """The master aims at another soft time for the search that runs, counted from its `Start`."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StopSearch:
-    """The master wants the decision now."""
+    """The master wants the decision now; pondering ends without one."""
 
     search_id: int
 
@@ -53,7 +74,7 @@ class Tick:
     """Nothing but time has passed."""
 
 
-Event = NodeJoined | NodeLost | Start | StopSearch | Received | Tick
+Event = NodeJoined | NodeLost | Start | Ponder | Retime | StopSearch | Received | Tick
 
 
 @dataclass(frozen=True, slots=True)

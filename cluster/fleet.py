@@ -28,6 +28,10 @@ class Member:
     """Its process died, or was sent away; only a new incarnation brings the node back."""
 
 
+def _joined(hello: Hello) -> NodeJoined:
+    return NodeJoined(hello.node_id, hello.engine, hello.can_split, hello.nps)
+
+
 class Fleet:
     """See the module's text.
 
@@ -60,7 +64,7 @@ class Fleet:
         if member is not None and member.live:
             changes.append(NodeLost(node_id, "its process began anew"))
         self.members[node_id] = Member(hello, now_ms)
-        return [*changes, NodeJoined(node_id)]
+        return [*changes, _joined(hello)]
 
     def heard(self, peer: str, now_ms: int) -> list[Change]:
         """Any message of a peer is a sign of life; of one that is gone or unknown it means nothing."""
@@ -71,7 +75,7 @@ class Fleet:
         if member.live:
             return []
         member.live = True
-        return [NodeJoined(member.hello.node_id)]
+        return [_joined(member.hello)]
 
     def gone(self, peer: str, reason: str) -> list[Change]:
         """That life of the node is over: it died, or leaves. No effect where a newer one has begun."""

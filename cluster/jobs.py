@@ -1,22 +1,59 @@
-"""Jobs: what a node is told to search, and within which limits."""
+"""Jobs: what a node is told to search, within which limits, and the instructions that say so."""
 
 from __future__ import annotations
 
+from cluster.events import Instruction, LogEvent, SendJob, StopNode
+from cluster.group import Group, Phase
 from cluster.messages import Job
-from cluster.search_state import Phase, Search, Work
+from cluster.search_state import Search
 from cluster.split import Leaf
+from cluster.work import WHOLE_ROOT, Work
 
 
-def node_job(search: Search, work: Work, leaf: Leaf, job_id: int, now_ms: int) -> Job | None:
-    """The job for ``leaf`` of the tree: in the presearch with its MultiPV and its share of the limits.
+class Orders:
+    """The instructions of one coordinator, in their order, and its jobs' ids, which rise over all searches."""
+
+    def __init__(self) -> None:
+        self.out: list[Instruction] = []
+        self.last_job_id = 0
+
+    def give(self, search: Search, group: Group, work: Work, leaf: Leaf, now_ms: int) -> None:
+        """A job for ``leaf``; where the node's budget is used up, none."""
+        job = node_job(search, group, work, leaf, self.last_job_id + 1, now_ms)
+        if job is None:
+            self.take_away(work)
+        else:
+            self._send(work, job, leaf, now_ms)
+
+    def give_fallback(self, search: Search, work: Work, now_ms: int) -> None:
+        """The whole root, within the fallback's own limits."""
+        self._send(work, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
+
+    def take_away(self, work: Work) -> None:
+        """Whatever ``work`` does is to end."""
+        if work.busy and work.job is not None:
+            self.out.append(StopNode(work.node_id, work.job.job_id))
+        work.drop()
+
+    def log(self, name: str, **fields: object) -> None:
+        self.out.append(LogEvent(name, fields))
+
+    def _send(self, work: Work, job: Job, leaf: Leaf, now_ms: int) -> None:
+        self.last_job_id = job.job_id
+        work.give(job, leaf, now_ms)
+        self.out.append(SendJob(work.node_id, job))
+
+
+def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, now_ms: int) -> Job | None:
+    """The job for ``leaf`` of the group's tree: in the presearch with its MultiPV and its share of the limits.
 
     A node limit holds for all that a node does in one search. None: this node's is used up.
     """
     request, settings = search.request, search.settings
     nodes = None if request.nodes is None else max(0, request.nodes - work.nodes)
     depth, multipv = request.depth, 1
-    if search.phase is Phase.PRESEARCH:
-        multipv = search.presearch.multipv
+    if group.phase is Phase.PRESEARCH:
+        multipv = group.presearch.multipv
         if nodes is not None and request.nodes is not None:
             nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))
         if depth is not None:
@@ -32,7 +69,7 @@ def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
     if search.usable():
         limits.append(search.settings.fallback_nodes)
     nodes = min((limit for limit in limits if limit is not None), default=None)
-    return _job(search, Leaf(), job_id, now_ms, multipv=1, nodes=nodes, depth=search.request.depth)
+    return _job(search, WHOLE_ROOT, job_id, now_ms, multipv=1, nodes=nodes, depth=search.request.depth)
 
 
 def _job(

@@ -109,6 +109,9 @@ class Hello:
     host: _Name
     pid: _Count
     engine: _Name
+    can_split: bool = True
+    nps: _Count = 0
+    """See `cluster.events.NodeJoined`."""
 
     @property
     def peer(self) -> str:

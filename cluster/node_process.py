@@ -18,6 +18,9 @@ from cluster.node import NodeRunner
 from worker.engine import STARTPOS, Engine, Limits
 from worker.warm import warm_up
 
+_FIRST_SEARCH_MS = 200
+"""Time, for depth is no limit that every engine knows."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
@@ -35,12 +38,19 @@ class NodeService:
     def __init__(self, spec: NodeSpec) -> None:
         warm_up()
         engine = spec.engine()
-        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it.
+        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it, and tells
+        # how fast this machine is.
         engine.set_position(STARTPOS)
-        engine.go(Limits(depth=5))
+        first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
         self.hello = Hello(
-            spec.node_id, secrets.token_hex(4), socket.gethostname()[:128], os.getpid(), engine.name[:128]
+            spec.node_id,
+            secrets.token_hex(4),
+            socket.gethostname()[:128],
+            os.getpid(),
+            engine.name[:128],
+            engine.can_split,
+            first.nodes * 1000 // max(1, first.time_ms),
         )
         self._ended = threading.Event()
         self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))

@@ -17,6 +17,15 @@ from cluster.ray_process import RayLost, RayProcess
 _LONGEST_PAUSE_S = 5.0
 
 
+def _node_id(place: int) -> str:
+    return f"node-{place}"
+
+
+def place_of(node_id: str) -> int:
+    """Which place a node has, 1 for the first: it keeps its number through all its lives."""
+    return int(node_id.removeprefix("node-"))
+
+
 class Keeper(Protocol):
     """Who is told."""
 
@@ -108,7 +117,7 @@ class Places:
 
     def _keep_another(self) -> None:
         self._places += 1
-        node_id = f"node-{self._places}"
+        node_id = _node_id(self._places)
         self._waiting.add(node_id)
         self._tasks.append(asyncio.ensure_future(self._keep(node_id)))
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 
-from cluster.api import FleetError, Listener, SearchRequest
+from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
-from cluster.events import FALLBACK, Received, Start, StopSearch
+from cluster.engine_spec import EngineSpec, FleetSpec
+from cluster.events import FALLBACK, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
-from cluster.host import CoordinatorHost, now_ms, prepare_this_machine
+from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.messages import EVERY_JOB, Hello, Job, Leave, Message, NewGame, Stop
 from cluster.node_process import NodeSpec
-from cluster.places import Places
-from cluster.settings import EngineSpec, Settings
+from cluster.places import Places, place_of
+from cluster.settings import Settings
 from worker.engine import Engine
+
+_log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
 """How often silent nodes are looked for."""
@@ -25,14 +30,14 @@ _LOCAL_FALLBACK_NODES = 20_000
 _REFUSED_AGAIN_MS = 10_000
 
 
-class RaySearcher:
+class RaySearcher(HostedSearcher):
     """A `cluster.api.Searcher` over Ray nodes.
 
     Args:
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
             that cluster offer, one for each unit of their custom resource ``searcher``, and follows those that join.
         address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
-        engine: how a node makes its engine; picklable.
+        engine: how a node makes its engine, from its number in the fleet (0, 1, …); picklable.
         fallback: how the master's own machine makes the fallback's engine.
         start_timeout_s: how long `open` waits for nodes.
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
@@ -43,7 +48,7 @@ class RaySearcher:
         self,
         nodes: int = 2,
         address: str | None = None,
-        engine: Callable[[], Engine] | None = None,
+        engine: Callable[[int], Engine] | None = None,
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
         name: str = "gougi",
@@ -55,7 +60,7 @@ class RaySearcher:
             raise ValueError(f"{nodes} nodes: at least one is needed")
         self.name = name
         self._wanted = nodes
-        self._engine = engine or EngineSpec().build
+        self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
         settings = settings or Settings()
         if address is None and settings.fallback_nodes is None:
@@ -101,17 +106,6 @@ class RaySearcher:
         """Tell every node that a new game begins."""
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
-
-    def start(self, request: SearchRequest) -> None:
-        """See `cluster.api.Searcher.start`."""
-        if self._host is None:
-            raise FleetError(f"{self.name} is not open")
-        self._host.handle(Start(request))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
 
     def drain(self, node_id: str, why: str = "drained") -> None:
         """Send a node away, for its machine will be taken: its work is dealt to others before this returns.
@@ -169,7 +163,11 @@ class RaySearcher:
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
-        places.fill(lambda node_id: NodeSpec(node_id, address, self._engine), facts.capacity)
+
+        def spec(node_id: str) -> NodeSpec:
+            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1))
+
+        places.fill(spec, facts.capacity)
         await self._nodes_are_there(facts.capacity if places.local else 1)
 
     async def _nodes_are_there(self, count: int) -> None:
@@ -210,7 +208,10 @@ class RaySearcher:
 
     async def _look_for_the_silent(self) -> None:
         while True:
-            self._apply(self._fleet.expire(now_ms()))
+            try:
+                self._apply(self._fleet.expire(now_ms()))
+            except Exception:  # whatever goes wrong with one of them, the next one is looked for too
+                _log.exception("a node's loss could not be handled")
             await asyncio.sleep(_LOOK_S)
 
     def _receive(self, peer: str, message: Message) -> None:

@@ -1,89 +1,20 @@
-"""The state of one search over the fleet: who does what, what is known, and what the answer would be now."""
+"""The state of one search over the fleet: its groups, what is known, and what the answer would be now."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
 from cluster.consultation import comparable, count
-from cluster.messages import Job
-from cluster.ranking import Presearch
+from cluster.group import Group, Phase
 from cluster.root import Root
+from cluster.roster import Roster
 from cluster.settings import Mode, Settings
-from cluster.split import Leaf, Line, Tree, merge
+from cluster.split import Line
+from cluster.work import Work
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
-
-
-class Phase(enum.StrEnum):
-    """Where a search stands. ``PRESEARCH`` is followed by ``SPLIT``, or by ``CONSULT`` where nodes were lost."""
-
-    PRESEARCH = "presearch"
-    SPLIT = "split"
-    CONSULT = "consult"
-
-
-@dataclass(slots=True)
-class Work:
-    """What one node does and did in this search."""
-
-    node_id: str
-    alive: bool = True
-    """It can be given jobs. A node that is not has no job."""
-    failed: bool = False
-    """Its engine refused a job of this search; it gets no other."""
-    refused: int = 0
-    """Reports of this search that were not legal."""
-    job: Job | None = None
-    leaf: Leaf = field(default_factory=Leaf)
-    """The part of the tree that ``job`` searches."""
-    sent_ms: int = 0
-    done: bool = False
-    """``job`` is over."""
-    job_nodes: int = 0
-    job_ms: int = 0
-    spent: int = 0
-    """Nodes searched in jobs before ``job``."""
-    job_counts: bool = False
-    """A line of ``job`` has become part of what the answer is made of."""
-    wasted: int = 0
-    """Of ``spent``: in jobs that brought nothing."""
-    line: Line | None = None
-    """The last line it reported."""
-    ballot: Line | None = None
-    """The last line it reported on the whole root: its vote."""
-
-    @property
-    def busy(self) -> bool:
-        return self.job is not None and not self.done
-
-    @property
-    def nodes(self) -> int:
-        return self.spent + self.job_nodes
-
-    def give(self, job: Job, leaf: Leaf, now_ms: int) -> None:
-        self.drop()
-        self.job, self.leaf, self.sent_ms = job, leaf, now_ms
-
-    def drop(self) -> None:
-        """Forget the job, not what came of it."""
-        self.spent += self.job_nodes
-        self.wasted += 0 if self.job_counts else self.job_nodes
-        self.job, self.done, self.job_nodes, self.job_ms, self.job_counts = None, False, 0, 0, False
-
-    def view(self) -> NodeView:
-        return NodeView(
-            node_id=self.node_id,
-            alive=self.alive,
-            job=self.leaf.label if self.busy else "idle",
-            depth=self.line.depth if self.line else 0,
-            score=self.line.score if self.line else None,
-            nodes=self.nodes,
-            nps=self.job_nodes * 1000 // self.job_ms if self.job_ms else 0,
-            pv=self.line.pv if self.line else (),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +25,8 @@ class Answer:
     line: Line | None
     source: str
     ballots: tuple[Ballot, ...] = ()
+    agreement: float = 1.0
+    """As `Decision.agreement`."""
 
 
 @dataclass(slots=True)
@@ -106,86 +39,167 @@ class Search:
     started_ms: int
     soft_ms: int | None
     hard_ms: int | None
-    phase: Phase = Phase.CONSULT
-    presearch: Presearch = field(default_factory=lambda: Presearch(1))
-    presearch_until_ms: int | None = None
-    """None: the presearch ends by its node or depth limit."""
-    ranking: tuple[str, ...] = ()
-    """Every legal move, the likeliest best one first; empty until a tree was dealt."""
-    tree: Tree = field(default_factory=Leaf)
-    lines: dict[Leaf, Line] = field(default_factory=dict)
-    """What is known of the tree's leaves."""
+    roster: Roster = field(default_factory=Roster)
+    pondering: bool = False
+    """It goes on until it is a hit, or abandoned."""
+    pondered_ms: int = 0
+    """How long it had been going on when it became a hit."""
+    groups: list[Group] = field(default_factory=list)
     works: dict[str, Work] = field(default_factory=dict)
     """By node id, in the order in which the nodes came; the dead stay, for viewers."""
     fallback: Work | None = None
     """None: there is no fallback now."""
     fallback_line: Line | None = None
     stopped: bool = False
-    mate_seen: bool = False
-    """Some line said that the root's side to move mates."""
     published_ms: int = -(2**40)
     dirty: bool = False
     """Something changed since the last progress."""
+    presearching: list[Group] = field(default_factory=list)
+    """The groups in that phase."""
+    _group_of: dict[str, Group] = field(default_factory=dict)
+    _mate_proven: bool = False
+    """Some line has proved, since the answer was last looked at, that the root's side to move mates."""
+    _answer: Answer | None = None
+    _stale: bool = False
+    """``_answer`` is not what the groups say now."""
+    _named: int = 0
+    """Groups that were given a name of their own."""
+    _busy: Work | None = None
+    """One that was busy when last looked."""
 
     @property
     def infinite(self) -> bool:
-        return is_infinite(self.request)
+        return self.pondering or is_infinite(self.request)
 
     @property
     def nodes(self) -> int:
         return sum(work.nodes for work in self.works.values())
 
-    def wasted(self, counted: Collection[str]) -> int:
-        """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters, where it is a vote."""
-        total = 0
+    # --- nodes and groups -----------------------------------------------------------------------------------------
+
+    def form(self, node_ids: Iterable[str], now_ms: int) -> None:
+        """Put the nodes into the groups with which the search begins. One that cannot split is a group of its own."""
+        self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
+        works = [work for work in self.works.values() if work.can_split]
+        parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
+        if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
+            parts = len(works)
+        for index in range(parts):
+            part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
+            self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
         for work in self.works.values():
-            counts = work.job_counts if self.phase is Phase.SPLIT else work.node_id in counted
-            total += work.wasted + (0 if counts else work.job_nodes)
-        return total
+            if not work.can_split:
+                self._add(work.node_id, [work])
 
-    def busy(self) -> Iterator[Work]:
-        return (work for work in self.works.values() if work.busy)
+    def join(self, node_id: str) -> tuple[Work, Group]:
+        """A node that came, or came back: to the group that it was of, else to the smallest one that shares out a tree,
+        else it is a group of its own."""
+        work = self.works.get(node_id)
+        if work is None:
+            work = self.works[node_id] = self._new_work(node_id)
+            sharing = [group for group in self.groups if group.phase is not Phase.WHOLE]
+            if sharing and work.can_split:
+                group = min(sharing, key=lambda group: len(self.usable(group)))
+                group.works.append(work)
+                self._group_of[node_id] = group
+            else:
+                self._add(node_id, [work])
+        work.alive, work.failed = True, False
+        self.dirty = True
+        return work, self._group_of[node_id]
 
-    def usable(self) -> list[Work]:
-        """The nodes that can be given another job."""
-        limit = self.request.nodes
-        return [
-            work
-            for work in self.works.values()
-            if work.alive and not work.failed and (limit is None or work.nodes < limit)
-        ]
+    def reinforce(self, node_id: str, now_ms: int) -> tuple[Work, Group]:
+        """A node that comes from other work when this search has begun already: to the smallest group where there are
+        as many as there are to be, though it has searched the whole root so far."""
+        work = self.works[node_id] = self._new_work(node_id)
+        most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
+        groups = [group for group in self.groups if any(work.can_split for work in self.usable(group))]
+        if work.can_split and self._worth_splitting(now_ms) and 0 < most <= len(groups):
+            group = min(groups, key=lambda group: len(self.usable(group)))
+            if group.phase is Phase.WHOLE and len(group.works) == 1:
+                group.name = self._new_name()
+            group.works.append(work)
+            self._group_of[node_id] = group
+        else:
+            self._add(node_id, [work])
+        self.dirty = True
+        return work, self._group_of[node_id]
+
+    def scatter(self, group: Group) -> None:
+        """Make each node of ``group`` a group of its own, which searches the whole root."""
+        self.groups.remove(group)
+        self.presearching.remove(group)
+        for work in group.works:
+            self._add(work.node_id, [work])
+        self._stale = True
+
+    def _new_work(self, node_id: str) -> Work:
+        facts = self.roster.facts(node_id)
+        return Work(node_id, facts.can_split, facts.engine)
+
+    def _new_name(self) -> str:
+        self._named += 1
+        return "split" if self.settings.mode is Mode.SPLIT else f"group-{self._named}"
+
+    def _add(self, name: str, works: list[Work]) -> None:
+        group = Group(name, works)
+        self.groups.append(group)
+        self._group_of.update((work.node_id, group) for work in works)
+
+    def group_of(self, work: Work) -> Group:
+        return self._group_of[work.node_id]
+
+    def usable(self, group: Group | None = None) -> list[Work]:
+        """The nodes, of a group or of all, that can be given another job."""
+        works = self.works.values() if group is None else group.works
+        return [work for work in works if work.may_work(self.request.nodes)]
+
+    def busy(self) -> bool:
+        """Whether any node, the fallback aside, searches. Cheap, as long as the same one does."""
+        if self._busy is None or not self._busy.busy:
+            self._busy = next((work for work in self.works.values() if work.busy), None)
+        return self._busy is not None
+
+    def may_split(self, now_ms: int) -> bool:
+        """Whether there are nodes and budget enough for a presearch and a split."""
+        return sum(work.can_split for work in self.usable()) >= 2 and self._worth_splitting(now_ms)
+
+    def _worth_splitting(self, now_ms: int) -> bool:
+        settings, request = self.settings, self.request
+        return (
+            settings.mode is not Mode.CONSULT
+            and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
+            and (request.nodes is None or request.nodes >= settings.min_split_nodes)
+            and (request.depth is None or request.depth >= settings.min_split_depth)
+        )
+
+    # --- what is known --------------------------------------------------------------------------------------------
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
-        """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
-        if multipv == 1:
-            work.line = line
-            if work.leaf == Leaf():
-                work.ballot = line
-        if self.phase is Phase.PRESEARCH:
-            self.presearch.add(work.node_id, multipv, line)
-        elif self.phase is Phase.SPLIT and multipv == 1:
-            known = self.lines.get(work.leaf)
-            if known is None or line.depth >= known.depth:
-                self.lines[work.leaf] = line
-                work.job_counts = True
-        elif multipv == 1:
-            work.job_counts = True
+        """Enter a checked line of ``work``'s job."""
+        self.group_of(work).take_line(work, line, multipv)
+        self.changed(line)
 
-    def ballots(self) -> list[Ballot]:
-        return [_ballot(work.node_id, work.ballot) for work in self.works.values() if work.ballot is not None]
+    def changed(self, *lines: Line) -> None:
+        """What a group knows has changed, by ``lines`` among others."""
+        self._stale = self.dirty = True
+        self._mate_proven |= any(proves_mate(line) for line in lines)
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that is known of the root."""
+        for group in self.groups:
+            if group.phase is Phase.SPLIT:
+                yield from group.lines.values()
+            elif group.phase is Phase.PRESEARCH and (found := group.presearch.lines()):
+                yield from found
+            else:
+                yield from (work.ballot for work in group.works if work.ballot is not None)
 
     def nodes_answer(self) -> Answer | None:
         """What the nodes would play now, or None where none has an answer."""
-        if self.phase is Phase.SPLIT:
-            line = merge(self.tree, self.lines, self.settings.caution)
-            return None if line is None else Answer(line.pv[0], line, "split", (_ballot("split", line),))
-        ballots = comparable(self.ballots(), self.settings.ballot_depth_slack)
-        if not ballots:
-            return None
-        chosen = count(ballots, self.settings.vote)
-        ballot = self.works[chosen.voter].ballot
-        assert ballot is not None
-        return Answer(chosen.move, ballot, "vote", tuple(ballots))
+        if self._stale:
+            self._answer, self._stale = self._vote(), False
+        return self._answer
 
     def answer(self) -> Answer:
         """What would be played now: the nodes' word, else the fallback's, else any legal move."""
@@ -196,24 +210,38 @@ class Search:
             return Answer(self.fallback_line.pv[0], self.fallback_line, "fallback")
         return Answer(self.root.legal[0], None, "fallback")
 
-    def won(self) -> bool:
-        """Whether the nodes' answer is a mate that is proven, being no longer than the search was deep."""
-        found = self.nodes_answer()
-        if found is None or found.line is None:
-            return False
-        line = found.line
-        return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
+    def _vote(self) -> Answer | None:
+        """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
+        lines: dict[str, Line] = {}
+        by_engine: dict[str, list[Ballot]] = {}
+        for group in self.groups:
+            for name, engine, line, nodes in group.voters(self.settings.caution):
+                lines[name] = line
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes)
+                by_engine.setdefault(engine, []).append(ballot)
+        # Each engine counts depth in its own way.
+        slack = self.settings.ballot_depth_slack
+        ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
+        if not ballots:
+            return None
+        counted = count(ballots, self.settings.vote)
+        chosen = counted.ballot
+        alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
+        source = "split" if alone else "vote"
+        return Answer(chosen.move, lines[chosen.voter], source, tuple(ballots), counted.agreement)
 
-    def may_split(self, now_ms: int) -> bool:
-        """Whether there are nodes and budget enough for a presearch and a split."""
-        settings, request = self.settings, self.request
-        return (
-            settings.mode is Mode.SPLIT
-            and len(self.usable()) >= 2
-            and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
-            and (request.nodes is None or request.nodes >= settings.min_split_nodes)
-            and (request.depth is None or request.depth >= settings.min_split_depth)
-        )
+    def wasted(self, counted: Collection[str]) -> int:
+        """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
+        total = 0
+        for group in self.groups:
+            for work in group.works:
+                counts = group.name in counted and work.job_counts
+                if group.phase is not Phase.SPLIT:
+                    counts = work.node_id in counted
+                total += work.wasted + (0 if counts else work.job_nodes)
+        return total
+
+    # --- the end --------------------------------------------------------------------------------------------------
 
     def time_is_up(self, now_ms: int) -> bool:
         """At the soft time an answer is needed too: of the nodes, or after some patience of the fallback."""
@@ -223,24 +251,35 @@ class Search:
             return False
         if self.nodes_answer() is not None or (self.stopped and self._nothing_runs()):
             return True
-        patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not any(self.busy())
+        patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
         return self.fallback_line is not None and patience_over
 
     def work_is_over(self) -> bool:
         """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
         if self.infinite:
             return False
-        if any(self.busy()):
-            return self.mate_seen and self.won()
+        if self.busy():
+            return self.won()
         if self.soft_ms is not None and not any(work.alive for work in self.works.values()):
             return False  # a node may come back before the soft time
         return self.nodes_answer() is not None or self._nothing_runs()
 
+    def won(self) -> bool:
+        """Whether the nodes' answer is a proven mate. It can become one only by a line that is."""
+        if not self._mate_proven:
+            return False
+        self._mate_proven = False
+        found = self.nodes_answer()
+        return found is not None and found.line is not None and proves_mate(found.line)
+
     def _nothing_runs(self) -> bool:
-        return not any(self.busy()) and (self.fallback is None or self.fallback.done)
+        return not self.busy() and (self.fallback is None or self.fallback.done)
+
+    # --- for those who watch --------------------------------------------------------------------------------------
 
     def progress(self, now_ms: int) -> Progress:
-        line = self.answer().line
+        answer = self.answer()
+        line = answer.line
         return Progress(
             search_id=self.request.search_id,
             elapsed_ms=now_ms - self.started_ms,
@@ -249,16 +288,31 @@ class Search:
             pv=line.pv if line else (),
             nodes=self.nodes,
             fleet=self.views(),
+            agreement=answer.agreement,
         )
 
     def views(self) -> tuple[NodeView, ...]:
-        return tuple(work.view() for work in self.works.values())
+        speeds = self.roster.speeds
+        return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
 
 
-def _ballot(voter: str, line: Line) -> Ballot:
-    return Ballot(voter, line.pv[0], line.score, line.depth, line.pv)
+def proves_mate(line: Line) -> bool:
+    """Whether ``line`` is a mate by the root's side to move, and no longer than the search was deep."""
+    return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
 
 
 def is_infinite(request: SearchRequest) -> bool:
     """Whether only a stop ends the search (analysis, pondering)."""
     return request.soft_ms is None and request.nodes is None and request.depth is None
+
+
+def lines_below(search: Search, request: SearchRequest) -> list[Line]:
+    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there."""
+    before = search.request
+    if request.sfen != before.sfen or request.moves[:-1] != before.moves or len(request.moves) != len(before.moves) + 1:
+        return []
+    return [
+        Line(line.depth - 1, -line.score, line.bound, line.pv[1:])
+        for line in search.lines()
+        if line.pv[0] == request.moves[-1] and len(line.pv) > 1
+    ]

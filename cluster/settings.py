@@ -1,4 +1,4 @@
-"""How the fleet searches, and how a node's engine is made: plain values with the defaults in one place."""
+"""How the fleet searches: plain values with the defaults in one place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from cluster.consultation import Vote
 from cluster.split import Caution
-from worker.engine import Engine
 
 
 class Mode(enum.StrEnum):
@@ -17,6 +16,8 @@ class Mode(enum.StrEnum):
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
     """All search the same position, and vote."""
+    TIERS = "tiers"
+    """`Settings.groups` groups share the root moves each, and vote (Gikou's consultation of clusters)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Settings:
     """The coordinator's settings. Times in milliseconds."""
 
     mode: Mode = Mode.SPLIT
+    groups: int = 4
+    """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
     vote: Vote = Vote.MAJORITY
     caution: Caution = field(default_factory=Caution)
     ballot_depth_slack: int = 4
@@ -45,6 +48,11 @@ class Settings:
     min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 
+    ponder_replies: int = 4
+    """The most replies of the opponent that nodes are dealt over while he thinks."""
+    ponder_temperature: float = 60.0
+    """Centipawns by which a reply must be worse to be likely e times less."""
+
     deadline_margin_ms: int = 10
     """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
     answer_grace_ms: int = 250
@@ -63,21 +71,3 @@ class Settings:
     the time, as it should on a master's own machine."""
     validate: bool = False
     """Check the coordinator's invariants after every event (tests; costs time)."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSpec:
-    """How a node makes its searcher, as a value that travels to it."""
-
-    hash_mb: int = 64
-    threads: int = 1
-    eval_file: str | None = None
-    """A network file on the node's own machine; None: the one that comes with the package."""
-    fv_scale: int | None = None
-    """Raw network output to a centipawn; None: what the file names, else 16."""
-
-    def build(self) -> Engine:
-        """Make the engine. The import is here because it compiles: a master that only drives others need not wait."""
-        from worker.search.engine import NumbaEngine
-
-        return NumbaEngine(self.hash_mb, self.threads, self.eval_file, self.fv_scale)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -52,6 +52,28 @@ class EngineConfig(_Section):
     """Raw network output to a centipawn. 0: what the network file names, else 16."""
 
 
+class NodeKindConfig(_Section):
+    """What a node runs: any USI engine, or our own searcher, where it differs from [engine]."""
+
+    command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """A USI engine: its program, by its path on the node's own machine, and arguments. Empty: our own searcher."""
+    options: dict[str, str] = {}
+    """The USI engine's options."""
+    eval_file: str | None = None
+    fv_scale: Annotated[int, Field(ge=0, le=1024)] | None = None
+    hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
+    threads: Annotated[int, Field(ge=1, le=512)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> NodeKindConfig:
+        own = [name for name in ("eval_file", "fv_scale", "hash_mb", "threads") if getattr(self, name) is not None]
+        if self.command and own:
+            raise ValueError(f"a USI engine takes options, not {own[0]}")
+        if self.options and not self.command:
+            raise ValueError("options are for a USI engine: name its command")
+        return self
+
+
 class ClusterConfig(_Section):
     """The fleet that searches together."""
 
@@ -63,10 +85,29 @@ class ClusterConfig(_Section):
     """The port of this machine to which nodes report. 0: any free one. Fix it where a firewall has to know."""
     advertise: str = ""
     """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
-    mode: Literal["split", "consult"] = "split"
-    """"split": the nodes share out the root moves. "consult": all search the whole position, and vote."""
-    vote: Literal["majority", "optimistic"] = "majority"
-    """"majority": the move that most voters want. "optimistic": the move with the highest score."""
+    mode: Literal["split", "consult", "tiers"] = "split"
+    """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
+    groups: Annotated[int, Field(ge=1, le=1024)] = 4
+    """How many groups vote where the mode is "tiers"."""
+    vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
+    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md."""
+    kinds: tuple[NodeKindConfig, ...] = ()
+    """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
+    {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
+    {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
+
+
+class VotersConfig(_Section):
+    """How nodes that run our own searcher differ, so that a vote of theirs is more than one opinion."""
+
+    dropout: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    """Share of the network's hidden units that each node but the first leaves out, others on each."""
+    noise: Annotated[float, Field(ge=0, le=1000)] = 0.0
+    """Noise on each node's evaluation but the first's: its standard deviation in centipawns."""
+    depths: bool = False
+    """Whether each node but the first leaves out depths of its own, as threads do."""
+    seed: Annotated[int, Field(ge=0, le=1 << 40)] = 1
+    """Of dropout and noise: the same seed makes the same nodes."""
 
 
 class CsaConfig(_Section):
@@ -96,8 +137,10 @@ class ClockConfig(_Section):
 
 
 class PlayConfig(_Section):
-    """When to give up."""
+    """How to play on the server."""
 
+    ponder: bool = True
+    """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
     resign_score: Annotated[int, Field(ge=0, le=30_000)] = 5000
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4
@@ -129,6 +172,7 @@ class Config(BaseSettings):
 
     engine: EngineConfig = EngineConfig()
     cluster: ClusterConfig = ClusterConfig()
+    voters: VotersConfig = VotersConfig()
     csa: CsaConfig = CsaConfig()
     clock: ClockConfig = ClockConfig()
     play: PlayConfig = PlayConfig()
@@ -203,12 +247,12 @@ def csa_password(config: Config) -> str:
 
 def sample() -> str:
     """A configuration file with every key, its meaning and its default, as comments to edit."""
-    return "".join(_document(Config(), lambda key, value: f"# {key} = {json.dumps(value)}"))
+    return "".join(_document(Config(), lambda key, value: f"# {key} = {_toml(value)}"))
 
 
 def effective(config: Config) -> str:
     """The configuration as a file: every key with the value in force, the password left out."""
-    return "".join(_document(config, lambda key, value: f"{key} = {json.dumps(value)}"))
+    return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}"))
 
 
 def _find_file() -> Path | None:
@@ -278,6 +322,17 @@ def _expected(location: list[str], problem: Mapping[str, Any]) -> str:
     return f"[{section}] {key}: {problem['msg']}{secret}"
 
 
+def _toml(value: object) -> str:
+    """A value as TOML on one line; of a table the keys that are set."""
+    if isinstance(value, BaseModel):
+        return _toml({key: item for key, item in value if key in value.model_fields_set})
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
 def _document(config: Config, line: Any) -> Iterator[str]:
     """The sections and keys of a TOML file, each under its meaning; ``line(key, value)`` writes a key."""
     yield "# Gougi's configuration. An option goes before the environment, the environment before this file.\n"
@@ -287,5 +342,6 @@ def _document(config: Config, line: Any) -> Iterator[str]:
         for key, field in type(values).model_fields.items():
             if key == "password":
                 continue
-            yield f"# {field.description}\n# Environment: {_variable(section, key)}\n"
+            yield from (f"# {words}\n" for words in (field.description or "").splitlines())
+            yield f"# Environment: {_variable(section, key)}\n"
             yield line(key, getattr(values, key)) + "\n"

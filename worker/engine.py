@@ -13,7 +13,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 
@@ -94,6 +96,8 @@ class Engine(Protocol):
     """A searcher. `set_position`, `go` and `new_game` come from one thread; `stop` from any, at any time."""
 
     name: str
+    can_split: bool
+    """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are heeded: a node that cannot searches whole."""
 
     def new_game(self) -> None:
         """Forget what was learned from earlier positions (transposition table, histories)."""
@@ -115,3 +119,45 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free threads, memory and processes. No call is valid after it."""
+
+
+Entries = np.ndarray[Any, np.dtype[np.uint64]]
+"""(n, 2): transposition-table entries, the whole key and the data word of each; the words are the engine's own."""
+
+
+@runtime_checkable
+class SharesTable(Protocol):
+    """An engine whose table can take part in a fleet's: what one node found, the others need not search again.
+
+    Only between engines of the same build and rules: the words of an entry mean nothing to others.
+    """
+
+    def share(self, min_depth: int | None) -> None:
+        """Collect the table entries of ``min_depth`` and deeper that searches write from now on; None: none."""
+
+    def take_entries(self) -> Entries:
+        """Those written since the last call, each position once. From any thread, but one at a time."""
+
+    def absorb_entries(self, entries: Entries) -> int:
+        """Take over entries of others; returns how many were of use. Any words do no harm; may run beside a search."""
+
+
+class SteppedSearch(Protocol):
+    """A search that runs only while `run_to` waits for it (`worker.search.steps.Steps`)."""
+
+    def run_to(self, nodes: int) -> bool:
+        """Search until ``nodes`` are counted, or to the end. True: it is over. Raises what the search raised."""
+
+    def result(self) -> SearchResult:
+        """The result of a search that is over."""
+
+    def close(self) -> None:
+        """End the search, wherever it is."""
+
+
+@runtime_checkable
+class Steppable(Protocol):
+    """An engine that can be driven by node counts: so several advance side by side in virtual time."""
+
+    def steps(self, limits: Limits, on_info: InfoCallback | None = None) -> SteppedSearch:
+        """As `Engine.go`. ``on_info`` is called from another thread, while `SteppedSearch.run_to` waits."""

@@ -54,7 +54,7 @@ class UsiEngine:
     Raises:
         EngineError: the program does not start, is no USI engine, or refuses an option.
 
-    An engine without a ``MultiPV`` option gives one line, whatever the limits ask for.
+    An engine without a ``MultiPV`` option gives one line, whatever the limits ask for; ``can_split`` is then False.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class UsiEngine:
         self._multipv = 1
         self._process: UsiProcess | None = None
         self.name = self._running().name or self._command[0]
+        self.can_split = self.dialect.searchmoves and "MultiPV" in self._running().options
 
     @property
     def dialect(self) -> Dialect:

@@ -48,6 +48,7 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("exchanges", exchange.exchange_at_least, (POS, int64, int64)),
     ("transposition table", tt.probe, (TH, uint64)),
     ("transposition table", tt.entry_move, (POS, uint64)),
+    ("transposition table", tt.absorb, (TH, int64, int64)),
     ("move picking", picker.next_move, (POS, TH, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),
     ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64, int64)),

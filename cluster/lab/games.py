@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, SearchRequest
-from cluster.consultation import agreement
+from cluster.lab.engines import EnginePool, MakeEngine
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import strategy
-from cluster.settings import Mode, Settings
+from cluster.lab.strategies import SINGLE, Strategy, strategy
 from cluster.virtual_driver import VirtualFleet, VirtualNode
-from worker.engine import Engine
 from worker.shogi import Position, Repetition
 
 
@@ -55,42 +52,40 @@ class Side:
         """Search the position after ``moves``; ``number`` rises from search to search."""
         decision = self.fleet.search(SearchRequest(number, sfen, moves, nodes=self.budget))
         if decision.source != "forced":
-            dealt = sum(event.name == "dealt" for _, event in self.fleet.log)
-            found = SideFigures(1, decision.nodes, decision.wasted, max(0, dealt - 1))
+            dealt = [event.fields["why"] for _, event in self.fleet.log if event.name == "dealt"]
+            found = SideFigures(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
             if len(decision.ballots) > 1:
-                found.votes, found.agreement = 1, round(agreement(decision.ballots, decision.move), 6)
+                found.votes, found.agreement = 1, round(decision.agreement, 6)
             self.figures.add(found)
         return decision
 
 
 class Arena:
-    """Plays games one after the other; its engines, made when they are first needed, serve all of them.
+    """Plays games one after the other; its engines, made when they are first needed, serve all of them."""
 
-    Args:
-        make_engine: makes the searcher of one virtual node; one that answers alike every time after `new_game`.
-    """
-
-    def __init__(self, settings: LabSettings, make_engine: Callable[[], Engine]) -> None:
+    def __init__(self, settings: LabSettings, make_engine: MakeEngine) -> None:
         self._settings = settings
-        self._make_engine = make_engine
-        self._engines: list[Engine] = []
+        self._pool = EnginePool(make_engine)
 
     def play(self, game: Game, sfen: str) -> GameRecord:
         """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
-        count = opponent.fleet(point.nodes)
-        while len(self._engines) < point.nodes + count:
-            self._engines.append(self._make_engine())
-        engines = iter(self._engines)
-        # One node has nothing to split or to vote on: its strategy does not matter.
-        theirs = strategy(opponent.strategy).settings if opponent.strategy else Settings(mode=Mode.CONSULT)
-        a = Side(_fleet(engines, point.nodes, strategy(point.strategy).settings), settings.budget)
-        b = Side(_fleet(engines, count, theirs), settings.opponent_budget)
+        theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
+        a = Side(self._fleet("a", point.nodes, strategy(point.strategy)), settings.budget)
+        b = Side(self._fleet("b", opponent.fleet(point.nodes), theirs), settings.opponent_budget)
         players = (a, b) if game.a_is_black else (b, a)
         winner, end, moves = self._moves(players, sfen)
         points = 0.5 if winner is None else float(players[winner] is a)
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
         return GameRecord(game, points, end, moves, a.figures, b.figures)
+
+    def _fleet(self, side: str, count: int, how: Strategy) -> VirtualFleet:
+        """A fleet whose engines forget what they knew."""
+        engines = self._pool.engines(side, how.variety, count)
+        nodes = [VirtualNode(f"n{number}", engine) for number, engine in enumerate(engines, start=1)]
+        fleet = VirtualFleet(nodes, how.settings)
+        fleet.new_game()
+        return fleet
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""
@@ -119,10 +114,3 @@ class Arena:
             if winner is not None:
                 return winner, "score", moves
         return None, "move limit", moves
-
-
-def _fleet(engines: Iterator[Engine], count: int, settings: Settings) -> VirtualFleet:
-    """A fleet of the next ``count`` engines, which forget what they knew."""
-    fleet = VirtualFleet([VirtualNode(f"n{i}", next(engines)) for i in range(1, count + 1)], settings)
-    fleet.new_game()
-    return fleet

@@ -8,32 +8,29 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from cluster.lab.engines import MakeEngine
 from cluster.lab.games import Arena
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
 from cluster.lab.strategies import LabError
-from worker.engine import Engine
 
 Task = tuple[Game, str]
 """A game and the SFEN of its opening."""
 
 
 def play_all(
-    settings: LabSettings, make_engine: Callable[[], Engine], tasks: Iterable[Task], concurrency: int
+    settings: LabSettings, make_engine: MakeEngine, tasks: Iterable[Task], concurrency: int
 ) -> Generator[GameRecord]:
     """Play ``tasks`` in ``concurrency`` processes; the records, as the games end.
 
     Closing the iterator, or an exception in its caller (Ctrl-C), ends the processes and the games in them at once.
-
-    Args:
-        make_engine: as `Arena` takes it; goes to other processes, so it must pickle.
 
     Raises:
         LabError: a game could not be played, or a process died.
@@ -91,7 +88,7 @@ def _answer(connection: Connection, process: BaseProcess, game: Game) -> GameRec
     raise LabError(f"{game.point}, game {game.number}: {found}")
 
 
-def _work(connection: Connection, settings: LabSettings, make_engine: Callable[[], Engine]) -> None:
+def _work(connection: Connection, settings: LabSettings, make_engine: MakeEngine) -> None:
     """A process: play what comes, until the other end is closed."""
     arena = Arena(settings, make_engine)
     while True:

@@ -1,17 +1,21 @@
 """Strategies by name: what `cluster.settings` offers, as words of a command line.
 
-A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``::
+A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``, the settings of
+`cluster.engine_spec.Variety` among them::
 
-    split    consult:majority    split+presearch_share=0.2+caution.margin=40
+    split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+caution.margin=40
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from cluster.consultation import Vote
+from cluster.engine_spec import Variety
 from cluster.settings import Mode, Settings
+
+_VARIETY = tuple(item.name for item in fields(Variety))
 
 
 class LabError(ValueError):
@@ -24,6 +28,11 @@ class Strategy:
 
     name: str
     settings: Settings
+    variety: Variety = field(default_factory=Variety)
+
+
+SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
+"""Of one node, which has nothing to split or to vote on."""
 
 
 def offered() -> tuple[str, ...]:
@@ -49,20 +58,23 @@ def strategy(text: str) -> Strategy:
         raise LabError(
             f"no strategy {head!r}: there are {', '.join(offered())}; other modes take a vote behind a colon too"
         ) from None
-    settings = Settings(mode=mode, vote=vote)
+    settings, variety = Settings(mode=mode, vote=vote), Variety()
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]
     for change in changes:
         key, equals, value = change.partition("=")
         if not equals:
             raise LabError(f"{text!r}: {change!r}: expected SETTING=NUMBER")
-        settings = _changed(settings, key.split("."), value, f"{text!r}: {key}")
+        if key in _VARIETY:
+            variety = _varied(variety, key, value, text)
+        else:
+            settings = _changed(settings, key.split("."), value, f"{text!r}: {key}")
         names.append(f"{key}={value}")
-    return Strategy("+".join(names), settings)
+    return Strategy("+".join(names), settings, variety)
 
 
 def adjustable() -> tuple[str, ...]:
     """The names of the settings that are numbers, those of a part with a dot: ``caution.margin``."""
-    return tuple(_numbers(Settings(), ""))
+    return (*_numbers(Settings(), ""), *_VARIETY)
 
 
 def _numbers(settings: Any, prefix: str) -> list[str]:
@@ -87,3 +99,14 @@ def _changed(settings: Any, path: list[str], value: str, where: str) -> Any:
         return replace(settings, **{head: int(value) if isinstance(known, int) else float(value)})
     except ValueError:
         raise LabError(f"{where}: {value!r} is no {type(known).__name__}") from None
+
+
+def _varied(variety: Variety, key: str, value: str, text: str) -> Variety:
+    kind = type(getattr(variety, key))
+    try:
+        changed = {"0": False, "1": True}[value] if kind is bool else kind(value)
+        return replace(variety, **{key: changed})
+    except KeyError:
+        raise LabError(f"{text!r}: {key}: {value!r} is neither 0 nor 1") from None
+    except ValueError as error:
+        raise LabError(f"{text!r}: {key}: {error}") from None

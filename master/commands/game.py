@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,9 @@ from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError,
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
+    from cluster.engine_spec import EngineSpec, NodeKind
     from cluster.ray_driver import RaySearcher
-    from cluster.settings import EngineSpec
-    from master.config import Config
+    from master.config import Config, NodeKindConfig
     from master.events import GameOutcome
     from master.instructions import PlayerSettings
     from master.ui.show import Show
@@ -150,7 +151,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
         increment_s=increment_s,
         games=settings.csa.games,
         max_moves=max_moves,
-        player=_player_settings(settings),
+        player=replace(_player_settings(settings), ponder=False),  # both players are on this machine
     )
     show = _show(plain)
 
@@ -245,27 +246,48 @@ def _parse_time(text: str) -> tuple[int, int]:
 
 
 def _engine(settings: Config) -> EngineSpec:
-    from cluster.settings import EngineSpec
+    from cluster.engine_spec import EngineSpec
 
     engine = settings.engine
-    path = str(Path(engine.eval_file).expanduser().absolute()) if engine.eval_file else None
-    return EngineSpec(engine.hash_mb, engine.threads, path, engine.fv_scale or None)
+    return EngineSpec(engine.hash_mb, engine.threads, _path(engine.eval_file), engine.fv_scale or None)
+
+
+def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
+    """What a node of that kind runs; ``engine``: our own searcher as the section [engine] has it."""
+
+    from cluster.engine_spec import UsiSpec
+
+    if kind.command:
+        return UsiSpec(kind.command, tuple(kind.options.items()))
+    return replace(
+        engine,
+        hash_mb=kind.hash_mb or engine.hash_mb,
+        threads=kind.threads or engine.threads,
+        eval_file=engine.eval_file if kind.eval_file is None else _path(kind.eval_file),
+        fv_scale=engine.fv_scale if kind.fv_scale is None else kind.fv_scale or None,
+    )
+
+
+def _path(eval_file: str) -> str | None:
+    return str(Path(eval_file).expanduser().absolute()) if eval_file else None
 
 
 def _fleet(settings: Config) -> RaySearcher:
-    from dataclasses import replace
 
     from cluster.consultation import Vote
+    from cluster.engine_spec import FleetSpec, Variety
     from cluster.ray_driver import RaySearcher
     from cluster.settings import Mode, Settings
 
-    engine, cluster = _engine(settings), settings.cluster
+    engine, cluster, voters = _engine(settings), settings.cluster, settings.voters
+    kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
+    variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
     return RaySearcher(
         nodes=cluster.nodes,
         address=cluster.address or None,
-        engine=engine.build,
+        engine=FleetSpec(kinds, variety).build,
         fallback=replace(engine, hash_mb=16, threads=1).build,
-        settings=Settings(mode=Mode(cluster.mode), vote=Vote(cluster.vote)),
+        settings=Settings(mode=Mode(cluster.mode), groups=cluster.groups, vote=Vote(cluster.vote)),
         name=settings.csa.name,
         report_port=cluster.report_port,
         advertise=cluster.advertise or None,
@@ -281,6 +303,7 @@ def _player_settings(settings: Config) -> PlayerSettings:
         clock=ClockSettings(network_margin_ms=clock.network_margin_ms, most_reserve_ms=clock.most_reserve_ms),
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
+        ponder=play.ponder,
     )
 
 

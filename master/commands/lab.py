@@ -134,10 +134,11 @@ def _network_hash(net: Path | None) -> str:
 def _run(
     folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None, concurrency: int, as_json: bool
 ) -> int:
+    from cluster.engine_spec import EngineSpec
+    from cluster.lab.engines import EngineMaker
     from cluster.lab.plot import plot
     from cluster.lab.processes import play_all
     from cluster.lab.report import facts, summarize, table
-    from cluster.settings import EngineSpec
 
     _tell(folder.claim(settings))
     records, notice = folder.read()
@@ -156,7 +157,7 @@ def _run(
         openings = _openings(folder, settings, plan, net)
         tasks = [(game, openings[game.pair]) for game in left]
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
-        playing = play_all(settings, spec.build, tasks, concurrency)
+        playing = play_all(settings, EngineMaker(spec), tasks, concurrency)
         interrupted = not _take(playing, folder, records, _Board(plan, records), lambda: keep(False))
     results, found = keep(not interrupted)
     print(json.dumps(found, ensure_ascii=False) if as_json else f"{title}\n\n{table(results)}\n\nplot: {folder.plot}")

@@ -28,6 +28,7 @@ class HashEngine:
         self, pace_s: float = 0.0, max_depth: int = 40, score: Callable[[str, int], int] | None = None
     ) -> None:
         self.name = "hash"
+        self.can_split = True
         self.pace_s = pace_s
         self.max_depth = max_depth
         self.score = score
@@ -110,11 +111,11 @@ class DeafEngine(HashEngine):
         return SearchResult("resign", None, 0, 500)
 
 
-def endless_engine() -> HashEngine:
+def endless_engine(*_: object) -> HashEngine:
     """For other processes, which make their engine by name: searches until it is stopped, a depth every 5 ms."""
     return HashEngine(pace_s=0.005, max_depth=100_000)
 
 
-def broken_engine() -> HashEngine:
+def broken_engine(*_: object) -> HashEngine:
     """Cannot be made."""
     raise EngineError("no such net: x.bin")

@@ -99,7 +99,7 @@ async def measure(searcher: RaySearcher, heard: Heard, tap: Tap, rounds: int) ->
 
     # The coordinator's own jobs must be newer than those above for a node to take them.
     assert searcher._host is not None
-    searcher._host.coordinator._last_job_id = number
+    searcher._host.coordinator.orders.last_job_id = number
     begins, decisions, deadlines = [], [], []
     for index in range(1, rounds + 1):
         heard.forget()

@@ -22,7 +22,7 @@ def looking(fleet: Fleet, until: int, step: int = 100) -> list[object]:
 def test_a_node_joins_with_its_hello() -> None:
     fleet = Fleet()
     assert fleet.heard("n1/a", 0) == []
-    assert fleet.said_hello(hello(), 0) == [NodeJoined("n1")]
+    assert fleet.said_hello(hello(), 0) == [NodeJoined("n1", "engine")]
     assert fleet.said_hello(hello(), 10) == []
     assert fleet.live == ("n1",)
     assert fleet.peer("n1") == "n1/a"
@@ -36,7 +36,7 @@ def test_silence_is_a_loss_and_a_word_the_way_back() -> None:
     assert fleet.expire(900) == [NodeLost("n1", "not heard of for 900 ms")]
     assert fleet.expire(1000) == []
     assert fleet.peer("n1") is None
-    assert fleet.heard("n1/a", 5000) == [NodeJoined("n1")]
+    assert fleet.heard("n1/a", 5000) == [NodeJoined("n1", "engine")]
     assert fleet.heard("n1/a", 5100) == []
 
 
@@ -64,7 +64,7 @@ def test_a_dead_node_comes_back_only_as_a_new_incarnation() -> None:
     assert fleet.gone("n1/a", "killed") == [NodeLost("n1", "killed")]
     assert fleet.gone("n1/a", "killed") == []
     assert fleet.heard("n1/a", 10) == []
-    assert fleet.said_hello(hello(incarnation="b"), 20) == [NodeJoined("n1")]
+    assert fleet.said_hello(hello(incarnation="b"), 20) == [NodeJoined("n1", "engine")]
     assert fleet.gone("n1/a", "late news") == []
     assert fleet.heard("n1/a", 30) == []
     assert fleet.peer("n1") == "n1/b"
@@ -74,7 +74,7 @@ def test_a_new_incarnation_ends_the_old_one() -> None:
     fleet = Fleet()
     fleet.said_hello(hello(), 0)
     changes = fleet.said_hello(hello(incarnation="b"), 20)
-    assert changes == [NodeLost("n1", "its process began anew"), NodeJoined("n1")]
+    assert changes == [NodeLost("n1", "its process began anew"), NodeJoined("n1", "engine")]
 
 
 def test_a_silent_node_that_is_then_found_dead_is_lost_once() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cluster.api import FleetError, SearchRequest
+from cluster.engine_spec import EngineSpec
 from cluster.events import NodeJoined, NodeLost
-from cluster.settings import EngineSpec, Mode, Settings
+from cluster.settings import Mode, Settings
 from cluster.virtual_driver import VirtualFleet, VirtualNode
 from tests.cluster.engines import HashEngine
 from worker.engine import STARTPOS

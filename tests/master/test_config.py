@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import typing
 from pathlib import Path
 
 import pytest
 
 from cluster.consultation import Vote
-from cluster.settings import EngineSpec, Mode
+from cluster.engine_spec import EngineSpec, Variety
+from cluster.settings import Mode
 from master.clock import ClockSettings
 from master.config import (
     ClockConfig,
@@ -19,6 +21,7 @@ from master.config import (
     ConfigError,
     EngineConfig,
     PlayConfig,
+    VotersConfig,
     csa_password,
     effective,
     load_config,
@@ -77,8 +80,8 @@ def test_where_the_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ("[engine]\nhash_mb = 0\n", ["my.toml: [engine] hash_mb", "greater than or equal to 1", "not 0"]),
         ("[engine]\nthreds = 2\n", ["my.toml: [engine] threds: no such key", "hash_mb, threads"]),
-        ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, csa"]),
-        ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'majority' or 'optimistic'", "not 'loudest'"]),
+        ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, voters, csa"]),
+        ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'majority', 'optimistic'", "not 'loudest'"]),
         ("[csa]\nname = 'two words'\n", ["[csa] name", "not 'two words'"]),
         ("[csa]\npassword = 'hush'\n", ["[csa] password", "GOUGI_CSA_PASSWORD"]),
         ("engine = 3\n", ["my.toml: [engine]", "not 3"]),
@@ -139,6 +142,39 @@ def test_the_sample_and_the_effective_file_can_be_read_back(tmp_path: Path) -> N
     assert again.model_dump() == config.model_dump()
 
 
+KINDS = """
+[cluster]
+kinds = [{}, {eval_file = "b.bin"}, {command = ["/usr/games/gpsusi", "-v"], options = {BookDepth = "0"}}]
+[voters]
+dropout = 0.1
+depths = true
+"""
+
+
+def test_kinds_of_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load_config(file=write(tmp_path / "kinds.toml", KINDS))
+    assert load_config(file=write(tmp_path / "effective.toml", effective(config))).model_dump() == config.model_dump()
+    plain, other, usi = config.cluster.kinds
+    assert (plain.command, plain.eval_file, other.eval_file) == ((), None, "b.bin")
+    assert (usi.command, usi.options) == (("/usr/games/gpsusi", "-v"), {"BookDepth": "0"})
+    monkeypatch.setenv("GOUGI_CLUSTER_KINDS", '[{"command": ["x"]}]')
+    assert [kind.command for kind in load_config().cluster.kinds] == [("x",)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ('{command = ["x"], threads = 2}', "a USI engine takes options, not threads"),
+        ('{options = {A = "1"}}', "name its command"),
+        ('{comand = ["x"]}', "[cluster] kinds"),
+        ('{command = [""]}', "at least 1 character"),
+    ],
+)
+def test_a_bad_kind(tmp_path: Path, kind: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load_config(file=write(tmp_path / "bad.toml", f"[cluster]\nkinds = [{kind}]\n"))
+
+
 def test_the_example_in_the_repository_is_the_sample() -> None:
     assert (ROOT / "gougi.example.toml").read_text(encoding="utf-8") == sample()
 
@@ -161,6 +197,8 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
     clock, player = ClockSettings(), PlayerSettings()
     assert ClockConfig().model_dump().items() <= dataclasses.asdict(clock).items()
     assert PlayConfig() == PlayConfig(resign_score=player.resign_score or 0, resign_moves=player.resign_moves)
+    variety = dataclasses.asdict(Variety())
+    assert VotersConfig().model_dump() == variety
     spec = EngineSpec()
     assert EngineConfig().threads == spec.threads
     assert not EngineConfig().eval_file

@@ -11,6 +11,7 @@ from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate
 from worker.nnue.format import NetworkFileError
 from worker.nnue.network import DEFAULT_FV_SCALE, Network, default_network, load_network
 from worker.nnue.state import NN, NN_DTYPE, NnueState
+from worker.nnue.variation import Variation
 
 __all__ = [
     "DEFAULT_FV_SCALE",
@@ -19,6 +20,7 @@ __all__ = [
     "Network",
     "NetworkFileError",
     "NnueState",
+    "Variation",
     "centipawns",
     "default_network",
     "evaluate",

@@ -13,6 +13,7 @@ from worker.jit.memory import aligned_zeros
 from worker.nnue import kernels
 from worker.nnue.features import tables
 from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
+from worker.nnue.variation import NONE, Variation, vary
 
 DEFAULT_FV_SCALE: Final = 16
 """Raw output to a centipawn, the field's usual value; a network trained for another names it or its user does."""
@@ -27,11 +28,19 @@ class Network:
         name: where it came from, for logs.
     """
 
-    def __init__(self, source: NetworkFile, *, fv_scale: int | None = None, name: str = "network") -> None:
+    def __init__(
+        self,
+        source: NetworkFile,
+        *,
+        fv_scale: int | None = None,
+        name: str = "network",
+        variation: Variation = NONE,
+    ) -> None:
         """Arrange the weights of a network file.
 
         Args:
             fv_scale: 1 or more; None: what the file names, else `DEFAULT_FV_SCALE`.
+            variation: how it is to differ from the file.
 
         Raises:
             ValueError: ``fv_scale`` below 1.
@@ -41,6 +50,7 @@ class Network:
             fv_scale = arch.fv_scale or DEFAULT_FV_SCALE
         if fv_scale < 1:
             raise ValueError(f"FV_SCALE is {fv_scale}, expected 1 or more")
+        source = vary(source, variation, fv_scale)
         self.architecture: Final[Architecture] = arch
         self.fv_scale: Final = fv_scale
         self.name: Final = name
@@ -70,20 +80,26 @@ def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return copy
 
 
-def load_network(path: str | os.PathLike[str], *, fv_scale: int | None = None) -> Network:
-    """Read a network file of the field (``nn.bin``).
+DEFAULT_NETWORK: Final = "generation0.bin"
+
+
+def load_network(
+    path: str | os.PathLike[str] | None, *, fv_scale: int | None = None, variation: Variation = NONE
+) -> Network:
+    """Read a network file of the field (``nn.bin``); None: the one that comes with the package.
 
     Raises:
         NetworkFileError: it is broken or of an unknown kind.
+        ValueError: ``fv_scale`` below 1.
         OSError: it cannot be read.
     """
-    return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path))
-
-
-DEFAULT_NETWORK: Final = "generation0.bin"
+    if path is not None:
+        return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path), variation=variation)
+    data = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+    source = parse_network(data, file=DEFAULT_NETWORK)
+    return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
 
 
 def default_network() -> Network:
     """The network that comes with the package."""
-    data = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
-    return Network(parse_network(data, file=DEFAULT_NETWORK), name=f"<{DEFAULT_NETWORK}>")
+    return load_network(None)

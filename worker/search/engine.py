@@ -11,14 +11,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from worker.engine import STARTPOS, Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
-from worker.nnue import Network, NetworkFileError, default_network, load_network
+import numpy as np
+
+from worker.engine import (
+    STARTPOS,
+    Bound,
+    EngineError,
+    Entries,
+    InfoCallback,
+    Limits,
+    SearchInfo,
+    SearchResult,
+)
+from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import MAX_PLY, mate_in
 from worker.search.root_mate import DEFAULT_NODES, RootMate
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot, elect
+from worker.search.state import NEVER
+from worker.search.steps import Steps
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
-from worker.search.tt import TranspositionTable
+from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
 from worker.shogi.replay import Replay
 
@@ -39,6 +52,9 @@ class NumbaEngine:
         threads: search threads (Lazy SMP). With one thread and a node or depth limit a search is reproducible.
         eval_file: a network file; None: the one that comes with the package.
         fv_scale: raw network output to a centipawn; None: what the file names, else 16.
+        network: one that is loaded already, instead of the last two; any number of engines may share it.
+        number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
+            threads do (`worker.search.smp`), except where the depth is limited.
 
     Raises:
         EngineError: the network cannot be read, or a size is out of range.
@@ -50,15 +66,20 @@ class NumbaEngine:
         threads: int = 1,
         eval_file: str | None = None,
         fv_scale: int | None = None,
+        *,
+        network: Network | None = None,
+        number: int = 0,
     ) -> None:
         if threads < 1:
             raise EngineError(f"{threads} threads: expected 1 or more")
         try:
-            self._network: Network = load_network(eval_file, fv_scale=fv_scale) if eval_file else default_network()
+            self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
+        self.can_split = True
+        self.number = number
         self.rules = Rules()
         """Of the games that are searched; may be changed between searches."""
         self.root_mate_nodes = DEFAULT_NODES
@@ -112,6 +133,32 @@ class NumbaEngine:
     def close(self) -> None:
         self.stop()
 
+    def steps(self, limits: Limits, on_info: InfoCallback | None = None) -> Steps:
+        """`go`, to be driven by node counts. Only with one thread.
+
+        Raises:
+            EngineError: there are more.
+        """
+        if len(self._threads) > 1:
+            raise EngineError("a search of several threads cannot be driven step by step")
+        return Steps(self._threads[0].record, lambda: self.go(limits, on_info), self.stop)
+
+    def share(self, min_depth: int | None) -> None:
+        """From the next search on collect table entries of ``min_depth`` and deeper for `take_entries`; None: none."""
+        for thread in self._threads:
+            thread.record.share_depth = NEVER if min_depth is None else min_depth
+
+    def take_entries(self) -> Entries:
+        """The table entries written since the last call. From one thread, which may be another than the search's."""
+        taken = [thread.outbox.take() for thread in self._threads]
+        return taken[0] if len(taken) == 1 else np.concatenate(taken)
+
+    def absorb_entries(self, entries: Entries) -> int:
+        """Take over table entries of other nodes; returns how many were of use. May run beside a search."""
+        entries = np.ascontiguousarray(entries, np.uint64)
+        record = self._threads[0].record
+        return int(absorb(record, entries.ctypes.data, len(entries)))
+
     @property
     def nodes(self) -> int:
         """Nodes of the running or last search, all threads together."""
@@ -150,7 +197,8 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules)
+        number = self.number if limits.depth is None else 0
+        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, number)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:
@@ -180,7 +228,8 @@ class NumbaEngine:
             for thread in self._threads:
                 thread.set_stop(self._stopped)
         helpers = [
-            threading.Thread(target=self._help, args=(thread, task, i)) for i, thread in enumerate(rest, start=1)
+            threading.Thread(target=self._help, args=(thread, task, number + i))
+            for i, thread in enumerate(rest, start=1)
         ]
         for helper in helpers:
             helper.start()

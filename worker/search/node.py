@@ -8,6 +8,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.clock import monotonic_ns
+from worker.jit.handover import hand_over
 from worker.jit.memory import atomic_ld64
 from worker.score import MATE, MAX_EVAL, NO_SCORE
 from worker.search.history import slot_of
@@ -27,11 +28,13 @@ REPETITION_WIN: Final = MAX_EVAL
 @jit()
 def poll(th: Any) -> None:
     """Look at the node limit, the stop flag and the clock; set ``stopped`` where one of them says so."""
+    if th.nodes >= th.pause_at:
+        hand_over(th.pause_done, th.pause_go)
     if th.nodes >= th.node_limit or atomic_ld64(th.stop_flag) != 0:
         th.stopped = 1
     elif th.deadline_ns != 0 and monotonic_ns() >= th.deadline_ns:
         th.stopped = 1
-    th.next_poll = min(th.nodes + POLL_NODES, th.node_limit)
+    th.next_poll = min(th.nodes + POLL_NODES, th.node_limit, th.pause_at)
 
 
 @jit()

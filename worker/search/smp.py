@@ -17,12 +17,13 @@ _LEAST_WEIGHT: Final = 14
 
 
 def skips(number: int, depth: int) -> bool:
-    """Whether thread ``number`` leaves out the iteration of ``depth`` plies. The main thread, 0, leaves out none.
+    """Whether thread ``number`` leaves out the iteration of ``depth`` plies. The main thread, 0, leaves out none, and
+    nobody the first: so there is a move, however early the end comes.
 
     A helper searches ``size`` depths and leaves out the next ``size``, and helpers of one size begin at different
     places (Stockfish 8 to 11), so that threads spread over depths without talking to each other.
     """
-    if number == 0:
+    if number == 0 or depth == 1:
         return False
     size, phase = _PATTERNS[(number - 1) % len(_PATTERNS)]
     return (depth + phase) // size % 2 == 1

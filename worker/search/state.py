@@ -38,6 +38,8 @@ CORRECTION_LIMIT: Final = 1024
 """The same for the corrections of the evaluation."""
 
 LOG_SCALE: Final = 1024
+NEVER: Final = 1 << 62
+"""A node count, time or depth that is never reached."""
 
 TH_DTYPE: Final = np.dtype(
     [
@@ -48,6 +50,9 @@ TH_DTYPE: Final = np.dtype(
         ("deadline_ns", np.int64),  # CLOCK_MONOTONIC; 0: none
         ("stop_flag", np.int64),  # address of an int64; read by atomic loads
         ("stopped", np.int64),
+        ("pause_at", np.int64),  # node count at which the search waits for its driver (worker.search.steps)
+        ("pause_done", np.int64),  # eventfd that is raised then
+        ("pause_go", np.int64),  # eventfd that lets it go on
         # The rules of the game (worker.search.rules).
         ("every_move", np.int64),  # 1: declined promotions too
         ("entering_rule", np.int64),  # worker.shogi.declaration
@@ -57,6 +62,9 @@ TH_DTYPE: Final = np.dtype(
         ("tt", np.int64),
         ("tt_clusters", np.uint64),
         ("tt_generation", np.int64),
+        ("share_depth", np.int64),  # entries of this depth and more go to the outbox too (worker.search.outbox)
+        ("outbox", np.int64),
+        ("outbox_count", np.int64),  # entries written so far
         # Results.
         ("seldepth", np.int64),
         ("root_count", np.int64),
@@ -101,6 +109,8 @@ class ThreadState:
         self.record.static_eval[:] = NO_SCORE
         self.record.histories = self._histories.ctypes.data
         self.record.stop_flag = self._flag.ctypes.data
+        self.record.pause_at = NEVER
+        self.record.share_depth = NEVER
         for i in range(1, 64):
             self.record.log_table[i] = int(LOG_SCALE * math.log(i))
 

@@ -11,17 +11,17 @@ import numpy as np
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
+from worker.search.outbox import Outbox
 from worker.search.parts import part
 from worker.search.root import search_root
 from worker.search.rules import Rules
 from worker.search.smp import skips
-from worker.search.state import PV_ROW, ThreadState
+from worker.search.state import NEVER, PV_ROW, ThreadState
 from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
 
 _ASPIRATION = part("aspiration")
 MAX_DEPTH: Final = MAX_PLY - 8
-_NO_LIMIT: Final = 1 << 62
 _WINDOW: Final = 24
 _WINDOW_FROM_DEPTH: Final = 5
 
@@ -61,10 +61,16 @@ class SearchThread:
         self._table = table
         self._nnue = NnueState(network)
         self._state = ThreadState()
+        self.outbox = Outbox(self._state.record)
         self.position = Position.startpos()
         self.lines: list[Line] = []
         self.completed = 0
         """The deepest iteration that the last search finished."""
+
+    @property
+    def record(self) -> Any:
+        """The thread's Record (`worker.search.state.TH_DTYPE`)."""
+        return self._state.record
 
     @property
     def nodes(self) -> int:
@@ -93,7 +99,7 @@ class SearchThread:
         th = self._state.record
         th.nodes = 0
         th.next_poll = 0
-        th.node_limit = _NO_LIMIT if task.node_limit is None else task.node_limit
+        th.node_limit = NEVER if task.node_limit is None else task.node_limit
         th.deadline_ns = task.deadline_ns
         th.stopped = 0
         th.tt = self._table.address
@@ -104,7 +110,7 @@ class SearchThread:
         th.entering_rule = rules.entering.code
         th.draw_value[:] = rules.draw_values(position.turn)
         left = rules.plies_left(position.move_number)
-        th.draw_ply = _NO_LIMIT if left is None else int(position.record.ply) + left
+        th.draw_ply = NEVER if left is None else int(position.record.ply) + left
         th.killers[:] = 0
         th.excluded[:] = 0
         th.root_count = len(task.root_moves)

@@ -15,6 +15,7 @@ from worker.jit import jit
 from worker.jit.bits import mul_high
 from worker.jit.memory import aligned_zeros, ldu64, prefetch, st64
 from worker.score import MATE_BOUND, NO_SCORE
+from worker.search.outbox import put
 from worker.shogi.pieces import DROP_BIT
 
 CLUSTER_BYTES: Final = 64
@@ -134,36 +135,39 @@ def entry_move(pos: Any, data: Any) -> Any:
 
 
 @jit()
-def store(
-    th: Any, key: Any, ply: int, move: int, score: int, static_eval: int, depth: int, bound: int, is_pv: int
-) -> None:
-    """Write an entry: over the same key, else over the one of least depth and greatest age."""
+def _place(th: Any, key: Any) -> Any:
+    """Where an entry of ``key`` belongs: over its own, else where nothing is, else over that of least depth and
+    greatest age."""
     first = cluster_address(th, key)
     chosen = first
     worst = np.int64(1 << 30)
-    generation = th.tt_generation
     for i in range(4):
         entry = first + i * _ENTRY
         data = ldu64(entry + 8)
-        if data == np.uint64(0):
-            chosen = entry
-            worst = np.int64(-(1 << 30))
-            break
-        if (ldu64(entry) ^ data) == key:
-            # A shallow bound does not wipe out a deep result of the same search.
-            fresh = np.int64(data >> np.uint64(58)) == generation
-            if bound != 3 and depth + 4 + 2 * is_pv < entry_depth(data) and fresh:
-                return
-            if move == 0:
-                move = np.int64(data & np.uint64(0xFFFF))
-            chosen = entry
-            worst = np.int64(-(1 << 30))
-            break
-        age = (generation - np.int64(data >> np.uint64(58))) & (_GENERATIONS - 1)
+        if data == np.uint64(0) or (ldu64(entry) ^ data) == key:
+            return entry
+        age = (th.tt_generation - np.int64(data >> np.uint64(58))) & (_GENERATIONS - 1)
         worth = entry_depth(data) - 8 * age
         if worth < worst:
             worst = worth
             chosen = entry
+    return chosen
+
+
+@jit()
+def store(
+    th: Any, key: Any, ply: int, move: int, score: int, static_eval: int, depth: int, bound: int, is_pv: int
+) -> None:
+    """Write an entry; from ``th.share_depth`` on into the outbox too."""
+    place = _place(th, key)
+    data = ldu64(place + 8)
+    if data != np.uint64(0) and (ldu64(place) ^ data) == key:
+        # A shallow bound does not wipe out a deep result of the same search.
+        fresh = np.int64(data >> np.uint64(58)) == th.tt_generation
+        if bound != 3 and depth + 4 + 2 * is_pv < entry_depth(data) and fresh:
+            return
+        if move == 0:
+            move = np.int64(data & np.uint64(0xFFFF))
     if score >= MATE_BOUND and score < NO_SCORE:
         score += ply
     elif score <= -MATE_BOUND:
@@ -173,6 +177,32 @@ def store(
     word |= np.uint64(depth) << np.uint64(48)
     word |= np.uint64(bound) << np.uint64(55)
     word |= np.uint64(is_pv) << np.uint64(57)
-    word |= np.uint64(generation) << np.uint64(58)
-    st64(chosen, np.int64(key ^ word))
-    st64(chosen + 8, np.int64(word))
+    word |= np.uint64(th.tt_generation) << np.uint64(58)
+    st64(place, np.int64(key ^ word))
+    st64(place + 8, np.int64(word))
+    if depth >= th.share_depth and bound != 0:
+        put(th, key, word)
+
+
+@jit()
+def absorb(th: Any, address: int, count: int) -> Any:
+    """Write ``count`` entries of another node's table (`worker.search.outbox`) from ``address`` on into this one.
+
+    Returns how many were of use: what this table knows as deep already stays. May run beside a search.
+    """
+    used = np.int64(0)
+    for i in range(count):
+        key = ldu64(address + i * _ENTRY)
+        word = ldu64(address + i * _ENTRY + 8)
+        word = (word & np.uint64((1 << 58) - 1)) | (np.uint64(th.tt_generation) << np.uint64(58))
+        place = _place(th, key)
+        data = ldu64(place + 8)
+        if data != np.uint64(0) and (ldu64(place) ^ data) == key:
+            better = entry_depth(word) > entry_depth(data)
+            equal = entry_depth(word) == entry_depth(data) and entry_bound(word) == EXACT and entry_bound(data) != EXACT
+            if not better and not equal:
+                continue
+        st64(place, np.int64(key ^ word))
+        st64(place + 8, np.int64(word))
+        used += 1
+    return used

@@ -33,11 +33,12 @@ class Replay:
         common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._moves, moves, strict=False)))
         taken_back = len(self._moves) - common
         if last is not None and sfen == self._sfen and taken_back <= _MOST_TAKEN_BACK:
-            position = last.copy()
+            position = last
             for _ in range(taken_back):
                 position.pop()
+            self._moves = self._moves[:common]
         else:
             position, common = Position.from_sfen(sfen), 0
         position.push_all(moves[common:], first=common + 1)
-        self._sfen, self._moves, self._last = sfen, tuple(moves), position.copy()
-        return position
+        self._sfen, self._moves, self._last = sfen, tuple(moves), position
+        return position.copy()

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from cluster.engine_spec import Variety
 from cluster.lab.games import Adjudicator, Arena
 from cluster.lab.processes import Task, play_all
 from cluster.lab.records import GameRecord
@@ -46,14 +47,14 @@ class TestAdjudicator:
 
 class TestArena:
     def test_a_game_depends_on_nothing_that_was_played_before(self) -> None:
-        arena = Arena(QUICK, HashEngine)
+        arena = Arena(QUICK, hash_engine)
         found = [arena.play(game, sfen) for game, sfen in tasks()]
         again = [arena.play(game, sfen) for game, sfen in reversed(tasks())]
         assert found == again[::-1]
-        assert found == [Arena(QUICK, HashEngine).play(game, sfen) for game, sfen in tasks()]
+        assert found == [Arena(QUICK, hash_engine).play(game, sfen) for game, sfen in tasks()]
 
     def test_budgets_and_figures(self) -> None:
-        game = Arena(replace(SETTINGS, against="2x"), HashEngine).play(Game(Point("split", 3), 1), STARTPOS)
+        game = Arena(replace(SETTINGS, against="2x"), hash_engine).play(Game(Point("split", 3), 1), STARTPOS)
         assert not game.game.a_is_black
         assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 24)
         assert (game.a.moves, game.b.moves) == (12, 12)
@@ -61,11 +62,11 @@ class TestArena:
         assert 12 * 4000 < game.b.nodes <= 12 * 5000
         assert 0 < game.a.wasted < game.a.nodes / 10
         assert (game.a.votes, game.b.votes, game.b.wasted) == (0, 0, 0)
-        vote = Arena(SETTINGS, HashEngine).play(Game(Point("consult:majority", 3), 0), STARTPOS)
+        vote = Arena(SETTINGS, hash_engine).play(Game(Point("consult:majority", 3), 0), STARTPOS)
         assert (vote.a.votes, vote.a.agreement) == (12, 12.0)
 
     def test_the_moves_are_legal_and_colours_are_swapped(self) -> None:
-        arena = Arena(replace(SETTINGS, against="consult:majority@2"), HashEngine)
+        arena = Arena(replace(SETTINGS, against="consult:majority@2"), hash_engine)
         for number in (0, 1):
             game = arena.play(Game(Point("split", 3), number), STARTPOS)
             position = Position.startpos()
@@ -81,14 +82,14 @@ class TestArena:
                 return super().go(limits, on_info)
 
         engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
-        game = Arena(QUICK, lambda: next(engines)).play(Game(Point("split", 3), 0), STARTPOS)
+        game = Arena(QUICK, lambda *_: next(engines)).play(Game(Point("split", 3), 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 
     def test_ends(self) -> None:
         def ahead(move: str, _depth: int) -> int:
             return {"G*5b": 5000}.get(move, -3000)
 
-        arena = Arena(SETTINGS, lambda: HashEngine(score=ahead))
+        arena = Arena(SETTINGS, lambda *_: HashEngine(score=ahead))
         game = arena.play(Game(Point("split", 1), 0), MATED_SOON)
         assert (game.end, game.points, game.moves) == ("mate", 1.0, ("G*5b",))
         game = arena.play(Game(Point("split", 1), 1), MATED_SOON)
@@ -100,7 +101,7 @@ class TestArena:
         def score(move: str, _depth: int) -> int:
             return 100 if move in ("1i2i", "2i1i", "9a8a", "8a9a") else 0
 
-        game = Arena(SETTINGS, lambda: HashEngine(score=score)).play(
+        game = Arena(SETTINGS, lambda *_: HashEngine(score=score)).play(
             Game(Point("split", 1), 0), "k8/9/9/9/9/9/9/9/8K b 2P 1"
         )
         assert (game.end, game.points, len(game.moves)) == ("repetition", 0.5, 12)
@@ -111,14 +112,14 @@ class TestProcesses:
         def key(record: GameRecord) -> tuple[Point, int]:
             return record.game.point, record.game.number
 
-        one, two = (sorted(play_all(QUICK, HashEngine, tasks(), count), key=key) for count in (1, 2))
+        one, two = (sorted(play_all(QUICK, hash_engine, tasks(), count), key=key) for count in (1, 2))
         assert one == two
-        arena = Arena(QUICK, HashEngine)
+        arena = Arena(QUICK, hash_engine)
         assert one == sorted((arena.play(game, sfen) for game, sfen in tasks()), key=key)
 
     def test_more_processes_than_games_and_no_game(self) -> None:
-        assert len(list(play_all(QUICK, HashEngine, tasks()[:1], 3))) == 1
-        assert list(play_all(QUICK, HashEngine, [], 2)) == []
+        assert len(list(play_all(QUICK, hash_engine, tasks()[:1], 3))) == 1
+        assert list(play_all(QUICK, hash_engine, [], 2)) == []
 
     def test_an_engine_that_cannot_be_made(self) -> None:
         with pytest.raises(LabError, match=r"split, 1 node, game 0: EngineError: no such net: x\.bin"):
@@ -126,7 +127,7 @@ class TestProcesses:
 
     def test_a_process_that_dies(self) -> None:
         with pytest.raises(LabError, match=r"split, 1 node, game 0: its process died \(-9\)"):
-            list(play_all(SETTINGS, DyingEngine, tasks(), 1))
+            list(play_all(SETTINGS, dying_engine, tasks(), 1))
 
 
 class DyingEngine(HashEngine):
@@ -135,3 +136,12 @@ class DyingEngine(HashEngine):
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         os.kill(os.getpid(), signal.SIGKILL)
         return super().go(limits, on_info)
+
+
+def hash_engine(_variety: Variety, _number: int) -> HashEngine:
+    """For other processes, which make their engine by name."""
+    return HashEngine()
+
+
+def dying_engine(_variety: Variety, _number: int) -> HashEngine:
+    return DyingEngine()

@@ -1,0 +1,397 @@
+"""The course of one search over its nodes, from the first job to the decision; `cluster.coordinator` leads it.
+
+What happens in a group is told in `cluster.group`. Every group goes its own way, and whatever phase it is in, the
+search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from cluster.api import Decision, SearchRequest
+from cluster.events import FALLBACK, Decide, Publish, SendJob, StopNode
+from cluster.group import Group, Phase
+from cluster.jobs import Orders
+from cluster.messages import Done, Heartbeat, Report
+from cluster.ranking import Presearch, rank_moves
+from cluster.search_state import Search
+from cluster.split import Line, line_from_root
+from cluster.work import WHOLE_ROOT, Work
+
+
+class Course:
+    """One search under way. ``over`` once it is decided; nothing may be called then."""
+
+    def __init__(self, search: Search, orders: Orders) -> None:
+        self.search = search
+        self.over = False
+        self._orders = orders
+
+    def begin(self, node_ids: Iterable[str], fallback: bool, now_ms: int) -> None:
+        """Give every node its first job."""
+        search = self.search
+        search.form(node_ids, now_ms)
+        for group in search.groups:
+            if len(group.works) > 1:
+                self._begin_presearch(group, now_ms)
+        if not search.pondering:
+            self._log_start()
+        for group in search.groups:
+            self._give_whole(group, now_ms)
+        if fallback:
+            self.fallback_joined(now_ms)
+
+    def _log_start(self) -> None:
+        search = self.search
+        self._orders.log(
+            "search_started",
+            search_id=search.request.search_id,
+            phase="presearch" if search.presearching else "consult",
+            nodes=len(search.works),
+            groups=len(search.groups),
+            soft_ms=search.request.soft_ms,
+            hard_ms=search.request.hard_ms,
+            pondered_ms=search.pondered_ms,
+        )
+
+    def hit(
+        self, request: SearchRequest, soft_ms: int | None, hard_ms: int | None, fallback: bool, now_ms: int
+    ) -> None:
+        """What was pondered is asked for: go on with these limits, and with the nodes that are free now. Jobs stay."""
+        search = self.search
+        search.pondering, search.request = False, request
+        search.pondered_ms, search.started_ms = now_ms - search.started_ms, now_ms
+        search.soft_ms, search.hard_ms = soft_ms, hard_ms
+        search.dirty = True
+        if not search.infinite and search.won():
+            self._log_start()
+            self.decide(now_ms)
+            return
+        if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
+            self._reinforce([node_id for node_id in search.roster if node_id not in search.works], now_ms)
+        self._log_start()
+        if fallback:
+            self.fallback_joined(now_ms)
+
+    def _reinforce(self, node_ids: Sequence[str], now_ms: int) -> None:
+        search = self.search
+        touched: dict[Group, list[Work]] = {}
+        for node_id in node_ids:
+            work, group = search.reinforce(node_id, now_ms)
+            touched.setdefault(group, []).append(work)
+        for group, works in touched.items():
+            if group.phase is Phase.SPLIT:
+                self._redeal(group, now_ms, "ponder hit")
+                continue
+            if group.phase is Phase.WHOLE and len(group.works) > 1:
+                group.veteran = group.works[0]
+                self._begin_presearch(group, now_ms)
+            for work in works:
+                self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+
+    def abandon(self, now_ms: int) -> None:
+        """End without a decision."""
+        self.over = True
+        self._take_all_away()
+
+    def retime(self, soft_ms: int) -> None:
+        """Aim at another soft time, in milliseconds after the start."""
+        search = self.search
+        if search.stopped or search.soft_ms is None:
+            return
+        search.soft_ms = search.started_ms + soft_ms
+        if search.hard_ms is not None:
+            search.soft_ms = min(search.soft_ms, search.hard_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """The decision is wanted now."""
+        search = self.search
+        if search.stopped:
+            return
+        search.stopped = True
+        search.soft_ms = now_ms
+        latest = now_ms + search.settings.stop_grace_ms
+        search.hard_ms = latest if search.hard_ms is None else min(search.hard_ms, latest)
+
+    # --- nodes come and go ----------------------------------------------------------------------------------------
+
+    def joined(self, node_id: str, now_ms: int) -> None:
+        search = self.search
+        work, group = search.join(node_id)
+        if search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms:
+            return
+        if group.phase is Phase.SPLIT:
+            self._redeal(group, now_ms, f"{node_id} joined")
+        else:
+            self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+
+    def lost(self, node_id: str, now_ms: int) -> None:
+        work = self.search.works.get(node_id)
+        if work is None:
+            return
+        work.drop()
+        work.alive = False
+        self._withdrawn(work, now_ms, f"{node_id} lost")
+
+    def fallback_joined(self, now_ms: int) -> None:
+        self.search.fallback = Work(FALLBACK)
+        self._orders.give_fallback(self.search, self.search.fallback, now_ms)
+
+    def fallback_lost(self) -> None:
+        self.search.fallback = None
+
+    def _withdrawn(self, work: Work, now_ms: int, why: str) -> None:
+        """A node can no longer be used in this search: what it did goes to those that are left of its group."""
+        search, group = self.search, self.search.group_of(work)
+        search.dirty = True
+        if group.phase is Phase.SPLIT:
+            self._redeal(group, now_ms, why)
+        elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
+            self._scatter(group, now_ms)
+        self._wake_fallback(now_ms)
+
+    def _failed(self, work: Work, error: str, now_ms: int) -> None:
+        """The node is here, but its engine is of no use in this search."""
+        self._orders.log("job_failed", node=work.node_id, job=work.leaf.label, error=error)
+        if work.node_id == FALLBACK:
+            self.fallback_lost()
+            return
+        work.failed = True
+        work.drop()
+        self._withdrawn(work, now_ms, f"{work.node_id} failed")
+
+    # --- messages -------------------------------------------------------------------------------------------------
+
+    def work_of(self, node_id: str) -> Work | None:
+        return self.search.fallback if node_id == FALLBACK else self.search.works.get(node_id)
+
+    def received(self, message: Report | Done, now_ms: int) -> None:
+        """A message of a job. One of another job than the node's present one is passed over."""
+        work = self.work_of(message.node_id)
+        if work is None or work.job is None:
+            return
+        if message.job_id != work.job.job_id or message.search_id != work.job.search_id:
+            return
+        if isinstance(message, Report):
+            self._report(work, message, now_ms)
+        elif not work.done:
+            self._done(work, message, now_ms)
+
+    def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
+        """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
+        work = self.work_of(beat.node_id)
+        if work is None or work.job is None or not work.busy:
+            stop_the_idle(beat, self._orders)
+            return
+        if now_ms - work.sent_ms < self.search.settings.resend_ms:
+            return
+        if beat.job_id < work.job.job_id:
+            work.sent_ms = now_ms
+            self._orders.log("job_resent", node=work.node_id, job=work.leaf.label)
+            self._orders.out.append(SendJob(work.node_id, work.job))
+        elif beat.idle:
+            work.done = True
+
+    def _report(self, work: Work, report: Report, now_ms: int) -> None:
+        search, leaf = self.search, work.leaf
+        line = line_from_root(leaf, report.depth, report.score, report.bound, report.pv)
+        legal = search.root.legal_part(line.pv)
+        if not leaf.holds(legal):
+            shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
+            self._orders.log(
+                "report_refused", node=work.node_id, job=leaf.label, pv=shown, why="not a legal move of the job"
+            )
+            work.refused += 1
+            if work.refused >= search.settings.refusals:
+                self._orders.take_away(work)
+                self._failed(work, "its reports are not legal", now_ms)
+            return
+        if len(legal) < len(line.pv):
+            self._orders.log("pv_cut", node=work.node_id, at=len(legal), move=line.pv[len(legal)])
+            line = replace(line, pv=legal)
+        work.job_nodes = max(work.job_nodes, report.nodes)
+        work.job_ms = max(work.job_ms, report.time_ms)
+        search.dirty = True
+        if work.node_id != FALLBACK:
+            search.take_line(work, line, report.multipv)
+        elif report.multipv == 1:
+            search.fallback_line = line
+
+    def _done(self, work: Work, done: Done, now_ms: int) -> None:
+        work.done = True
+        work.job_nodes = max(work.job_nodes, done.nodes)
+        work.job_ms = max(work.job_ms, done.time_ms)
+        self.search.dirty = True
+        if done.error:
+            self._failed(work, done.error, now_ms)
+        elif work.node_id == FALLBACK:
+            self._wake_fallback(now_ms)
+
+    # --- the way of a group ---------------------------------------------------------------------------------------
+
+    def advance(self, now_ms: int) -> None:
+        """Do what the time or the last event has made due."""
+        search = self.search
+        if search.time_is_up(now_ms):
+            self.decide(now_ms)
+            return
+        if search.presearching:
+            if not search.stopped:
+                for group in tuple(search.presearching):
+                    self._end_presearch(group, now_ms)
+            if search.presearching:
+                return
+        if search.work_is_over():
+            self.decide(now_ms)
+
+    def wake_ms(self, now_ms: int) -> int | None:
+        """When time alone brings something about, later than ``now_ms``; None: never."""
+        search, settings = self.search, self.search.settings
+        times = [search.soft_ms, search.hard_ms]
+        if search.soft_ms is not None:
+            times.append(search.soft_ms + settings.answer_grace_ms)
+        if search.dirty:
+            times.append(search.published_ms + settings.progress_ms)
+        times += [group.presearch_until_ms for group in search.presearching]
+        return min((time for time in times if time is not None and time > now_ms), default=None)
+
+    def _begin_presearch(self, group: Group, now_ms: int) -> None:
+        search, settings = self.search, self.search.settings
+        group.phase = Phase.PRESEARCH
+        search.presearching.append(group)
+        multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
+        group.presearch = Presearch(multipv)
+        if search.soft_ms is not None:
+            length = int((search.soft_ms - now_ms) * settings.presearch_share)
+            group.presearch_until_ms = now_ms + min(max(length, settings.presearch_min_ms), settings.presearch_max_ms)
+        elif search.infinite:
+            group.presearch_until_ms = now_ms + settings.presearch_max_ms
+
+    def _end_presearch(self, group: Group, now_ms: int) -> None:
+        """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
+        idle = not group.busy
+        if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
+            return
+        found = group.presearch.lines()
+        if group.veteran is not None and (line := group.veteran.ballot) is not None:
+            found = (line, *(other for other in found if other.pv[0] != line.pv[0]))
+        if found:
+            group.phase = Phase.SPLIT
+            self.search.presearching.remove(group)
+            group.ranking = rank_moves(found, self.search.root.legal)
+            for work in group.works:
+                work.job_counts = work is group.veteran or work.node_id == group.presearch.node_id
+                self._orders.take_away(work)
+            self._deal(group, found, now_ms, "presearch")
+        elif idle:
+            self._scatter(group, now_ms)
+
+    def _scatter(self, group: Group, now_ms: int) -> None:
+        self.search.scatter(group)
+        for work in group.works:
+            if work.may_work(self.search.request.nodes):
+                self._orders.give(self.search, self.search.group_of(work), work, WHOLE_ROOT, now_ms)
+
+    def _redeal(self, group: Group, now_ms: int, why: str) -> None:
+        """Deal again over the nodes that are left, the move that would be played now first."""
+        best = group.merged(self.search.settings.caution)
+        if best is not None:
+            group.ranking = (best.pv[0], *(move for move in group.ranking if move != best.pv[0]))
+        self._deal(group, tuple(group.lines.values()), now_ms, why)
+
+    def _deal(self, group: Group, known: Sequence[Line], now_ms: int, why: str) -> None:
+        """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
+        search = self.search
+        nodes = search.usable(group)
+        if not nodes:
+            return
+        given, taken = group.deal(known, nodes, search.settings.caution, search.roster.speeds)
+        search.changed(*group.lines.values())
+        for work, leaf in given:
+            self._orders.give(search, group, work, leaf, now_ms)
+        for work in taken:
+            self._orders.take_away(work)
+        self._orders.log(
+            "dealt",
+            search_id=search.request.search_id,
+            group=group.name,
+            why=why,
+            leaves={work.node_id: work.leaf.label for work in nodes if work.job is not None},
+            at_ms=now_ms - search.started_ms,
+        )
+
+    def _give_whole(self, group: Group, now_ms: int) -> None:
+        """The whole root to each node: in the presearch with its MultiPV and its share of the limits."""
+        for work in group.works:
+            self._orders.give(self.search, group, work, WHOLE_ROOT, now_ms)
+
+    def _wake_fallback(self, now_ms: int) -> None:
+        """A fallback that rests, having spared the nodes its share of the CPU, goes on once no node is left."""
+        work = self.search.fallback
+        rests = work is not None and work.done and work.job is not None and work.job.nodes != self.search.request.nodes
+        if work is not None and rests and not self.search.usable():
+            self._orders.give_fallback(self.search, work, now_ms)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def decide(self, now_ms: int) -> None:
+        """End the search with what is known."""
+        search = self.search
+        answer = search.answer()
+        line = answer.line
+        decision = Decision(
+            search_id=search.request.search_id,
+            move=answer.move,
+            score=line.score if line else None,
+            depth=line.depth if line else 0,
+            pv=line.pv if line else (answer.move,),
+            nodes=search.nodes,
+            elapsed_ms=now_ms - search.started_ms,
+            source=answer.source,
+            ballots=answer.ballots,
+            fleet=search.views(),
+            wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
+            agreement=answer.agreement,
+            pondered_ms=search.pondered_ms,
+        )
+        self.over = True
+        say_decision(decision, self._orders)
+        self._take_all_away()
+
+    def _take_all_away(self) -> None:
+        search = self.search
+        for work in search.works.values():
+            search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
+        for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
+            self._orders.take_away(work)
+
+    def publish(self, now_ms: int) -> None:
+        search = self.search
+        if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms:
+            search.dirty = False
+            search.published_ms = now_ms
+            self._orders.out.append(Publish(search.progress(now_ms)))
+
+
+def say_decision(decision: Decision, orders: Orders) -> None:
+    """Hand ``decision`` out, and log it."""
+    orders.out.append(Decide(decision))
+    orders.log(
+        "decided",
+        search_id=decision.search_id,
+        move=decision.move,
+        source=decision.source,
+        score=decision.score,
+        depth=decision.depth,
+        nodes=decision.nodes,
+        wasted=decision.wasted,
+        elapsed_ms=decision.elapsed_ms,
+        agreement=round(decision.agreement, 3),
+    )
+
+
+def stop_the_idle(beat: Heartbeat, orders: Orders) -> None:
+    """A node that has no job of ours and searches nevertheless has missed a stop."""
+    if not beat.idle:
+        orders.out.append(StopNode(beat.node_id, beat.job_id))

@@ -1,0 +1,146 @@
+"""How a node makes its engine, as values that travel to it: our own searcher, or any USI engine by its path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from worker.engine import Engine, EngineError
+
+if TYPE_CHECKING:
+    from worker.nnue import Network
+
+
+class Networks:
+    """The networks that this process has loaded, by what they were made of: engines with equal weights share them."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[EngineSpec, Network] = {}
+
+    def of(self, spec: EngineSpec) -> Network:
+        """The network of ``spec``, loaded where it is not yet.
+
+        Raises:
+            EngineError: it cannot be.
+        """
+        weights = EngineSpec(eval_file=spec.eval_file, fv_scale=spec.fv_scale)
+        if spec.dropout or spec.noise_cp:
+            weights = replace(weights, dropout=spec.dropout, noise_cp=spec.noise_cp, seed=spec.seed)
+        if weights not in self._loaded:
+            self._loaded[weights] = weights.load_network()
+        return self._loaded[weights]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """Our own searcher. Imports are made where they are used, for they compile: a master that only drives others need
+    not wait for that."""
+
+    hash_mb: int = 64
+    threads: int = 1
+    eval_file: str | None = None
+    """A network file on the node's own machine; None: the one that comes with the package."""
+    fv_scale: int | None = None
+    """Raw network output to a centipawn; None: what the file names, else 16."""
+    dropout: float = 0.0
+    """Share of the network's hidden units that are left out (`worker.nnue.variation`)."""
+    noise_cp: float = 0.0
+    """Standard deviation of the noise on the evaluation, in centipawns."""
+    seed: int = 0
+    """Of dropout and noise."""
+    number: int = 0
+    """Which depths are left out, as by that number among the threads of Lazy SMP. 0: none."""
+
+    def build(self, networks: Networks | None = None) -> Engine:
+        """Make the engine, with its network out of ``networks`` where given.
+
+        Raises:
+            EngineError: the network cannot be read, or a number is out of range.
+        """
+        from worker.search.engine import NumbaEngine
+
+        network = (networks or Networks()).of(self)
+        return NumbaEngine(self.hash_mb, self.threads, network=network, number=self.number)
+
+    def load_network(self) -> Network:
+        """The network with its variation. Raises EngineError: the file cannot be used, or a number is out of range."""
+        from worker.nnue import NetworkFileError, Variation, load_network
+
+        try:
+            variation = Variation(self.dropout, self.noise_cp, self.seed)
+            return load_network(self.eval_file, fv_scale=self.fv_scale, variation=variation)
+        except (NetworkFileError, OSError, ValueError, MemoryError) as error:
+            raise EngineError(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class UsiSpec:
+    """An external engine: the program and its options, on the node's own machine."""
+
+    command: tuple[str, ...]
+    options: tuple[tuple[str, str], ...] = ()
+
+    def build(self) -> Engine:
+        """Start it. Raises EngineError: it does not start, is no USI engine, or refuses an option."""
+        from worker.usi_engine import UsiEngine
+
+        return UsiEngine(self.command, dict(self.options))
+
+
+NodeKind = EngineSpec | UsiSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Variety:
+    """How nodes of one kind differ from each other. Node 0 is always as it is: one voter sees everything."""
+
+    dropout: float = 0.0
+    noise: float = 0.0
+    """Centipawns."""
+    depths: bool = False
+    """Whether each node leaves out depths of its own."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout <= 0.5 or not 0 <= self.noise <= 1000 or self.seed < 0:
+            raise ValueError(f"{self}: expected dropout 0 to 0.5, noise 0 to 1000 and a seed of 0 or more")
+
+    def vary(self, spec: EngineSpec, number: int) -> EngineSpec:
+        """``spec`` as it is for node ``number``, from 0 on."""
+        if number == 0:
+            return spec
+        if self.dropout or self.noise:
+            seed = self.seed * _SEEDS + number
+            spec = replace(spec, dropout=self.dropout or spec.dropout, noise_cp=self.noise or spec.noise_cp, seed=seed)
+        return replace(spec, number=number) if self.depths else spec
+
+
+_SEEDS = 1 << 20
+"""More than there are nodes, so that fleets of different seeds have no voter in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSpec:
+    """The engines of a fleet. ``kinds`` are dealt to the nodes in turn.
+
+    How to use one::
+
+        fleet = FleetSpec((EngineSpec(), UsiSpec(("/usr/games/gpsusi",))), Variety(dropout=0.05))
+        engine = fleet.build(3)    # of the fourth node; `fleet.build` pickles
+    """
+
+    kinds: tuple[NodeKind, ...] = (EngineSpec(),)
+    variety: Variety = Variety()
+
+    def spec_of(self, number: int) -> NodeKind:
+        """Of node ``number``, from 0 on; of own searchers the first one is as its kind says, the others differ."""
+        kind = self.kinds[number % len(self.kinds)]
+        if isinstance(kind, UsiSpec):
+            return kind
+        own = sum(isinstance(other, EngineSpec) for other in self.kinds[: number % len(self.kinds)])
+        every_round = sum(isinstance(other, EngineSpec) for other in self.kinds)
+        return self.variety.vary(kind, number // len(self.kinds) * every_round + own)
+
+    def build(self, number: int) -> Engine:
+        """Make node ``number``'s engine, on the node's own machine. Raises EngineError."""
+        return self.spec_of(number).build()

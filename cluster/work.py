@@ -1,0 +1,81 @@
+"""What one node does and did in one search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from cluster.api import NodeView
+from cluster.messages import Job
+from cluster.split import Leaf, Line
+
+WHOLE_ROOT: Final = Leaf()
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """A node's part in a search. The node may be gone: what it found stays."""
+
+    node_id: str
+    can_split: bool = True
+    """See `cluster.events.NodeJoined`."""
+    engine: str = ""
+    alive: bool = True
+    """It can be given jobs. A node that is not has no job."""
+    failed: bool = False
+    """Its engine refused a job of this search; it gets no other."""
+    refused: int = 0
+    """Reports of this search that were not legal."""
+    job: Job | None = None
+    leaf: Leaf = field(default=WHOLE_ROOT)
+    """The part of the tree that ``job`` searches."""
+    sent_ms: int = 0
+    done: bool = False
+    """``job`` is over."""
+    job_nodes: int = 0
+    job_ms: int = 0
+    spent: int = 0
+    """Nodes searched in jobs before ``job``."""
+    job_counts: bool = False
+    """A line of ``job`` has become part of what the answer is made of."""
+    wasted: int = 0
+    """Of ``spent``: in jobs that brought nothing."""
+    line: Line | None = None
+    """The last line it reported."""
+    ballot: Line | None = None
+    """The last line it reported on the whole root: its vote."""
+
+    @property
+    def busy(self) -> bool:
+        return self.job is not None and not self.done
+
+    @property
+    def nodes(self) -> int:
+        return self.spent + self.job_nodes
+
+    def may_work(self, limit: int | None) -> bool:
+        """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
+        return self.alive and not self.failed and (limit is None or self.nodes < limit)
+
+    def give(self, job: Job, leaf: Leaf, now_ms: int) -> None:
+        self.drop()
+        self.job, self.leaf, self.sent_ms = job, leaf, now_ms
+
+    def drop(self) -> None:
+        """Forget the job, not what came of it."""
+        self.spent += self.job_nodes
+        self.wasted += 0 if self.job_counts else self.job_nodes
+        self.job, self.done, self.job_nodes, self.job_ms, self.job_counts = None, False, 0, 0, False
+
+    def view(self, speed: float) -> NodeView:
+        return NodeView(
+            node_id=self.node_id,
+            alive=self.alive,
+            job=self.leaf.label if self.busy else "idle",
+            depth=self.line.depth if self.line else 0,
+            score=self.line.score if self.line else None,
+            nodes=self.nodes,
+            nps=self.job_nodes * 1000 // self.job_ms if self.job_ms else 0,
+            pv=self.line.pv if self.line else (),
+            speed=speed,
+        )

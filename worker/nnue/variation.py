@@ -1,0 +1,186 @@
+"""Networks that differ a little from one another: what makes voters of one network disagree where it is unsure.
+
+Voters that search alike only repeat each other. Obata, Sugiyama, Hoki and Ito (2010) added a random number to the
+evaluation; GA将 made its eight voters by leaving out groups of features (developer's diary, 18 January 2011), later by
+dropout, drawn anew for each client (9 November 2015). Here both are done to the weights, once, when a network is
+loaded; nothing of the compiled evaluation knows of it.
+
+**Dropout** leaves out hidden units of the feature transformer, of both perspectives together, and strengthens what is
+left, as Srivastava et al. (2014) do in training. GA将's evaluation is a sum over some hundred pairs of pieces, of which
+any one may be missing; a row of an NNUE's transformer is a whole piece on its square, and a voter that lacks even 1 %
+of them is blind for pieces (340 centipawns off in the mean square, reference net), while each hidden unit holds a
+little of everything (5 %: 83).
+
+**Noise** is Gaussian, on the transformer's weights, and as strong as makes the evaluation of `sample` positions differ
+by the standard deviation that was asked for.
+
+What either adds on average over these positions is taken from the output's bias: it would only favour the side to move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.nnue.format import NetworkFile
+from worker.nnue.reference import active_rows, forward
+from worker.shogi.position import Position
+
+_POSITIONS: Final = 200
+_PLIES: Final = (8, 60)
+"""Of the random games that the sample is taken from."""
+_DECIDED: Final = 1000
+"""Centipawns. Positions beyond are of no account: there it does not matter who votes for what."""
+_INT8: Final = (-128, 127)
+_INT16: Final = (-(1 << 15), (1 << 15) - 1)
+_STRENGTHS: Final = (1 / 16, 4096.0)
+"""Standard deviations of the noise on a weight, from the least that changes any to more than any network bears."""
+_STEPS: Final = 16
+
+_Int16s = npt.NDArray[np.int16]
+_Floats = npt.NDArray[np.float64]
+_Sample = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
+"""By position: the rows that the side to move sees, and those that the other side does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """How a network is changed; the same values change it in the same way.
+
+    Raises (constructor):
+        ValueError: a value out of range.
+    """
+
+    dropout: float = 0.0
+    """Share of the hidden units that are left out, 0 to 0.5."""
+    noise_cp: float = 0.0
+    """Standard deviation that is added to the evaluation, in centipawns, 0 to 1000."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, most in (("dropout", self.dropout, 0.5), ("noise", self.noise_cp, 1000.0)):
+            if not 0 <= value <= most:
+                raise ValueError(f"{name} is {value}: expected 0 to {most:g}")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}: expected 0 or more")
+
+
+NONE: Final = Variation()
+
+
+def vary(network: NetworkFile, variation: Variation, fv_scale: int) -> NetworkFile:
+    """A copy of ``network``, changed; itself where there is nothing to change.
+
+    Args:
+        fv_scale: raw output to a centipawn.
+    """
+    if not variation.dropout and not variation.noise_cp:
+        return network
+    positions = _positions_of(network, fv_scale)
+    before = _evaluate(network, positions, fv_scale)
+    changed = network
+    if variation.dropout:
+        changed = _drop(changed, variation.dropout, np.random.default_rng((variation.seed, 0)))
+    if variation.noise_cp:
+        changed = _add_noise(
+            changed, variation.noise_cp, np.random.default_rng((variation.seed, 1)), positions, fv_scale
+        )
+    shift = round(float((_evaluate(changed, positions, fv_scale) - before).mean()) * fv_scale)
+    return replace(changed, biases=(*changed.biases[:-1], changed.biases[-1] - np.int32(shift)))
+
+
+def deviation(network: NetworkFile, other: NetworkFile, fv_scale: int) -> float:
+    """Standard deviation of the difference of two networks' evaluations over the sample, in centipawns.
+
+    Args:
+        network, other: with the same features; ``network`` judges which positions count.
+    """
+    positions = _positions_of(network, fv_scale)
+    return float((_evaluate(other, positions, fv_scale) - _evaluate(network, positions, fv_scale)).std())
+
+
+def _drop(network: NetworkFile, share: float, rng: np.random.Generator) -> NetworkFile:
+    """Leave out ``share`` of the transformer's outputs, rounded to whole units, where the first layer reads them."""
+    width = network.architecture.width
+    count = round(share * width)
+    dropped = rng.permutation(width)[:count]
+    weight = network.weights[0].astype(np.float64) * (width / (width - count))
+    weight[:, dropped] = 0
+    weight[:, width + dropped] = 0
+    first = np.rint(weight).clip(*_INT8).astype(np.int8)
+    return replace(network, weights=(first, *network.weights[1:]))
+
+
+def _add_noise(
+    network: NetworkFile, wanted_cp: float, rng: np.random.Generator, positions: _Sample, fv_scale: int
+) -> NetworkFile:
+    noise = rng.standard_normal(network.transformer_weight.shape, np.float32)
+    base = network.transformer_weight
+
+    def noisy(strength: float, rows: npt.NDArray[np.int64] | slice) -> _Int16s:
+        sums: _Int16s = (base[rows] + np.rint(noise[rows] * np.float32(strength))).clip(*_INT16).astype(np.int16)
+        return sums
+
+    def found_cp(strength: float) -> float:
+        return float((_evaluate(network, positions, fv_scale, partial(noisy, strength)) - before).std())
+
+    before = _evaluate(network, positions, fv_scale)
+    # By halves, for whole weights do not follow a faint noise in proportion.
+    low, high = _STRENGTHS
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if found_cp(middle) > wanted_cp else (middle, high)
+    return replace(network, transformer_weight=noisy(low, slice(None)))
+
+
+@cache
+def _positions() -> tuple[Position, ...]:
+    """Of random games, the same ones each time."""
+    rng = np.random.default_rng(20101123)
+    found: list[Position] = []
+    while len(found) < _POSITIONS:
+        position = Position.startpos()
+        for _ in range(int(rng.integers(*_PLIES))):
+            moves = position.legal_moves()
+            if not moves:
+                break
+            position.push(moves[int(rng.integers(len(moves)))])
+        found.append(position)
+    return tuple(found)
+
+
+def _positions_of(network: NetworkFile, fv_scale: int) -> _Sample:
+    """The rows of the sample's positions that ``network`` does not see as decided; of all where that leaves few."""
+    features = network.architecture.features
+    sample: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    for position in _positions():
+        hands, kings = (position.hand(0), position.hand(1)), [int(square) for square in position.record.ksq]
+        own, enemy = (
+            active_rows(features, side, position.record.board, hands, kings)
+            for side in (position.turn, 1 - position.turn)
+        )
+        sample.append((own, enemy))
+    near = np.abs(_evaluate(network, tuple(sample), fv_scale)) < _DECIDED
+    return tuple(rows for rows, is_near in zip(sample, near, strict=True) if is_near or near.mean() < 0.2)
+
+
+def _evaluate(
+    network: NetworkFile,
+    positions: _Sample,
+    fv_scale: int,
+    weights: Callable[[npt.NDArray[np.int64]], _Int16s] | None = None,
+) -> _Floats:
+    """Centipawns for the side to move, by position. ``weights``: the transformer's rows, where they are others."""
+
+    def accumulator(rows: npt.NDArray[np.int64]) -> _Int16s:
+        chosen = network.transformer_weight[rows] if weights is None else weights(rows)
+        total: _Int16s = (chosen.sum(axis=0, dtype=np.int64) + network.transformer_bias).astype(np.int16)
+        return total
+
+    return np.array([forward(network, accumulator(own), accumulator(enemy)) for own, enemy in positions]) / fv_scale

@@ -1,0 +1,83 @@
+"""A search that runs by node counts: so far and no further, until its driver lets it go on.
+
+With it several searches advance side by side in virtual time and exchange what they know on the way, exactly and
+repeatably, on however few cores.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from worker.engine import SearchResult
+from worker.search.state import NEVER
+
+
+class Steps:
+    """One search, on a thread of its own that runs only while `run_to` waits for it.
+
+    Args:
+        record: the search thread's Record; the engine has one thread.
+        search: runs the whole search and returns its result.
+        stop: ends it early.
+    """
+
+    def __init__(self, record: Any, search: Callable[[], SearchResult], stop: Callable[[], None]) -> None:
+        self._record = record
+        self._search = search
+        self._stop = stop
+        self._done, self._go = os.eventfd(0), os.eventfd(0)
+        self._result: SearchResult | None = None
+        self._error: Exception | None = None
+        record.pause_at = 0
+        record.pause_done, record.pause_go = self._done, self._go
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="steps", daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        return self._result is not None or self._error is not None
+
+    def run_to(self, nodes: int) -> bool:
+        """Let it search until it has counted ``nodes`` (a few more, where a node is not looked at). True: it is over.
+
+        Raises:
+            EngineError, or whatever the search raised.
+        """
+        if not self.over:
+            self._record.pause_at = nodes
+            os.eventfd_write(self._go, 1)
+            os.eventfd_read(self._done)
+        if self._error is not None:
+            raise self._error
+        return self.over
+
+    def result(self) -> SearchResult:
+        """The result of a search that is over."""
+        assert self._result is not None
+        return self._result
+
+    def close(self) -> None:
+        """End the search, wherever it is. More than once does no harm."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self.over:
+            self._stop()
+            self._record.pause_at = NEVER
+            os.eventfd_write(self._go, 1)
+        self._thread.join()
+        self._record.pause_at = NEVER
+        os.close(self._done)
+        os.close(self._go)
+
+    def _run(self) -> None:
+        os.eventfd_read(self._go)
+        try:
+            self._result = self._search()
+        except Exception as error:
+            self._error = error
+        os.eventfd_write(self._done, 1)
