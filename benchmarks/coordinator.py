@@ -1,6 +1,6 @@
 """What a report costs the coordinator: 1,000 virtual nodes, 20 reports a second each.
 
-    python -m benchmarks.coordinator [--nodes 1000] [--reports 10000] [--new 0.25] [--modes split,consult,tiers] [--json]
+    python -m benchmarks.coordinator [--nodes 1000] [--reports 10000] [--new 0.25] [--modes split,…] [--json]
 
 In virtual time, over whole events: checking the variation, the vote and the progress that goes out ten times a second
 included. Variations are random legal moves, 12 plies deep; the share NEW of the reports brings one that was not seen
@@ -78,8 +78,8 @@ class Fleet:
         return tuple(line)
 
 
-def measure(settings: Settings, nodes: int, count: int, new: float) -> dict[str, Figures]:
-    """Microseconds of ``count`` reports of ``nodes`` nodes: ``event``, and ``decoded``."""
+def measure(settings: Settings, nodes: int, count: int, new: float) -> tuple[dict[str, Figures], int]:
+    """Microseconds of ``count`` reports, as an ``event`` and ``decoded`` too; and how many of the nodes had a job."""
     fleet = Fleet(settings, nodes)
     for rank in range(1, settings.presearch_multipv + 1):
         fleet.feed(Received(fleet.report("n0", 5, 1.0, rank)), 0)
@@ -99,7 +99,7 @@ def measure(settings: Settings, nodes: int, count: int, new: float) -> dict[str,
         if index >= 0:
             figures["event"].add(took)
             figures["decoded"].add(took + decoding)
-    return figures
+    return figures, len(names)
 
 
 def main() -> None:
@@ -110,13 +110,14 @@ def main() -> None:
     parser.add_argument("--modes", default=",".join(Mode), help="with commas")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = {
-        mode: measure(Settings(mode=Mode(mode)), options.nodes, options.reports, options.new)
-        for mode in options.modes.split(",")
-    }
-    cores = {mode: rows["decoded"].mean * options.nodes * HZ / 1e6 for mode, rows in found.items()}
+    found: dict[str, dict[str, Figures]] = {}
+    cores: dict[str, float] = {}
+    for mode in options.modes.split(","):
+        figures, busy = measure(Settings(mode=Mode(mode)), options.nodes, options.reports, options.new)
+        found[f"{mode}, {busy} with a job"] = figures
+        cores[mode] = figures["decoded"].mean * busy * HZ / 1e6
     if options.json:
-        plain = {mode: {name: one.facts() for name, one in rows.items()} for mode, rows in found.items()}
+        plain = {group: {name: one.facts() for name, one in rows.items()} for group, rows in found.items()}
         facts = {"unit": "us", "nodes": options.nodes, "machine": machine(), "figures": plain, "of_a_core": cores}
         print(json.dumps(facts, indent=2))
     else:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import tempfile
 import threading
@@ -178,7 +179,7 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
 
 
 def measure_ray(actors: int, rounds: int) -> dict[str, Figures]:
-    """The same for bare Ray actors, on a cluster of this process's own."""
+    """The same for calls of bare Ray actors, on a cluster of this process's own."""
     import ray
 
     class Bare:
@@ -213,7 +214,9 @@ def main() -> None:
     found: dict[str, dict[str, Figures]] = {}
     for nodes in map(int, options.actors.split(",")):
         fleet = asyncio.run(measure_fleet(nodes, options.rounds))
-        found[f"{nodes} nodes"] = fleet | measure_ray(nodes, options.rounds)
+        # In a process of its own: Ray would go on in this one.
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            found[f"{nodes} nodes"] = fleet | pool.apply(measure_ray, (nodes, options.rounds))
     if options.json:
         plain = {group: {name: one.facts() for name, one in rows.items()} for group, rows in found.items()}
         print(json.dumps({"unit": "ms", "machine": machine(), "figures": plain}, indent=2))
