@@ -14,12 +14,18 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from cluster.api import SearchRequest
+from cluster.engine_spec import Variety
+from cluster.settings import Mode, Settings
 from cluster.strategies import StrategyError, strategy
+
+_LONG_MS = 10_000
+"""For a search without end."""
 
 
 class TableError(ValueError):
@@ -99,6 +105,35 @@ def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | N
     return max((point for point in there if point.nodes == near_nodes), key=lambda point: point.safe_elo)
 
 
+def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
+    """``settings`` with a mode that says what is done: where it is `Mode.AUTO`, mode, vote and whatever else the name
+    of the chosen strategy changes. One node has nothing to choose; without a table all consult.
+
+    Args:
+        nodes, budget: as `choose` takes them.
+    """
+    if settings.mode is not Mode.AUTO:
+        return settings
+    point = choose(table, nodes, budget) if nodes > 1 else None
+    if point is None:
+        return replace(settings, mode=Mode.CONSULT)
+    chosen, plain = strategy(point.strategy).settings, Settings()
+    changed = {
+        item.name: getattr(chosen, item.name)
+        for item in fields(Settings)
+        if getattr(chosen, item.name) != getattr(plain, item.name)
+    }
+    return replace(settings, **{**changed, "mode": chosen.mode, "vote": chosen.vote})
+
+
+def budget(request: SearchRequest, nps: float) -> float:
+    """Nodes that a node of ``nps`` nodes a second will search for ``request``, about."""
+    if request.nodes is not None:
+        return request.nodes
+    time_ms = request.soft_ms if request.soft_ms is not None else request.hard_ms
+    return max(1.0, nps * (_LONG_MS if time_ms is None else time_ms) / 1000)
+
+
 @functools.cache
 def standard_table() -> tuple[Measured, ...]:
     """The table that comes with the package, read once."""
@@ -123,7 +158,9 @@ def _point(raw: Any, where: str) -> Measured:
         if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
             raise TableError(f"{where}: {name} is {value!r}, expected a number or null")
     try:
-        strategy(point.strategy)
+        found = strategy(point.strategy)
     except StrategyError as error:
         raise TableError(f"{where}: {error}") from error
+    if found.settings.mode is Mode.AUTO or found.variety != Variety():
+        raise TableError(f"{where}: {point.strategy}: expected a strategy that needs no other nodes than any other")
     return point
