@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,8 @@ from cluster.places import Places, place_of
 from cluster.settings import Settings
 from cluster.sharing_master import FleetSharing
 from worker.engine import Engine
+
+_log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
 """How often silent nodes are looked for."""
@@ -217,7 +220,10 @@ class RaySearcher(HostedSearcher):
 
     async def _look_for_the_silent(self) -> None:
         while True:
-            self._apply(self._fleet.expire(now_ms()))
+            try:
+                self._apply(self._fleet.expire(now_ms()))
+            except Exception:  # whatever goes wrong with one of them, the next one is looked for too
+                _log.exception("a node's loss could not be handled")
             await asyncio.sleep(_LOOK_S)
 
     def _receive(self, peer: str, message: Message) -> None:

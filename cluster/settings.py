@@ -12,6 +12,8 @@ from cluster.split import Caution
 class Mode(enum.StrEnum):
     """What the nodes of one search do."""
 
+    AUTO = "auto"
+    """What the laboratory found best for so many nodes and such a budget (`cluster.chooser`)."""
     SPLIT = "split"
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"

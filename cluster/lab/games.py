@@ -9,7 +9,7 @@ from cluster.lab.engines import EnginePool, MakeEngine
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import SINGLE, Strategy, strategy
+from cluster.strategies import SINGLE, Strategy, strategy
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
 from worker.shogi import Position, Repetition

@@ -24,7 +24,7 @@ _GENERATIONS: Final = 64
 _BIAS: Final = 32768
 _CERTAIN: Final = 127
 """The depth of what holds whatever the depth, a mate in one: found again at once, so not worth sharing. There were as
-many of these as entries of depth 6 and more."""
+many of these as entries of depth 4 and more."""
 
 LOWER: Final = 1
 UPPER: Final = 2
