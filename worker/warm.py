@@ -39,7 +39,6 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("move generation", movegen.generate, (POS, int64, int64)),
     ("move generation", makemove.legal_moves, (POS, int64, int64)),
     ("legality", makemove.check_move, (POS, int64)),
-    ("legality", makemove.legal_length, (POS, int64)),
     ("repetition", makemove.perpetual_check, (POS, int64)),
     ("declaration", declaration.wins_by, (POS, int64)),
     ("declaration", declaration.try_move, (POS,)),

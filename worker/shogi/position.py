@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from worker.engine import STARTPOS
-from worker.score import MAX_PLY
 from worker.shogi import declaration, makemove, notation, sfen
 from worker.shogi.attacks import in_check, is_attacked, update_checks
 from worker.shogi.notation import MoveError
@@ -144,12 +143,6 @@ class Position:
     def is_legal(self, move: int) -> bool:
         """Whether any int is a legal move here."""
         return 0 < move < 1 << 21 and bool(makemove.check_move(self.record, move))
-
-    def legal_length(self, moves: Sequence[str]) -> int:
-        """How many of ``moves`` (USI), one after the other, are legal from here. Looks at `MAX_PLY` of them at most."""
-        words = [notation.usi_word(text) for text in moves[:MAX_PLY]]
-        self.record["moves"][: len(words)] = words
-        return int(makemove.legal_length(self.record, len(words)))
 
     def push(self, move: int) -> None:
         """Make a move that is known to be legal."""
