@@ -44,6 +44,8 @@ class Group:
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
+    veteran: Work | None = None
+    """The node that goes on with its search of the whole root during the presearch of those that joined it."""
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
     ranking: tuple[str, ...] = ()
@@ -87,6 +89,17 @@ class Group:
         if self._stale:
             self._merged, self._stale = merge(self.tree, self.lines, caution), False
         return self._merged
+
+    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int]]:
+        """Name, engine, answer and nodes searched of each voter that has an answer: the group where it has dealt its
+        tree, else each of its nodes."""
+        if self.phase is not Phase.SPLIT:
+            return [
+                (work.node_id, work.engine, work.ballot, work.nodes) for work in self.works if work.ballot is not None
+            ]
+        line = self.merged(caution)
+        nodes = sum(work.nodes for work in self.works)
+        return [] if line is None else [(self.name, self.works[0].engine, line, nodes)]
 
     def deal(
         self, known: Sequence[Line], nodes: Sequence[Work], caution: Caution, speeds: Mapping[str, float]

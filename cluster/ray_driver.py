@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-from cluster.api import FleetError, Listener, SearchRequest
+from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
 from cluster.engine_spec import EngineSpec, FleetSpec
-from cluster.events import FALLBACK, Received, Start, StopSearch
+from cluster.events import FALLBACK, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
-from cluster.host import CoordinatorHost, now_ms, prepare_this_machine
+from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.messages import EVERY_JOB, Hello, Job, Leave, Message, NewGame, Stop
 from cluster.node_process import NodeSpec
 from cluster.places import Places, place_of
@@ -28,7 +28,7 @@ _LOCAL_FALLBACK_NODES = 20_000
 _REFUSED_AGAIN_MS = 10_000
 
 
-class RaySearcher:
+class RaySearcher(HostedSearcher):
     """A `cluster.api.Searcher` over Ray nodes. One at a time in a process: Ray allows no more.
 
     Args:
@@ -109,17 +109,6 @@ class RaySearcher:
         """Tell every node that a new game begins."""
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
-
-    def start(self, request: SearchRequest) -> None:
-        """See `cluster.api.Searcher.start`."""
-        if self._host is None:
-            raise FleetError(f"{self.name} is not open")
-        self._host.handle(Start(request))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
 
     def drain(self, node_id: str, why: str = "drained") -> None:
         """Send a node away, for its machine will be taken: its work is dealt to others before this returns.

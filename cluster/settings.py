@@ -48,6 +48,11 @@ class Settings:
     min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 
+    ponder_replies: int = 4
+    """The most replies of the opponent that nodes are dealt over while he thinks."""
+    ponder_temperature: float = 60.0
+    """Centipawns by which a reply must be worse to be likely e times less."""
+
     deadline_margin_ms: int = 10
     """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
     answer_grace_ms: int = 250

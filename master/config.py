@@ -85,8 +85,8 @@ class ClusterConfig(_Section):
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
-    vote: Literal["majority", "optimistic"] = "majority"
-    """"majority": the move that most voters want. "optimistic": the move with the highest score."""
+    vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
+    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
@@ -133,8 +133,10 @@ class ClockConfig(_Section):
 
 
 class PlayConfig(_Section):
-    """When to give up."""
+    """How to play on the server."""
 
+    ponder: bool = True
+    """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
     resign_score: Annotated[int, Field(ge=0, le=30_000)] = 5000
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4
