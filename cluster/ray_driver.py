@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
 
 from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
@@ -21,6 +21,8 @@ from cluster.places import Places, place_of
 from cluster.settings import Settings
 from worker.engine import Engine
 
+_log = logging.getLogger(__name__)
+
 _LOOK_S = 0.05
 """How often silent nodes are looked for."""
 _LOCAL_FALLBACK_NODES = 20_000
@@ -29,7 +31,7 @@ _REFUSED_AGAIN_MS = 10_000
 
 
 class RaySearcher(HostedSearcher):
-    """A `cluster.api.Searcher` over Ray nodes. One at a time in a process: Ray allows no more.
+    """A `cluster.api.Searcher` over Ray nodes.
 
     Args:
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
@@ -41,8 +43,6 @@ class RaySearcher(HostedSearcher):
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
     """
-
-    _in_use: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -94,11 +94,8 @@ class RaySearcher(HostedSearcher):
         ``node_joined``.
 
         Raises:
-            FleetError: Ray or the nodes did not start, or another `RaySearcher` of this process is open.
+            FleetError: Ray or the nodes did not start.
         """
-        if RaySearcher._in_use:
-            raise FleetError("one RaySearcher at a time in a process: close the other one first")
-        RaySearcher._in_use = True
         try:
             await self._open(listener)
         except BaseException:
@@ -143,7 +140,6 @@ class RaySearcher(HostedSearcher):
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        RaySearcher._in_use = False
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None:
         """`cluster.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
@@ -212,7 +208,10 @@ class RaySearcher(HostedSearcher):
 
     async def _look_for_the_silent(self) -> None:
         while True:
-            self._apply(self._fleet.expire(now_ms()))
+            try:
+                self._apply(self._fleet.expire(now_ms()))
+            except Exception:  # whatever goes wrong with one of them, the next one is looked for too
+                _log.exception("a node's loss could not be handled")
             await asyncio.sleep(_LOOK_S)
 
     def _receive(self, peer: str, message: Message) -> None:

@@ -289,6 +289,8 @@ def _fleet(settings: Config) -> RaySearcher:
         fallback=replace(engine, hash_mb=16, threads=1).build,
         settings=Settings(mode=Mode(cluster.mode), groups=cluster.groups, vote=Vote(cluster.vote)),
         name=settings.csa.name,
+        report_port=cluster.report_port,
+        advertise=cluster.advertise or None,
     )
 
 
