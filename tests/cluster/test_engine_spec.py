@@ -17,7 +17,7 @@ USI = UsiSpec(("/usr/games/gpsusi",), (("BookDepth", "0"),))
 
 class TestWhoGetsWhat:
     def test_all_alike(self) -> None:
-        fleet = FleetSpec()
+        fleet = FleetSpec(variety=Variety(depths=False))
         assert {fleet.spec_of(number) for number in range(8)} == {EngineSpec()}
 
     def test_the_first_node_sees_everything_and_no_two_are_alike(self) -> None:
@@ -29,7 +29,7 @@ class TestWhoGetsWhat:
         assert specs == [fleet.spec_of(number) for number in range(16)]
 
     def test_fleets_of_different_seeds_have_no_other_voter_in_common(self) -> None:
-        one, two = (FleetSpec(variety=Variety(dropout=0.1, seed=seed)) for seed in (1, 2))
+        one, two = (FleetSpec(variety=Variety(dropout=0.1, depths=False, seed=seed)) for seed in (1, 2))
         assert not {one.spec_of(n) for n in range(1, 50)} & {two.spec_of(n) for n in range(1, 50)}
 
     def test_only_depths(self) -> None:
