@@ -20,10 +20,10 @@ import asyncio
 import json
 import multiprocessing
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from benchmarks.figures import Figures, machine, show
@@ -44,10 +44,11 @@ _PATIENCE_S = 30.0
 class Watch:
     """Sees every message of the nodes before the coordinator does, and what the fleet says."""
 
-    nodes: int
     came: list[tuple[int, Message]] = field(default_factory=list)
     """With the time at which it came, in microseconds."""
     dealt_us: int = 0
+    dealt_to: frozenset[str] = frozenset()
+    """The nodes with a leaf: there may be more nodes than moves."""
     decided_us: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -70,13 +71,16 @@ class Watch:
         self.decided_us = now_us()
         self._changed.set()
 
-    def _on_event(self, name: str, _fields: dict[str, object]) -> None:
+    def _on_event(self, name: str, fields: dict[str, object]) -> None:
         if name == "dealt":
-            self.dealt_us = now_us()
+            leaves = fields["leaves"]
+            assert isinstance(leaves, dict)
+            self.dealt_us, self.dealt_to = now_us(), frozenset(leaves)
 
     def forget(self) -> None:
         self.came.clear()
         self.dealt_us = self.decided_us = 0
+        self.dealt_to = frozenset()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(_PATIENCE_S):
@@ -84,16 +88,26 @@ class Watch:
                 self._changed.clear()
                 await self._changed.wait()
 
-    def of(self, kind: type[Report] | type[Done], job: int) -> list[int]:
-        """When each node made its first message of that kind in its job ``job`` of this search, 0 for the first one."""
+    def searching_since(self) -> list[int]:
+        """When each node began to search."""
+        first: dict[str, int] = {}
+        for _, message in self.came:
+            if isinstance(message, Report) and message.node_id != FALLBACK:
+                first.setdefault(message.node_id, message.nodes)
+        return list(first.values())
+
+    def leaf_since(self) -> list[int]:
+        """When each node that has a leaf began to search it: in its second job, after the presearch."""
         first: dict[str, dict[int, int]] = {}
         for _, message in self.came:
-            if isinstance(message, kind) and message.node_id != FALLBACK:
+            if isinstance(message, Report) and message.node_id in self.dealt_to:
                 first.setdefault(message.node_id, {}).setdefault(message.job_id, message.nodes)
-        return [sorted(jobs.items())[job][1] for jobs in first.values() if len(jobs) > job]
+        return [sorted(jobs.items())[1][1] for jobs in first.values() if len(jobs) > 1]
 
-    def all_have(self, kind: type[Report] | type[Done], job: int) -> bool:
-        return len(self.of(kind, job)) == self.nodes
+    def ended(self, stopped_us: int) -> dict[str, int]:
+        """When each node that has a leaf ended after the stop."""
+        messages = [message for _, message in self.came if isinstance(message, Done) and message.nodes >= stopped_us]
+        return {message.node_id: message.nodes for message in messages if message.node_id in self.dealt_to}
 
 
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
@@ -101,7 +115,7 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
     settings = Settings(presearch_min_ms=30, presearch_max_ms=30)
     searcher = RaySearcher(nodes, engine=paced_engine, fallback=paced_engine, settings=settings, start_timeout_s=300)
-    watch = Watch(nodes)
+    watch = Watch()
     await searcher.open(watch.listener())
     try:
         watch.tap(searcher)
@@ -109,10 +123,10 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
             watch.forget()
             began = now_us()
             searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
-            await watch.until(partial(watch.all_have, Report, 0))
-            figures["start"].add((max(watch.of(Report, 0)) - began) / 1000)
-            await watch.until(partial(watch.all_have, Report, 1))
-            figures["deal"].add((max(watch.of(Report, 1)) - watch.dealt_us) / 1000)
+            await watch.until(lambda: len(watch.searching_since()) == nodes)
+            figures["start"].add((max(watch.searching_since()) - began) / 1000)
+            await watch.until(lambda: len(watch.leaf_since()) == len(watch.dealt_to) > 0)
+            figures["deal"].add((max(watch.leaf_since()) - watch.dealt_us) / 1000)
             await asyncio.sleep(_LISTEN_S)
             for came, message in watch.came:
                 if isinstance(message, Report):
@@ -121,8 +135,8 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
             searcher.stop(number)
             await watch.until(lambda: watch.decided_us > 0)
             figures["stop"].add((watch.decided_us - stopped) / 1000)
-            await watch.until(partial(watch.all_have, Done, 1))
-            figures["quiet"].add((max(watch.of(Done, 1)) - stopped) / 1000)
+            await watch.until(lambda since=stopped: len(watch.ended(since)) == len(watch.dealt_to))
+            figures["quiet"].add((max(watch.ended(stopped).values()) - stopped) / 1000)
     finally:
         await searcher.close()
     return figures
@@ -163,6 +177,7 @@ def main() -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     found: dict[str, dict[str, Figures]] = {}
     for nodes in map(int, options.actors.split(",")):
+        print(f"{nodes} nodes", file=sys.stderr, flush=True)
         fleet = asyncio.run(measure_fleet(nodes, options.rounds))
         # In a process of its own: Ray would go on in this one.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
