@@ -212,31 +212,6 @@ def check_move(pos: Any, move: int) -> bool:
 
 
 @jit()
-def legal_length(pos: Any, n: int) -> int:
-    """How many of the first ``n`` moves in ``pos.moves`` are legal one after the other. The position is as it was.
-
-    Of each move only the low 16 bits count: the mover is the piece that stands there, or of the side to move.
-    """
-    made = np.int64(0)
-    while made < n:
-        word = pos.moves[made] & 0xFFFF
-        origin = word >> 7 & 127
-        piece = np.int64(pos.side * 16 + origin)
-        if not word & DROP_BIT:
-            piece = np.int64(pos.board[origin]) if origin <= 80 else np.int64(0)
-        move = word | piece << 16
-        update_checks(pos)
-        if not is_pseudo_legal(pos, move) or not is_legal(pos, move, n):
-            break
-        make(pos, move)
-        made += 1
-    for _ in range(made):
-        unmake(pos)
-    update_checks(pos)
-    return made
-
-
-@jit()
 def perft(pos: Any, depth: int, n: int, bulk: int) -> int:
     """Number of move sequences of ``depth`` plies (≥ 1). ``bulk`` counts the last ply without making it."""
     update_checks(pos)

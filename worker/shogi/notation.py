@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from worker.shogi.pieces import (
     BLACK,
     CSA_NAMES,
     KING,
-    PAWN,
     PROMOTED,
     RANK_LETTERS,
     SFEN_LETTERS,
-    SQUARES,
     WHITE,
     board_move,
     drop_move,
@@ -27,6 +25,8 @@ from worker.shogi.pieces import (
     square,
 )
 
+_USI_BOARD: Final = re.compile(r"([1-9])([a-i])([1-9])([a-i])(\+?)")
+_USI_DROP: Final = re.compile(r"([PLNSBRG])\*([1-9])([a-i])")
 _CSA: Final = re.compile(r"([+-])(00|[1-9][1-9])([1-9])([1-9])([A-Z]{2})")
 
 PieceOn = Callable[[int], int]
@@ -67,35 +67,30 @@ def parse_usi(text: str, turn: int, piece_on: PieceOn) -> int:
     Raises:
         MoveError: ``text`` has not the form of a move, or no piece stands on its first square.
     """
-    word = usi_word(text)
-    if not word:
+    drop = _USI_DROP.fullmatch(text)
+    if drop:
+        letter, file, rank = drop.groups()
+        target = square(int(file), RANK_LETTERS.index(rank) + 1)
+        return drop_move(turn << 4 | SFEN_LETTERS.index(letter), target)
+    match = _USI_BOARD.fullmatch(text)
+    if match is None:
         raise MoveError(f"{text!r} is no USI move")
-    if is_drop(word):
-        return drop_move(turn << 4 | move_from(word), move_to(word))
-    piece = piece_on(move_from(word))
+    file, rank, to_file, to_rank, plus = match.groups()
+    origin = square(int(file), RANK_LETTERS.index(rank) + 1)
+    piece = piece_on(origin)
     if not piece:
-        raise MoveError(f"{text}: no piece stands on {text[:2]}")
-    return word | piece << 16
+        raise MoveError(f"{text}: no piece stands on {file}{rank}")
+    target = square(int(to_file), RANK_LETTERS.index(to_rank) + 1)
+    return board_move(piece, origin, target, promote=bool(plus))
 
 
-@functools.cache
-def _usi_words() -> dict[str, int]:
-    """Every text that has the form of a USI move of two squares, or a drop, with its move less the mover."""
-    names = [_square_usi(sq) for sq in range(SQUARES)]
-    words: dict[str, int] = {}
-    for kind in range(PAWN, KING):
-        for target, name in enumerate(names):
-            words[f"{SFEN_LETTERS[kind]}*{name}"] = drop_move(kind, target) & 0xFFFF
-    for origin, name in enumerate(names):
-        for target, other in enumerate(names):
-            words[name + other] = board_move(0, origin, target)
-            words[f"{name}{other}+"] = board_move(0, origin, target, promote=True)
-    return words
-
-
-def usi_word(text: str) -> int:
-    """The low 16 bits of a USI move, all but its mover; 0 where ``text`` has not the form of a move."""
-    return _usi_words().get(text, 0)
+@lru_cache(maxsize=1 << 15)
+def usi_code(text: str) -> int:
+    """A USI move as a number without its piece, which only a position knows; 0 where ``text`` is none."""
+    try:
+        return parse_usi(text, BLACK, lambda _square: 1) & 0xFFFF
+    except MoveError:
+        return 0
 
 
 def parse_csa(text: str, piece_on: PieceOn) -> int:

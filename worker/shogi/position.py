@@ -10,9 +10,9 @@ import numpy as np
 
 from worker.engine import STARTPOS
 from worker.score import MAX_PLY
-from worker.shogi import declaration, makemove, notation, sfen
+from worker.shogi import declaration, makemove, notation, sfen, walk
 from worker.shogi.attacks import in_check, is_attacked, update_checks
-from worker.shogi.notation import MoveError
+from worker.shogi.notation import MoveError, usi_code
 from worker.shogi.pieces import BLACK, KING, SQUARES
 from worker.shogi.sfen import SfenError
 from worker.shogi.state import MAX_HISTORY, POS_DTYPE, STACK, new_record
@@ -145,12 +145,6 @@ class Position:
         """Whether any int is a legal move here."""
         return 0 < move < 1 << 21 and bool(makemove.check_move(self.record, move))
 
-    def legal_length(self, moves: Sequence[str]) -> int:
-        """How many of ``moves`` (USI), one after the other, are legal from here. Looks at `MAX_PLY` of them at most."""
-        words = [notation.usi_word(text) for text in moves[:MAX_PLY]]
-        self.record["moves"][: len(words)] = words
-        return int(makemove.legal_length(self.record, len(words)))
-
     def push(self, move: int) -> None:
         """Make a move that is known to be legal."""
         record = self.record
@@ -217,6 +211,14 @@ class Position:
             for _ in range(done):
                 self.pop()
             raise MoveError(f"move {first + done}: {error}") from None
+
+    def legal_length(self, moves: Sequence[str]) -> int:
+        """How many of the USI moves are legal, one after the other; a word that is no move ends them. Of more than the
+        position has room for (`MAX_PLY` and what is left of its history) the first ones are looked at."""
+        if self.record["ply"] >= MAX_HISTORY:
+            self._forget()
+        codes = [usi_code(text) for text in moves[: MAX_HISTORY + MAX_PLY - int(self.record["ply"])]]
+        return int(walk.legal_length(self.record, np.array(codes, np.int64), len(codes)))
 
     def in_check(self) -> bool:
         """Whether the side to move is in check."""

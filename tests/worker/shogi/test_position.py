@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 
 import pytest
@@ -214,36 +213,3 @@ def test_sfen_round_trip() -> None:
     endgame = "8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124"
     for text in (*HANDICAPS.values(), DECLARABLE, endgame):
         assert Position.from_sfen(text).sfen() == text
-
-
-def test_legal_length_is_what_pushing_says() -> None:
-    """A variation is walked in compiled code; it must agree with one move after the other."""
-    rng = random.Random(5)
-    position = Position.startpos()
-    words = ["7g7f", "3c3d", "P*5e", "8h2b+", "1a1a", "zz", "", "G*5b", "5e5d+", "2h2b+", "R*9z"]
-    for _ in range(300):
-        before = position.sfen(), position.history
-        line = [rng.choice(words) for _ in range(rng.randrange(3))]
-        walker = position.copy()
-        legal: list[str] = []
-        while len(legal) < 20 and (moves := walker.legal_moves()):
-            legal.append(move_to_usi(rng.choice(moves)))
-            walker.push_usi(legal[-1])
-        line = legal[: rng.randrange(len(legal) + 1)] + line
-        length = 0
-        walker = position.copy()
-        with contextlib.suppress(MoveError):
-            for move in line:
-                walker.push_usi(move)
-                length += 1
-        assert position.legal_length(line) == length
-        assert (position.sfen(), position.history) == before
-        moves = position.legal_moves()
-        position = Position.startpos() if not moves or len(position.history) > 120 else position
-        position.push(rng.choice(position.legal_moves()))
-
-
-def test_a_pawn_drop_that_mates_ends_a_line() -> None:
-    position = Position.from_sfen("7nk/9/7G1/9/9/9/9/9/K8 b P 1")
-    assert position.legal_length(["P*1b"]) == 0
-    assert position.legal_length(["2c2b", "1a2b", "P*2c"]) == 3
