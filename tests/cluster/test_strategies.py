@@ -45,7 +45,7 @@ def test_how_voters_differ_stands_behind_the_name_too() -> None:
     ("text", "words"),
     [
         ("", "no strategy ''"),
-        ("flat", "there are split, consult:majority"),
+        ("flat", "there are auto, split, consult:majority"),
         ("consult:loudest", "no strategy 'consult:loudest'"),
         ("split+presearch_share", "expected SETTING=NUMBER"),
         ("split+speed=3", "speed: no such setting"),
