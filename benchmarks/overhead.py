@@ -96,13 +96,13 @@ class Watch:
                 first.setdefault(message.node_id, message.nodes)
         return list(first.values())
 
-    def leaf_since(self) -> list[int]:
-        """When each node that has a leaf began to search it: in its second job, after the presearch."""
-        first: dict[str, dict[int, int]] = {}
+    def leaf_since(self, last_job_id: int) -> list[int]:
+        """When each node that has a leaf began to search it; ``last_job_id``: of the presearch."""
+        first: dict[str, int] = {}
         for _, message in self.came:
-            if isinstance(message, Report) and message.node_id in self.dealt_to:
-                first.setdefault(message.node_id, {}).setdefault(message.job_id, message.nodes)
-        return [sorted(jobs.items())[1][1] for jobs in first.values() if len(jobs) > 1]
+            if isinstance(message, Report) and message.node_id in self.dealt_to and message.job_id > last_job_id:
+                first.setdefault(message.node_id, message.nodes)
+        return list(first.values())
 
     def ended(self, stopped_us: int) -> dict[str, int]:
         """When each node that has a leaf ended after the stop."""
@@ -123,10 +123,12 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
             watch.forget()
             began = now_us()
             searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
+            assert searcher._host is not None
+            presearch = searcher._host.coordinator.orders.last_job_id
             await watch.until(lambda: len(watch.searching_since()) == nodes)
             figures["start"].add((max(watch.searching_since()) - began) / 1000)
-            await watch.until(lambda: len(watch.leaf_since()) == len(watch.dealt_to) > 0)
-            figures["deal"].add((max(watch.leaf_since()) - watch.dealt_us) / 1000)
+            await watch.until(lambda last=presearch: len(watch.leaf_since(last)) == len(watch.dealt_to) > 0)
+            figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
             await asyncio.sleep(_LISTEN_S)
             for came, message in watch.came:
                 if isinstance(message, Report):
