@@ -24,7 +24,10 @@ Invariants, checked after each event with `Settings.validate`:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cluster.api import Decision, Known, SearchRequest
+from cluster.chooser import Measured, budget, resolved
 from cluster.course import Course, say_decision, stop_the_idle
 from cluster.events import (
     FALLBACK,
@@ -52,8 +55,10 @@ from cluster.settings import Settings
 class Coordinator:
     """See the module's text. ``handle`` is the only thing that changes it."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, table: Sequence[Measured] = ()) -> None:
+        """``table``: what `Mode.AUTO` chooses from."""
         self.settings = settings or Settings()
+        self._table = table
         self.orders = Orders()
         self.roster = Roster()
         self._fallback_live = False
@@ -149,7 +154,8 @@ class Coordinator:
             self._course = pondered
             pondered.hit(request, soft, hard, self._fallback_live, now_ms)
             return
-        self._course = Course(Search(request, root, self.settings, now_ms, soft, hard, self.roster), self.orders)
+        search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
+        self._course = Course(search, self.orders)
         self._course.begin(tuple(self.roster), self._fallback_live, now_ms)
 
     def _ponder(self, request: SearchRequest, now_ms: int) -> None:
@@ -162,8 +168,11 @@ class Coordinator:
         self._last_search_id = request.search_id
         if root.legal and not root.may_declare:
             hints = () if self._last is None else lines_below(self._last.search, request)
-            self._pondering = Pondering(request, root, self.settings, self.roster, self.orders, hints)
+            self._pondering = Pondering(request, root, self._chosen(request), self.roster, self.orders, hints)
             self._pondering.begin(now_ms)
+
+    def _chosen(self, request: SearchRequest) -> Settings:
+        return resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
 
     def _end_pondering(self, now_ms: int) -> None:
         if self._pondering is not None:

@@ -97,7 +97,7 @@ class Variety:
     dropout: float = 0.0
     noise: float = 0.0
     """Centipawns."""
-    depths: bool = False
+    depths: bool = True
     """Whether each node leaves out depths of its own."""
     seed: int = 1
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from cluster.api import FleetError, Known, Listener, SearchRequest
+from cluster.chooser import standard_table
 from cluster.coordinator import Coordinator
 from cluster.events import (
     Decide,
@@ -59,7 +60,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings)
+        self.coordinator = Coordinator(settings, standard_table())
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()

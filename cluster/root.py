@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cluster.api import SearchRequest
 from worker.engine import STARTPOS
-from worker.shogi import MoveError, Position, move_to_usi
+from worker.shogi import Position, move_to_usi
 
 _CACHE_SIZE = 4096
 
@@ -36,21 +36,8 @@ class Root:
         if length is None:
             if len(self._checked) >= _CACHE_SIZE:
                 self._checked.clear()
-            length = self._checked[pv] = self._walk(pv)
+            length = self._checked[pv] = self._position.legal_length(pv)
         return pv[:length]
-
-    def _walk(self, pv: tuple[str, ...]) -> int:
-        made = 0
-        try:
-            for move in pv:
-                self._position.push_usi(move)
-                made += 1
-        except MoveError:
-            pass
-        finally:
-            for _ in range(made):
-                self._position.pop()
-        return made
 
 
 def check_request(request: SearchRequest, last_search_id: int) -> None:

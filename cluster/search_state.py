@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -78,9 +79,9 @@ class Search:
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
     def form(self, node_ids: Iterable[str], now_ms: int) -> None:
-        """Put the nodes into the groups with which the search begins. One that cannot split is a group of its own."""
+        """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
         self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
-        works = [work for work in self.works.values() if work.can_split]
+        works = self._sharers()
         parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
             parts = len(works)
@@ -88,7 +89,7 @@ class Search:
             part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
             self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
         for work in self.works.values():
-            if not work.can_split:
+            if work not in works:
                 self._add(work.node_id, [work])
 
     def join(self, node_id: str) -> tuple[Work, Group]:
@@ -97,7 +98,11 @@ class Search:
         work = self.works.get(node_id)
         if work is None:
             work = self.works[node_id] = self._new_work(node_id)
-            sharing = [group for group in self.groups if group.phase is not Phase.WHOLE]
+            sharing = [
+                group
+                for group in self.groups
+                if group.phase is not Phase.WHOLE and group.works[0].engine == work.engine
+            ]
             if sharing and work.can_split:
                 group = min(sharing, key=lambda group: len(self.usable(group)))
                 group.works.append(work)
@@ -133,6 +138,14 @@ class Search:
             self._add(work.node_id, [work])
         self._stale = True
 
+    def _sharers(self) -> list[Work]:
+        """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
+        different ones do not compare."""
+        able = [work for work in self.usable() if work.can_split]
+        engines = Counter(work.engine for work in able)
+        most = max(engines, key=lambda engine: engines[engine], default="")
+        return [work for work in able if work.engine == most]
+
     def _new_work(self, node_id: str) -> Work:
         facts = self.roster.facts(node_id)
         return Work(node_id, facts.can_split, facts.engine)
@@ -162,7 +175,7 @@ class Search:
 
     def may_split(self, now_ms: int) -> bool:
         """Whether there are nodes and budget enough for a presearch and a split."""
-        return sum(work.can_split for work in self.usable()) >= 2 and self._worth_splitting(now_ms)
+        return len(self._sharers()) >= 2 and self._worth_splitting(now_ms)
 
     def _worth_splitting(self, now_ms: int) -> bool:
         settings, request = self.settings, self.request

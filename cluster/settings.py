@@ -12,6 +12,8 @@ from cluster.split import Caution
 class Mode(enum.StrEnum):
     """What the nodes of one search do."""
 
+    AUTO = "auto"
+    """What the laboratory found best for so many nodes and such a budget (`cluster.chooser`)."""
     SPLIT = "split"
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
@@ -48,6 +50,8 @@ class Settings:
     min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 
+    share_depth: int = 2
+    """Nodes tell each other the transposition-table entries of this depth and deeper; 0: none."""
     ponder_replies: int = 4
     """The most replies of the opponent that nodes are dealt over while he thinks."""
     ponder_temperature: float = 60.0

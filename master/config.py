@@ -104,7 +104,7 @@ class VotersConfig(_Section):
     """Share of the network's hidden units that each node but the first leaves out, others on each."""
     noise: Annotated[float, Field(ge=0, le=1000)] = 0.0
     """Noise on each node's evaluation but the first's: its standard deviation in centipawns."""
-    depths: bool = False
+    depths: bool = True
     """Whether each node but the first leaves out depths of its own, as threads do."""
     seed: Annotated[int, Field(ge=0, le=1 << 40)] = 1
     """Of dropout and noise: the same seed makes the same nodes."""

@@ -9,8 +9,9 @@ from cluster.lab.engines import EnginePool, MakeEngine
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import SINGLE, Strategy, strategy
-from cluster.virtual_driver import VirtualFleet, VirtualNode
+from cluster.strategies import SINGLE, Strategy, strategy
+from cluster.virtual_driver import VirtualFleet
+from cluster.virtual_node import VirtualNode
 from worker.shogi import Position, Repetition
 
 
@@ -71,18 +72,20 @@ class Arena:
         """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
         theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
-        a = Side(self._fleet("a", point.nodes, strategy(point.strategy)), settings.budget)
-        b = Side(self._fleet("b", opponent.fleet(point.nodes), theirs), settings.opponent_budget)
+        a = Side(self._fleet("a", point.nodes, settings.budget, strategy(point.strategy)), settings.budget)
+        b = Side(
+            self._fleet("b", opponent.fleet(point.nodes), settings.opponent_budget, theirs), settings.opponent_budget
+        )
         players = (a, b) if game.a_is_black else (b, a)
         winner, end, moves = self._moves(players, sfen)
         points = 0.5 if winner is None else float(players[winner] is a)
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
         return GameRecord(game, points, end, moves, a.figures, b.figures)
 
-    def _fleet(self, side: str, count: int, how: Strategy) -> VirtualFleet:
-        """A fleet whose engines forget what they knew."""
+    def _fleet(self, side: str, count: int, budget: int, how: Strategy) -> VirtualFleet:
+        """A fleet whose engines forget what they knew; its searches take a virtual second."""
         engines = self._pool.engines(side, how.variety, count)
-        nodes = [VirtualNode(f"n{number}", engine) for number, engine in enumerate(engines, start=1)]
+        nodes = [VirtualNode(f"n{number}", engine, nps=budget) for number, engine in enumerate(engines, start=1)]
         fleet = VirtualFleet(nodes, how.settings)
         fleet.new_game()
         return fleet

@@ -8,7 +8,8 @@ from cluster.api import FleetError, SearchRequest
 from cluster.engine_spec import EngineSpec
 from cluster.events import NodeJoined, NodeLost
 from cluster.settings import Mode, Settings
-from cluster.virtual_driver import VirtualFleet, VirtualNode
+from cluster.virtual_driver import VirtualFleet
+from cluster.virtual_node import VirtualNode
 from tests.cluster.engines import HashEngine
 from worker.engine import STARTPOS
 from worker.score import mate_in
