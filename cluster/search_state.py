@@ -82,7 +82,6 @@ class Search:
         """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
         self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
         works = self._sharers()
-        sharing = set(works)
         parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
             parts = len(works)
