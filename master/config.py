@@ -85,8 +85,9 @@ class ClusterConfig(_Section):
     """The port of this machine to which nodes report. 0: any free one. Fix it where a firewall has to know."""
     advertise: str = ""
     """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
-    mode: Literal["split", "consult", "tiers"] = "split"
-    """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
+    mode: Literal["auto", "split", "consult", "tiers"] = "auto"
+    """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups.
+    "auto": what was measured as best for so many nodes and such a budget."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
     vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
