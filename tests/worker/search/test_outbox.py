@@ -104,11 +104,11 @@ def test_entries_of_a_search_save_another_engine_work() -> None:
     first, second = NumbaEngine(8), NumbaEngine(8)
     first.share(1)
     first.set_position(STARTPOS, ("7g7f",))
-    alone = first.go(Limits(depth=9)).nodes
+    alone = first.go(Limits(depth=12)).nodes
     entries = first.take_entries()
     second.set_position(STARTPOS, ("7g7f",))
     assert second.absorb_entries(entries) > 0.9 * len(entries)
-    assert second.go(Limits(depth=9)).nodes < 0.8 * alone
+    assert second.go(Limits(depth=12)).nodes < 0.8 * alone
 
 
 @pytest.mark.parametrize("seed", range(3))
