@@ -102,7 +102,7 @@ def serve(connection: Connection, name: str, keys: ChannelAddress) -> None:
     """A node process."""
     engine = NumbaEngine(hash_mb=64)
     table, busy, reports = StampedTable(engine), threading.Event(), list[Shared]()
-    sharing = TableSharing(f"{name}/x", table, keys, busy.is_set, reports.append)
+    sharing = TableSharing(f"{name}/x", table, keys, 2, busy.is_set, reports.append)
     sharing_thread = next(t.native_id for t in threading.enumerate() if t.name.startswith("sharing"))
     assert sharing_thread is not None
     connection.send(sharing.url)

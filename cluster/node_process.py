@@ -34,8 +34,8 @@ class NodeSpec:
     address: ChannelAddress
     engine: Callable[[], Engine]
     """Makes the engine, in the node's process; picklable."""
-    share: bool = False
-    """Whether its table is shared with those of other nodes, where the engine can."""
+    share_depth: int = 0
+    """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
 
 
 class NodeService:
@@ -71,7 +71,7 @@ class NodeService:
 
     def _share(self, spec: NodeSpec, engine: Engine, incarnation: str) -> TableSharing | None:
         """Sharing is a help: a node that cannot take part searches without it."""
-        if not spec.share or not isinstance(engine, SharesTable):
+        if not spec.share_depth or not isinstance(engine, SharesTable):
             return None
         runner = self._runner
         try:
@@ -79,6 +79,7 @@ class NodeService:
                 f"{spec.node_id}/{incarnation}",
                 engine,
                 spec.address,
+                spec.share_depth,
                 busy=lambda: not runner.status()[1],
                 report=lambda shared: self._channel.send(shared),
             )

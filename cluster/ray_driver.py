@@ -167,8 +167,8 @@ class RaySearcher(HostedSearcher):
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
-        share = self._settings.share
-        if share:
+        share_depth = self._settings.share_depth
+        if share_depth:
             self._sharing = FleetSharing(
                 self._settings.share_bytes_per_s,
                 lambda: self._fleet.live,
@@ -177,7 +177,7 @@ class RaySearcher(HostedSearcher):
             )
 
         def spec(node_id: str) -> NodeSpec:
-            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), share)
+            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), share_depth)
 
         places.fill(spec, facts.capacity)
         await self._nodes_are_there(facts.capacity if places.local else 1)

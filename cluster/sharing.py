@@ -23,8 +23,6 @@ from worker.engine import Entries
 ENTRY_BYTES: Final = 16
 MOST_ENTRIES: Final = 1 << 14
 """In one batch."""
-SHALLOWEST: Final = 2
-"""The least depth that is shared: the one with which fleets in virtual time gained (4,000 nodes a move)."""
 DEEPEST: Final = 60
 
 _MAGIC: Final = b"GGE1"
@@ -121,8 +119,9 @@ class ShareDepth:
     _CALM: Final = 5
     _LITTLE: Final = 1 / 3
 
-    def __init__(self) -> None:
-        self.depth = SHALLOWEST
+    def __init__(self, shallowest: int) -> None:
+        self._shallowest = shallowest
+        self.depth = shallowest
         self._calm = 0
 
     def observe(self, written: int, seconds: float, limit: float) -> int:
@@ -143,7 +142,7 @@ class ShareDepth:
             self._calm += 1
             if self._calm >= self._CALM:
                 self._calm = 0
-                self.depth = max(SHALLOWEST, self.depth - 1)
+                self.depth = max(self._shallowest, self.depth - 1)
         return self.depth
 
 

@@ -59,6 +59,7 @@ class TableSharing:
         peer: str,
         engine: SharesTable,
         keys: ChannelAddress,
+        shallowest: int,
         busy: Callable[[], bool],
         report: Callable[[Shared], None],
     ) -> None:
@@ -78,7 +79,7 @@ class TableSharing:
         self._sequence = 0
         self._sequences = Sequences()
         self._complaints: set[str] = set()
-        self._depth = ShareDepth()
+        self._depth = ShareDepth(shallowest)
         self._budget = Budget()
         self._bytes_per_s = 0
         self._written = 0

@@ -32,7 +32,7 @@ def main() -> None:
     public, secret = told["public"].encode(), told["secret"].encode()
     number, table, ended = told["number"], TellingTable(), threading.Event()
     keys = ChannelAddress(told["master"], b"", public, secret)
-    sharing = TableSharing(f"n{number}/x", table, keys, lambda: True, lambda _said: None)
+    sharing = TableSharing(f"n{number}/x", table, keys, 2, lambda: True, lambda _said: None)
     print(sharing.url, flush=True)
 
     def write() -> None:

@@ -57,7 +57,7 @@ class DictTable:
 def _serve(connection: Connection, name: str, keys: ChannelAddress, meaning: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     table, reports, searching = DictTable(meaning), list[Shared](), threading.Event()
-    sharing = TableSharing(f"{name}/x", table, keys, searching.is_set, reports.append)
+    sharing = TableSharing(f"{name}/x", table, keys, 2, searching.is_set, reports.append)
     connection.send(sharing.url)
     with suppress(EOFError):
         while True:

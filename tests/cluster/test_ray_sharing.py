@@ -59,7 +59,7 @@ def test_the_nodes_use_what_the_others_found(mode: Mode) -> None:
 def test_switched_off_nothing_is_shared() -> None:
     async def play() -> None:
         heard = Heard()
-        settings = Settings(mode=Mode.CONSULT, share=False)
+        settings = Settings(mode=Mode.CONSULT, share_depth=0)
         searcher = RaySearcher(nodes=2, engine=FLEET.build, fallback=endless_engine, settings=settings)
         await searcher.open(heard.listener())
         try:

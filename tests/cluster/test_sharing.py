@@ -15,7 +15,6 @@ from cluster.sharing import (
     ENTRY_BYTES,
     MOST_BATCH_BYTES,
     MOST_ENTRIES,
-    SHALLOWEST,
     Batch,
     BatchError,
     Budget,
@@ -33,6 +32,9 @@ from worker.engine import Entries
 
 MEANING = bytes(range(16))
 WORDS = st.integers(0, 2**64 - 1)
+
+
+SHALLOWEST = 2
 
 
 def entries(*pairs: tuple[int, int]) -> Entries:
@@ -125,7 +127,7 @@ def test_entries_of_another_network_are_foreign() -> None:
 def test_the_depth_settles_within_the_rate(shallow_rate: float, ratio: float, limit: float) -> None:
     """A search that writes ``shallow_rate`` bytes a second at depth 2, and at each depth more the ratio-th part of it
     (measured: 1.7)."""
-    chosen = ShareDepth()
+    chosen = ShareDepth(SHALLOWEST)
 
     def rate(depth: int) -> float:
         return shallow_rate / ratio ** (depth - SHALLOWEST)
@@ -139,7 +141,7 @@ def test_the_depth_settles_within_the_rate(shallow_rate: float, ratio: float, li
 
 @given(shallow_rate=st.floats(1e6, 1e9), ratio=st.floats(3.1, 8))
 def test_where_no_depth_uses_the_rate_well_it_seldom_goes_beyond(shallow_rate: float, ratio: float) -> None:
-    chosen, limit = ShareDepth(), 1e6
+    chosen, limit = ShareDepth(SHALLOWEST), 1e6
 
     def rate(depth: int) -> float:
         return shallow_rate / ratio ** (depth - SHALLOWEST)
@@ -149,7 +151,7 @@ def test_where_no_depth_uses_the_rate_well_it_seldom_goes_beyond(shallow_rate: f
 
 
 def test_the_depth_rises_at_once_and_falls_slowly() -> None:
-    chosen = ShareDepth()
+    chosen = ShareDepth(SHALLOWEST)
     assert chosen.observe(800, 0.1, 1000) == SHALLOWEST + 3
     assert [chosen.observe(10, 0.1, 1000) for _ in range(5)] == [5, 5, 5, 5, 4]
     for _ in range(100):

@@ -260,9 +260,9 @@ def test_garbage_is_refused_and_the_rest_goes_on(start: Start, keys: ChannelAddr
 def test_no_way_to_the_master_or_no_meaning(keys: ChannelAddress) -> None:
     table = DictTable()
     with pytest.raises(OSError, match=r"256\.1\.1\.1"):
-        TableSharing("a/x", table, replace(keys, url="tcp://256.1.1.1:5"), lambda: False, lambda _said: None)
+        TableSharing("a/x", table, replace(keys, url="tcp://256.1.1.1:5"), 2, lambda: False, lambda _said: None)
     with pytest.raises(ValueError, match="'abc'"):
-        TableSharing("a/x", DictTable("abc"), keys, lambda: False, lambda _said: None)
+        TableSharing("a/x", DictTable("abc"), keys, 2, lambda: False, lambda _said: None)
 
 
 def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog: pytest.LogCaptureFixture) -> None:
@@ -273,7 +273,7 @@ def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog:
                 raise RuntimeError("out of order")
 
     failed: list[int] = []
-    sharing = TableSharing("a/x", Broken(), keys, lambda: True, lambda _said: None)
+    sharing = TableSharing("a/x", Broken(), keys, 2, lambda: True, lambda _said: None)
     sharing.take(Peers((), 1))
     until(lambda: bool(failed))
     sharing.close()

@@ -213,7 +213,7 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        number = self.number if limits.depth is None else 0
+        number = self.number * len(self._threads) if limits.depth is None else 0
         task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, number)
         main, *rest = self._threads
 
