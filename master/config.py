@@ -97,7 +97,7 @@ class ClusterConfig(_Section):
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
     share_depth: Annotated[int, Field(ge=0, le=100)] = 2
-    """Nodes with the same network send each other what they find (entries of their tables) of this depth and more. 0: not."""
+    """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
     """What each node may send to all others together; about as much comes in."""
 
