@@ -82,15 +82,15 @@ class Search:
         """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
         self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
         works = self._sharers()
-        sharing = set(works)
         parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
             parts = len(works)
         for index in range(parts):
             part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
             self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
+        sharers = set(works)
         for work in self.works.values():
-            if work not in sharing:
+            if work not in sharers:
                 self._add(work.node_id, [work])
 
     def join(self, node_id: str) -> tuple[Work, Group]:
