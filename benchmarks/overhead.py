@@ -6,7 +6,8 @@ Each node's engine is a `PacedEngine`, which waits instead of searching and repo
 measured is the way between master and nodes and not who gets the processor. It counts microseconds of the machine's
 clock as nodes: every report tells when it was made.
 
-- ``start``: from `Searcher.start` to the moment at which the last node searches;
+- ``start``: from `Searcher.start` to the moment at which the last node searches (not counted where one did not begin
+  within the presearch, 300 ms);
 - ``deal``: from the coordinator's dealing of the split tree to the moment at which the last node searches its leaf;
 - ``report``: from a node's engine to the master's coordinator;
 - ``stop``: from `Searcher.stop` to the decision; ``quiet``: to the moment at which the last node has ended;
@@ -32,7 +33,6 @@ from cluster.api import Decision, Listener, SearchRequest
 from cluster.events import FALLBACK
 from cluster.messages import Done, Message, Report
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
 from worker.engine import STARTPOS
 
 _LISTEN_S = 0.2
@@ -113,8 +113,7 @@ class Watch:
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     """The figures of a fleet of so many nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
-    settings = Settings(presearch_min_ms=30, presearch_max_ms=30)
-    searcher = RaySearcher(nodes, engine=paced_engine, fallback=paced_engine, settings=settings, start_timeout_s=300)
+    searcher = RaySearcher(nodes, engine=paced_engine, fallback=paced_engine, start_timeout_s=300)
     watch = Watch()
     await searcher.open(watch.listener())
     try:
@@ -125,8 +124,9 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
             searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
             assert searcher._host is not None
             presearch = searcher._host.coordinator.orders.last_job_id
-            await watch.until(lambda: len(watch.searching_since()) == nodes)
-            figures["start"].add((max(watch.searching_since()) - began) / 1000)
+            await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
+            if len(watch.searching_since()) == nodes:
+                figures["start"].add((max(watch.searching_since()) - began) / 1000)
             await watch.until(lambda last=presearch: len(watch.leaf_since(last)) == len(watch.dealt_to) > 0)
             figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
             await asyncio.sleep(_LISTEN_S)
