@@ -70,6 +70,11 @@ class Settings:
     progress_ms: int = 100
     """The shortest time between two `Progress` of one search."""
 
+    share: bool = True
+    """Nodes send each other what they write into their tables (`cluster.sharing`)."""
+    share_bytes_per_s: int = 8_000_000
+    """What a node may send to all who listen to it, together; as much comes in."""
+
     fallback_nodes: int | None = None
     """Node limit of the fallback's search while nodes live, where it shares the CPU with them. None: it searches all
     the time, as it should on a master's own machine."""
