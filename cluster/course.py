@@ -15,9 +15,9 @@ from cluster.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.group import Group, Phase
 from cluster.jobs import Orders
 from cluster.messages import Done, Heartbeat, Report
-from cluster.ranking import Presearch, rank_moves
+from cluster.ranking import Presearch
 from cluster.search_state import Search
-from cluster.split import Line, line_from_root
+from cluster.split import line_from_root
 from cluster.work import WHOLE_ROOT, Work
 
 
@@ -68,7 +68,7 @@ class Course:
         if search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms:
             return
         if group.phase is Phase.SPLIT:
-            self._redeal(group, now_ms, f"{node_id} joined")
+            self._deal(group, now_ms, f"{node_id} joined")
         else:
             self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
 
@@ -92,7 +92,7 @@ class Course:
         search, group = self.search, self.search.group_of(work)
         search.dirty = True
         if group.phase is Phase.SPLIT:
-            self._redeal(group, now_ms, why)
+            self._deal(group, now_ms, why)
         elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
             self._scatter(group, now_ms)
         self._wake_fallback(now_ms)
@@ -150,7 +150,7 @@ class Course:
             )
             work.refused += 1
             if work.refused >= search.settings.refusals:
-                self._orders.take_away(work)
+                self._orders.take_away(work, now_ms)
                 self._failed(work, "its reports are not legal", now_ms)
             return
         if len(legal) < len(line.pv):
@@ -161,6 +161,7 @@ class Course:
         search.dirty = True
         if work.node_id != FALLBACK:
             search.take_line(work, line, report.multipv)
+            self._reconsider(search.group_of(work), now_ms)
         elif report.multipv == 1:
             search.fallback_line = line
 
@@ -221,13 +222,12 @@ class Course:
             return
         found = group.presearch.lines()
         if found:
-            group.phase = Phase.SPLIT
             self.search.presearching.remove(group)
-            group.ranking = rank_moves(found, self.search.root.legal)
+            group.begin_split(found)
             for work in group.works:
                 work.job_counts = work.node_id == group.presearch.node_id
-                self._orders.take_away(work)
-            self._deal(group, found, now_ms, "presearch")
+                self._orders.take_away(work, now_ms)
+            self._deal(group, now_ms, "presearch")
         elif idle:
             self._scatter(group, now_ms)
 
@@ -237,31 +237,34 @@ class Course:
             if work.may_work(self.search.request.nodes):
                 self._orders.give(self.search, self.search.group_of(work), work, WHOLE_ROOT, now_ms)
 
-    def _redeal(self, group: Group, now_ms: int, why: str) -> None:
-        """Deal again over the nodes that are left, the move that would be played now first."""
-        best = group.merged(self.search.settings.caution)
-        if best is not None:
-            group.ranking = (best.pv[0], *(move for move in group.ranking if move != best.pv[0]))
-        self._deal(group, tuple(group.lines.values()), now_ms, why)
+    def _reconsider(self, group: Group, now_ms: int) -> None:
+        """Deal again where what was reported since gives a reason to, and the time is right."""
+        search = self.search
+        if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
+            why = group.why_redeal(search.settings)
+            if why is not None:
+                self._deal(group, now_ms, why)
 
-    def _deal(self, group: Group, known: Sequence[Line], now_ms: int, why: str) -> None:
+    def _deal(self, group: Group, now_ms: int, why: str) -> None:
         """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
         search = self.search
         nodes = search.usable(group)
         if not nodes:
             return
-        given, taken = group.deal(known, nodes, search.settings.caution, search.roster.speeds)
+        given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
+        group.dealt_at = search.spent(group, now_ms)
         search.changed(*group.lines.values())
         for work, leaf in given:
             self._orders.give(search, group, work, leaf, now_ms)
         for work in taken:
-            self._orders.take_away(work)
+            self._orders.take_away(work, now_ms)
         self._orders.log(
             "dealt",
             search_id=search.request.search_id,
             group=group.name,
             why=why,
             leaves={work.node_id: work.leaf.label for work in nodes if work.job is not None},
+            new=len(given),
             at_ms=now_ms - search.started_ms,
         )
 
@@ -302,7 +305,7 @@ class Course:
         for work in search.works.values():
             search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
         for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
-            self._orders.take_away(work)
+            self._orders.take_away(work, now_ms)
 
     def publish(self, now_ms: int) -> None:
         search = self.search

@@ -20,10 +20,15 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cluster.dealing import deal
 from cluster.ranking import Presearch
+from cluster.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.roster import speed_class
-from cluster.split import Caution, Leaf, Line, Tree, flat, inherit, leaves, merge
+from cluster.settings import Settings
+from cluster.split import Caution, Leaf, Legal, Line, Tree, as_seen, inherit, leaves, merge, survey
+from cluster.windows import Window, windows
 from cluster.work import WHOLE_ROOT, Work
+from worker.engine import Bound
 
 
 class Phase(enum.StrEnum):
@@ -46,11 +51,21 @@ class Group:
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
-    ranking: tuple[str, ...] = ()
-    """Every legal move, the likeliest best one first; empty until a tree was dealt."""
     tree: Tree = WHOLE_ROOT
     lines: dict[Leaf, Line] = field(default_factory=dict)
     """What is known of the tree's leaves."""
+    known: dict[tuple[str, ...], Line] = field(default_factory=dict)
+    """What was found out about moves, in the presearch and under every tree so far (`cluster.split.Known`)."""
+    windows: Mapping[Leaf, Window] = field(default_factory=dict)
+    """What is to be found out about the tree's leaves, as of the last deal."""
+    contenders: frozenset[str] = frozenset()
+    """The moves that were in contention then."""
+    dealt_at: float = 0.0
+    """When that was: a share of the search's budget, or in one without a budget milliseconds."""
+    furthest: int = 0
+    """The most nodes that one of its nodes has searched."""
+    _unlooked: int = 0
+    """Reports since it was last asked whether the tree should be dealt again."""
     _merged: Line | None = None
     _stale: bool = False
     """``_merged`` is not what ``lines`` say now."""
@@ -65,6 +80,7 @@ class Group:
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
         """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
+        self.furthest = max(self.furthest, work.nodes)
         if multipv == 1:
             work.line = line
             if work.leaf == WHOLE_ROOT:
@@ -81,6 +97,17 @@ class Group:
                 self.lines[work.leaf] = line
                 work.job_counts = True
                 self._stale = True
+                self._unlooked += 1
+                self._learn(work.leaf, line)
+
+    def _learn(self, leaf: Leaf, line: Line) -> None:
+        """Of several moves that are worth "at most this" nothing is known of the one that the line begins with."""
+        if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
+            return
+        key = line.pv[: len(leaf.path) + 1]
+        known = self.known.get(key)
+        if known is None or line.depth >= known.depth:
+            self.known[key] = line
 
     def merged(self, caution: Caution) -> Line | None:
         """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
@@ -88,12 +115,45 @@ class Group:
             self._merged, self._stale = merge(self.tree, self.lines, caution), False
         return self._merged
 
-    def deal(
-        self, known: Sequence[Line], nodes: Sequence[Work], caution: Caution, speeds: Mapping[str, float]
-    ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:
-        """Deal the root's moves by the ranking over ``nodes`` (one at least); ``known`` becomes what is known of them.
+    def begin_split(self, found: Sequence[Line]) -> None:
+        """The presearch is over; ``found``: its lines, best first, one at least."""
+        self.phase = Phase.SPLIT
+        self.known = {line.pv[:1]: line for line in found}
+        self.known[()] = found[0]
 
-        Leaves that stay, stay where they are searched; of the others the likeliest go to the fastest nodes.
+    def why_redeal(self, settings: Settings) -> str | None:
+        """Why the tree should be dealt again by what is known now; None: it should not. Of large groups only every few
+        reports are looked at."""
+        if self._unlooked <= len(self.works) // 16:
+            return None
+        self._unlooked = 0
+        caution, patience = settings.caution, settings.patience
+        why = reason(self.tree, self.lines, self.contenders, caution)
+        if why is not None:
+            return why
+        wanted = windows(self.tree, self.lines, caution)
+        best = self.merged(caution)
+        held = {work.leaf for work in self.works if work.job is not None}
+        for work in self.works:
+            leaf = work.leaf
+            if work.job is None or leaf not in wanted:
+                continue
+            if window_is_lost(work.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
+                return f"the window of {leaf.label} is lost"
+            if is_decided(leaf, self.tree, self.lines, best, patience.ahead):
+                return f"{leaf.label} is decided"
+        for leaf in wanted:
+            if leaf not in held and not is_decided(leaf, self.tree, self.lines, best, patience.ahead):
+                return f"{leaf.label} is due"
+        return None
+
+    def deal(
+        self, nodes: Sequence[Work], legal: Legal, settings: Settings, speeds: Mapping[str, float]
+    ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:
+        """Deal the tree anew over ``nodes`` (one at least), by what is known.
+
+        Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
+        likeliest go to the fastest nodes.
 
         Args:
             speeds: by node id, as `cluster.roster.Roster.speeds`.
@@ -101,18 +161,36 @@ class Group:
         Returns:
             Who is to be given which leaf, and whose job is to be taken away.
         """
-        self.tree = flat(self.ranking, len(nodes))
-        self.lines = inherit(self.tree, known, self.ranking, caution)
-        self._stale = True
-        wanted = dict.fromkeys(leaves(self.tree))
+        caution, patience = settings.caution, settings.patience
+        self.known.update(survey(self.tree, self.lines, caution))
+        best = self.known.get(())
+        waiting = [leaf for leaf in self.lines if is_decided(leaf, self.tree, self.lines, best, patience.ahead)]
+        for more in range(len(waiting), -1, -1):
+            tree = deal(self.known, legal, len(nodes) + more, settings.dealing, caution)
+            wanted = dict.fromkeys(leaf for leaf in leaves(tree) if leaf not in waiting)
+            if len(wanted) <= len(nodes):
+                break
+        kept = {leaf: line for leaf in leaves(tree) if (line := self.lines.get(leaf)) is not None}
+        self.tree = tree
+        self.lines = inherit(tree, self.known, legal, caution) | kept
+        self.windows = windows(tree, self.lines, caution)
+        self.contenders = contention(tree, self.lines, caution)
+        self._stale, self._unlooked = True, 0
         usable = set(nodes)
+        given: list[tuple[Work, Leaf]] = []
         free: list[Work] = []
         taken: list[Work] = []
         for work in self.works:
-            if work.job is not None and work.leaf in wanted:
-                del wanted[work.leaf]
-            else:
+            leaf = work.leaf
+            if work.job is None or leaf not in wanted:
                 (free if work in usable else taken).append(work)
+                continue
+            del wanted[leaf]
+            lost = window_is_lost(work.job, leaf, self.lines.get(leaf), self.windows[leaf], patience.window_slack)
+            if lost and work in usable:
+                given.append((work, leaf))
         free.sort(key=lambda work: -speed_class(speeds.get(work.node_id, 1.0)))
-        given = list(zip(free, wanted, strict=False))
-        return given, taken + free[len(given) :]
+        places = match([(work.leaf, speed_class(speeds.get(work.node_id, 1.0))) for work in free], wanted)
+        given += [(free[place], leaf) for place, leaf in zip(places, wanted, strict=False)]
+        busy = set(places)
+        return given, taken + [work for place, work in enumerate(free) if place not in busy]

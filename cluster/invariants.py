@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from cluster.dealing import check_tree
 from cluster.group import Group, Phase
 from cluster.root import Root
 from cluster.search_state import Search
@@ -42,8 +43,7 @@ def _check_group(group: Group, root: Root) -> None:
     assert len(held) == len(set(held)), f"{group.name}: a leaf is searched twice: {[leaf.label for leaf in held]}"
     dealt = list(leaves(group.tree))
     assert set(held) <= set(dealt), f"{group.name}: searched, but not in the tree: {[leaf.label for leaf in held]}"
-    for move in root.legal:
-        assert sum(leaf.holds((move,)) for leaf in dealt) == 1, f"{group.name}: {move} is not in exactly one leaf"
+    check_tree(group.tree, root.replies)
     for leaf, line in group.lines.items():
         assert leaf in dealt, f"{group.name}: {leaf.label} is known, but not in the tree"
         assert leaf.holds(line.pv), f"{group.name}: {leaf.label}: foreign line"

@@ -142,6 +142,20 @@ class Search:
             and (request.depth is None or request.depth >= settings.min_split_depth)
         )
 
+    def spent(self, group: Group, now_ms: int) -> float:
+        """How much of its budget ``group`` has had: a share, or in a search without a budget milliseconds."""
+        if self.request.nodes is not None:
+            return group.furthest / self.request.nodes
+        passed = float(now_ms - self.started_ms)
+        return passed if self.soft_ms is None else passed / max(1, self.soft_ms - self.started_ms)
+
+    def may_redeal(self, group: Group, now_ms: int) -> bool:
+        """Whether `Patience` allows that ``group`` deals its tree again now, only for what its nodes have found."""
+        patience, spent = self.settings.patience, self.spent(group, now_ms)
+        if self.request.nodes is None and self.soft_ms is None:
+            return spent - group.dealt_at >= max(patience.rest_ms, patience.rest * spent)
+        return not self.stopped and spent - group.dealt_at >= patience.rest and spent <= patience.last
+
     # --- what is known --------------------------------------------------------------------------------------------
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:

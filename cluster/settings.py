@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 
 from cluster.consultation import Vote
+from cluster.dealing import Dealing
+from cluster.redeal import Patience
 from cluster.split import Caution
 
 
@@ -29,6 +31,8 @@ class Settings:
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
     vote: Vote = Vote.MAJORITY
     caution: Caution = field(default_factory=Caution)
+    dealing: Dealing = field(default_factory=Dealing)
+    patience: Patience = field(default_factory=Patience)
     ballot_depth_slack: int = 4
     """Ballots this many plies or less behind the deepest are counted."""
 
