@@ -6,7 +6,6 @@ search ends: by the soft time and an answer, when all jobs are over, with a prov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from cluster.api import Decision

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.messages import Job
-from cluster.split import Caution, Leaf, Line, Split, Tree, Value, as_seen, children_values, preferred
+from cluster.split import Caution, Leaf, Line, Tree, Value, as_seen, children_values, preferred
 from cluster.windows import Window
 from worker.engine import Bound
 

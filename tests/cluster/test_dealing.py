@@ -190,7 +190,9 @@ DEALINGS = st.builds(
 class TestAnyNumberOfNodes:
     @given(trees_of_lines(), st.integers(1, 1000), DEALINGS)
     @settings(max_examples=150, deadline=None)
-    def test_every_move_is_in_exactly_one_leaf_at_every_level(self, found: dict[tuple[str, ...], Line], parts: int, how: Dealing) -> None:
+    def test_every_move_is_in_exactly_one_leaf_at_every_level(
+        self, found: dict[tuple[str, ...], Line], parts: int, how: Dealing
+    ) -> None:
         tree = deal(found, names, parts, how, Caution(15, 0, 30))
         check_tree(tree, names)
         assert 1 <= len(list(leaves(tree))) <= parts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,9 +33,7 @@ def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> L
     return Line(depth, score, bound, pv)
 
 
-SCORES = st.one_of(
-    st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.integers(0, 40).map(mated_in)
-)
+SCORES = st.one_of(st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.integers(0, 40).map(mated_in))
 
 
 @st.composite
@@ -203,7 +200,6 @@ class TestInherit:
         tree = Split((), (Split(("7g7f",), (leaf,)), OTHERS))
         old = {("7g7f", "3c3d"): line(100, "7g7f", "3c3d"), ("7g7f", "8c8d"): line(-50, "7g7f", "8c8d")}
         assert inherit(tree, old, replies, CAUTION)[leaf] == old["7g7f", "8c8d"]
-
 
     def test_moves_of_which_nothing_is_known_are_no_better_than_the_whole(self) -> None:
         """The reply 3c3d was found best at depth 10; so for the opponent the others leave no less than 50."""
