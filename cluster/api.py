@@ -31,13 +31,15 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What one voter (a node, or the split tree) wants to play."""
+    """What one voter (a node, or a group with its split tree) wants to play."""
 
     voter: str
     move: str
     score: int
     depth: int
     pv: tuple[str, ...] = ()
+    nodes: int = 0
+    """Searched by all nodes of the voter so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,23 @@ class Progress:
     pv: tuple[str, ...]
     nodes: int
     fleet: tuple[NodeView, ...] = ()
+    agreement: float = 1.0
+    """As `Decision.agreement`, for what would be played now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What pondering has found out about a position so far."""
+
+    move: str
+    score: int
+    depth: int
+    nodes: int
+    agreement: float
+    """As `Decision.agreement`."""
+    pondered_ms: int
+    fleet_ms: int
+    """What the whole fleet would have taken for as much: ``pondered_ms`` times the share of it that was there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,10 @@ class Decision:
     wasted: int = 0
     """Of ``nodes``: searched in jobs that brought nothing to the decision. A presearch counts for the one node whose
     ranking was taken, a job in a split where a line of it entered the tree, a vote where its ballot was counted."""
+    agreement: float = 1.0
+    """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
+    pondered_ms: int = 0
+    """How long this position had been pondered when the search was asked for (a ponder hit); not in ``elapsed_ms``."""
 
 
 @dataclass(slots=True)
@@ -122,10 +145,30 @@ class Searcher(Protocol):
             ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
         """
 
+    def ponder(self, request: SearchRequest) -> None:
+        """Search on the opponent's time, until the next `start`, `ponder` or a `stop` with its id. No decision follows.
+
+        Args:
+            request: the position in which the opponent is to move, without times; with the limits that the next request
+                will have. A `start` for the position behind a reply that is pondered on is a hit, and goes on from what
+                is known.
+
+        Raises:
+            FleetError, ValueError: as `start`.
+        """
+
+    def known(self, request: SearchRequest) -> Known | None:
+        """What pondering has found out about the position of ``request``, which is then started: the master may give it
+        less time. None: it is not pondered, or nothing is known yet. Times and id of ``request`` do not matter."""
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        """Aim at another soft time, counted from `start`; the hard deadline stays. One that is over brings the decision
+        as soon as there is an answer. No effect where that search is over, or has no soft time."""
+
     def stop(self, search_id: int) -> None:
         """Ask for the decision now: it follows at once, or within 100 ms where nothing is known yet.
 
-        No effect where that search is over.
+        Pondering ends without one. No effect where that search is over.
         """
 
     async def close(self) -> None:

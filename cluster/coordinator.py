@@ -11,6 +11,8 @@ A search, in order::
       └─ groups, each on its way (`cluster.group`), and their vote ───────► decided: soft time and an answer ·
                                 all jobs over · a proven mate · StopSearch · hard deadline
 
+    Ponder ─ as `cluster.pondering` says, until the next Start, which may be a hit, or StopSearch; nothing is decided
+
 Invariants, checked after each event with `Settings.validate`:
 
 - every `Start` is followed by exactly one `Decide`, at the latest by the first event at or after its hard deadline;
@@ -22,7 +24,10 @@ Invariants, checked after each event with `Settings.validate`:
 
 from __future__ import annotations
 
-from cluster.api import Decision, SearchRequest
+from collections.abc import Sequence
+
+from cluster.api import Decision, Known, SearchRequest
+from cluster.chooser import Measured, budget, resolved
 from cluster.course import Course, say_decision, stop_the_idle
 from cluster.events import (
     FALLBACK,
@@ -30,7 +35,9 @@ from cluster.events import (
     Instruction,
     NodeJoined,
     NodeLost,
+    Ponder,
     Received,
+    Retime,
     Start,
     StopSearch,
     Tick,
@@ -38,26 +45,37 @@ from cluster.events import (
 from cluster.invariants import check
 from cluster.jobs import Orders
 from cluster.messages import Done, Heartbeat, Report
+from cluster.pondering import Pondering
 from cluster.root import Root, check_request
 from cluster.roster import Roster
-from cluster.search_state import Search, is_infinite
+from cluster.search_state import Search, is_infinite, lines_below
 from cluster.settings import Settings
 
 
 class Coordinator:
     """See the module's text. ``handle`` is the only thing that changes it."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, table: Sequence[Measured] = ()) -> None:
+        """``table``: what `Mode.AUTO` chooses from."""
         self.settings = settings or Settings()
+        self._table = table
         self.orders = Orders()
         self.roster = Roster()
         self._fallback_live = False
         self._course: Course | None = None
+        self._pondering: Pondering | None = None
+        """Never beside ``_course``."""
+        self._last: Course | None = None
+        """The last search that was decided: its lines say what the opponent may reply."""
         self._last_search_id = -1
 
     @property
     def searching(self) -> bool:
         return self._course is not None
+
+    @property
+    def pondering(self) -> bool:
+        return self._pondering is not None
 
     @property
     def live(self) -> tuple[str, ...]:
@@ -76,9 +94,16 @@ class Coordinator:
                 self._received(event.message, now_ms)
             case Start():
                 self._start(event.request, now_ms)
+            case Ponder():
+                self._ponder(event.request, now_ms)
+            case Retime():
+                if (course := self._course_of(event.search_id)) is not None:
+                    course.retime(event.soft_ms)
             case StopSearch():
-                if self._course is not None and self._course.search.request.search_id == event.search_id:
-                    self._course.stop(now_ms)
+                if (course := self._course_of(event.search_id)) is not None:
+                    course.stop(now_ms)
+                elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
+                    self._end_pondering(now_ms)
             case NodeJoined():
                 self._joined(event, now_ms)
             case NodeLost():
@@ -86,26 +111,36 @@ class Coordinator:
             case Tick():
                 pass
         if self._course is not None:
-            self._course.advance(now_ms)
-        if self._course is not None and self._course.over:
-            self._course = None
-        if self._course is not None:
-            self._course.publish(now_ms)
-            if self.settings.validate:
-                check(self._course.search, self.roster)
+            if not self._course.over:
+                self._course.advance(now_ms)
+            if self._course.over:
+                self._course, self._last = None, self._course
+            else:
+                self._course.publish(now_ms)
+        elif self._pondering is not None:
+            self._pondering.advance(now_ms)
+        if self.settings.validate:
+            self._check()
         return self.orders.out
 
     def wake_ms(self, now_ms: int) -> int | None:
         """When the next `Tick` is due, later than ``now_ms``; None: only an event can change anything."""
-        return None if self._course is None else self._course.wake_ms(now_ms)
+        under_way = self._course or self._pondering
+        return None if under_way is None else under_way.wake_ms(now_ms)
+
+    def known(self, request: SearchRequest, now_ms: int) -> Known | None:
+        """What pondering has found out about the position of ``request``; see `cluster.api.Searcher.known`."""
+        return None if self._pondering is None else self._pondering.known(request, now_ms)
 
     def _start(self, request: SearchRequest, now_ms: int) -> None:
         check_request(request, self._last_search_id)
         root = Root(request)
-        if self._course is not None:
-            self._course.decide(now_ms)
-            self._course = None
+        self._decide_what_runs(now_ms)
         self._last_search_id = request.search_id
+        pondered = None if self._pondering is None else self._pondering.hit(request, now_ms)
+        if self._pondering is not None:
+            self.orders.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
+            self._pondering = None
         if not root.legal or root.may_declare or (len(root.legal) == 1 and not is_infinite(request)):
             self._decide_forced(request, root)
             return
@@ -115,8 +150,43 @@ class Coordinator:
         soft = None if request.soft_ms is None else now_ms + request.soft_ms
         if soft is not None and hard is not None:
             soft = min(soft, hard)
-        self._course = Course(Search(request, root, self.settings, now_ms, soft, hard, self.roster), self.orders)
-        self._course.begin(self._fallback_live, now_ms)
+        if pondered is not None:
+            self._course = pondered
+            pondered.hit(request, soft, hard, self._fallback_live, now_ms)
+            return
+        search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
+        self._course = Course(search, self.orders)
+        self._course.begin(tuple(self.roster), self._fallback_live, now_ms)
+
+    def _ponder(self, request: SearchRequest, now_ms: int) -> None:
+        check_request(request, self._last_search_id)
+        if request.hard_ms is not None:
+            raise ValueError("pondering has no time limit")
+        root = Root(request)
+        self._decide_what_runs(now_ms)
+        self._end_pondering(now_ms)
+        self._last_search_id = request.search_id
+        if root.legal and not root.may_declare:
+            hints = () if self._last is None else lines_below(self._last.search, request)
+            self._pondering = Pondering(request, root, self._chosen(request), self.roster, self.orders, hints)
+            self._pondering.begin(now_ms)
+
+    def _chosen(self, request: SearchRequest) -> Settings:
+        return resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
+
+    def _end_pondering(self, now_ms: int) -> None:
+        if self._pondering is not None:
+            self._pondering.end(now_ms)
+            self._pondering = None
+
+    def _decide_what_runs(self, now_ms: int) -> None:
+        if self._course is not None:
+            self._course.decide(now_ms)
+            self._course, self._last = None, self._course
+
+    def _course_of(self, search_id: int) -> Course | None:
+        course = self._course
+        return course if course is not None and course.search.request.search_id == search_id else None
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
         move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]
@@ -134,8 +204,8 @@ class Coordinator:
             self._lost(node_id, "began anew", now_ms)
         self.roster.join(facts)
         self.orders.log("node_joined", node=node_id, live=len(self.roster))
-        if self._course is not None:
-            self._course.joined(node_id, now_ms)
+        if (under_way := self._course or self._pondering) is not None:
+            under_way.joined(node_id, now_ms)
 
     def _lost(self, node_id: str, reason: str, now_ms: int) -> None:
         if node_id == FALLBACK:
@@ -148,14 +218,28 @@ class Coordinator:
             return
         self.roster.leave(node_id)
         self.orders.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
-        if self._course is not None:
-            self._course.lost(node_id, now_ms)
+        if (under_way := self._course or self._pondering) is not None:
+            under_way.lost(node_id, now_ms)
 
     def _received(self, message: Report | Done | Heartbeat, now_ms: int) -> None:
+        course = self._course
+        if self._pondering is not None:
+            course = self._pondering.course_of(message.node_id)
         if isinstance(message, Heartbeat):
-            if self._course is None:
+            if course is None:
                 stop_the_idle(message, self.orders)
             else:
-                self._course.heartbeat(message, now_ms)
-        elif self._course is not None:
-            self._course.received(message, now_ms)
+                course.heartbeat(message, now_ms)
+        elif course is not None:
+            course.received(message, now_ms)
+
+    def _check(self) -> None:
+        if self._course is not None:
+            assert self._pondering is None, "a search, and pondering beside it"
+            check(self._course.search, self.roster)
+        elif self._pondering is not None:
+            searches = [course.search for course in self._pondering.active()]
+            for search in searches:
+                check(search, self.roster)
+            nodes = [node_id for search in searches for node_id in search.works]
+            assert len(nodes) == len(set(nodes)), f"a node ponders twice: {nodes}"

@@ -6,10 +6,10 @@ search ends: by the soft time and an answer, when all jobs are over, with a prov
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cluster.api import Decision
-from cluster.consultation import agreement
+from cluster.api import Decision, SearchRequest
 from cluster.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.group import Group, Phase
 from cluster.jobs import Orders
@@ -28,13 +28,22 @@ class Course:
         self.over = False
         self._orders = orders
 
-    def begin(self, fallback: bool, now_ms: int) -> None:
+    def begin(self, node_ids: Iterable[str], fallback: bool, now_ms: int) -> None:
         """Give every node its first job."""
         search = self.search
-        search.form(now_ms)
+        search.form(node_ids, now_ms)
         for group in search.groups:
             if len(group.works) > 1:
                 self._begin_presearch(group, now_ms)
+        if not search.pondering:
+            self._log_start()
+        for group in search.groups:
+            self._give_whole(group, now_ms)
+        if fallback:
+            self.fallback_joined(now_ms)
+
+    def _log_start(self) -> None:
+        search = self.search
         self._orders.log(
             "search_started",
             search_id=search.request.search_id,
@@ -43,11 +52,56 @@ class Course:
             groups=len(search.groups),
             soft_ms=search.request.soft_ms,
             hard_ms=search.request.hard_ms,
+            pondered_ms=search.pondered_ms,
         )
-        for group in search.groups:
-            self._give_whole(group, now_ms)
+
+    def hit(
+        self, request: SearchRequest, soft_ms: int | None, hard_ms: int | None, fallback: bool, now_ms: int
+    ) -> None:
+        """What was pondered is asked for: go on with these limits, and with the nodes that are free now. Jobs stay."""
+        search = self.search
+        search.pondering, search.request = False, request
+        search.pondered_ms, search.started_ms = now_ms - search.started_ms, now_ms
+        search.soft_ms, search.hard_ms = soft_ms, hard_ms
+        search.dirty = True
+        if not search.infinite and search.won():
+            self._log_start()
+            self.decide(now_ms)
+            return
+        if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
+            self._reinforce([node_id for node_id in search.roster if node_id not in search.works], now_ms)
+        self._log_start()
         if fallback:
             self.fallback_joined(now_ms)
+
+    def _reinforce(self, node_ids: Sequence[str], now_ms: int) -> None:
+        search = self.search
+        touched: dict[Group, list[Work]] = {}
+        for node_id in node_ids:
+            work, group = search.reinforce(node_id, now_ms)
+            touched.setdefault(group, []).append(work)
+        for group, works in touched.items():
+            if group.phase is Phase.SPLIT:
+                self._deal(group, now_ms, "ponder hit")
+                continue
+            if group.phase is Phase.WHOLE and len(group.works) > 1:
+                self._begin_presearch(group, now_ms)
+            for work in works:
+                self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+
+    def abandon(self, now_ms: int) -> None:
+        """End without a decision."""
+        self.over = True
+        self._take_all_away(now_ms)
+
+    def retime(self, soft_ms: int) -> None:
+        """Aim at another soft time, in milliseconds after the start."""
+        search = self.search
+        if search.stopped or search.soft_ms is None:
+            return
+        search.soft_ms = search.started_ms + soft_ms
+        if search.hard_ms is not None:
+            search.soft_ms = min(search.soft_ms, search.hard_ms)
 
     def stop(self, now_ms: int) -> None:
         """The decision is wanted now."""
@@ -206,7 +260,8 @@ class Course:
         search, settings = self.search, self.search.settings
         group.phase = Phase.PRESEARCH
         search.presearching.append(group)
-        multipv = min(len(group.works) - 1, len(search.root.legal), settings.presearch_multipv)
+        group.choose_trunk(search.usable(group), settings.trunk)
+        multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:
             length = int((search.soft_ms - now_ms) * settings.presearch_share)
@@ -216,16 +271,17 @@ class Course:
 
     def _end_presearch(self, group: Group, now_ms: int) -> None:
         """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
-        idle = not group.busy
+        idle = not group.presearch_runs
         if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
             return
-        found = group.presearch.lines()
+        found = group.ranked()
         if found:
             self.search.presearching.remove(group)
             group.begin_split(found)
             for work in group.works:
-                work.job_counts = work.node_id == group.presearch.node_id
-                self._orders.take_away(work, now_ms)
+                work.job_counts = work in group.trunk or work.node_id == group.presearch.node_id
+                if work not in group.trunk:
+                    self._orders.take_away(work, now_ms)
             self._deal(group, now_ms, "presearch")
         elif idle:
             self._scatter(group, now_ms)
@@ -233,7 +289,7 @@ class Course:
     def _scatter(self, group: Group, now_ms: int) -> None:
         self.search.scatter(group)
         for work in group.works:
-            if work.may_work(self.search.request.nodes):
+            if work.may_work(self.search.request.nodes) and not (work in group.trunk and work.busy):
                 self._orders.give(self.search, self.search.group_of(work), work, WHOLE_ROOT, now_ms)
 
     def _reconsider(self, group: Group, now_ms: int) -> None:
@@ -251,7 +307,7 @@ class Course:
         if not nodes:
             return
         given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
-        group.dealt_at = search.spent(group, now_ms)
+        group.dealt_ms = now_ms
         search.changed(*group.lines.values())
         for work, leaf in given:
             self._orders.give(search, group, work, leaf, now_ms)
@@ -298,9 +354,15 @@ class Course:
             ballots=answer.ballots,
             fleet=search.views(),
             wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
+            agreement=answer.agreement,
+            pondered_ms=search.pondered_ms,
         )
         self.over = True
         say_decision(decision, self._orders)
+        self._take_all_away(now_ms)
+
+    def _take_all_away(self, now_ms: int) -> None:
+        search = self.search
         for work in search.works.values():
             search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
         for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
@@ -327,7 +389,7 @@ def say_decision(decision: Decision, orders: Orders) -> None:
         nodes=decision.nodes,
         wasted=decision.wasted,
         elapsed_ms=decision.elapsed_ms,
-        agreement=round(agreement(decision.ballots, decision.move), 3),
+        agreement=round(decision.agreement, 3),
     )
 
 

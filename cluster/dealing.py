@@ -2,17 +2,19 @@
 
 `deal` makes a `cluster.split` tree of at most as many leaves as there are nodes:
 
-1. At a position with more than one node, the moves that are known (a MultiPV presearch, the lines and PVs of leaves) get
-   a likelihood: a softmax over their scores. Its temperature grows with the noise of a shallow search,
+1. At a position with more than one node, the moves that are known (a MultiPV presearch, the lines and PVs of leaves)
+   get a likelihood: a softmax over their scores. Its temperature grows with the noise of a shallow search,
    ``temperature + shallow / depth`` centipawns.
-2. The moves that nothing is known of share what the rule of succession leaves beside k known moves: ``unseen / (k + 1)``.
+2. The moves that nothing is known of share what the rule of succession leaves beside k known moves:
+   ``unseen / (k + 1)``.
 3. The best move gets a node and all others together another. Each further node goes where it finds most likelihood per
    node (D'Hondt's highest averages): to a move that has nodes already, to the likeliest move that has none, which so
-   leaves the others, or to the others as a group, which is then searched in parts. So a likelier move never has fewer nodes.
+   leaves the others, or to the others as a group, which is then searched in parts. So a likelier move never has fewer.
 4. A move with several nodes is dealt again, at the position after it.
 
 Special cases, by the parameters: Gikou's tree of 16 (``cluster.h``) is an infinite temperature over 7 moves, ``width``
-7, ``plies`` 1, with one node for all others (``unseen`` 0); the recursion of GPS Shogi over the top two moves is ``width`` 2.
+7, ``plies`` 1, with one node for all others (``unseen`` 0); the recursion of GPS Shogi over the top two moves is
+``width`` 2.
 """
 
 from __future__ import annotations
@@ -137,7 +139,7 @@ class _Dealer:
         return Leaf(path, moves=(move,))
 
     def _weights(self, lines: Sequence[Line], moves: int, ply: int) -> list[float]:
-        """Likelihoods that fall from move to move, of all ``moves``: first those of ``lines``, then the unknown ones."""
+        """Likelihoods, none above the one before, of all ``moves``: of those of ``lines``, then of the unknown ones."""
         weights: list[float] = []
         if lines:
             first = lines[0]
@@ -226,7 +228,7 @@ def highest_averages(
 
 
 def check_tree(tree: Tree, legal: Legal) -> None:
-    """Raises AssertionError where a legal move of a position of the tree is not in exactly one child, or a leaf twice."""
+    """Raises AssertionError where a legal move of a position is not in exactly one child, or a leaf is there twice."""
     found = list(leaves(tree))
     assert len(found) == len(set(found)), "a leaf is twice in the tree"
     _check(tree, (), legal)

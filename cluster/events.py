@@ -41,8 +41,23 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Ponder:
+    """Ponder while the opponent thinks, in the position of ``request``. A search that still runs is decided first."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Retime:
+    """The master aims at another soft time for the search that runs, counted from its `Start`."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StopSearch:
-    """The master wants the decision now."""
+    """The master wants the decision now; pondering ends without one."""
 
     search_id: int
 
@@ -59,7 +74,7 @@ class Tick:
     """Nothing but time has passed."""
 
 
-Event = NodeJoined | NodeLost | Start | StopSearch | Received | Tick
+Event = NodeJoined | NodeLost | Start | Ponder | Retime | StopSearch | Received | Tick
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,23 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from cluster.api import Listener
+from cluster.api import FleetError, Known, Listener, SearchRequest
+from cluster.chooser import standard_table
 from cluster.coordinator import Coordinator
-from cluster.events import Decide, Event, Instruction, LogEvent, Publish, SendJob, StopNode, Tick
+from cluster.events import (
+    Decide,
+    Event,
+    Instruction,
+    LogEvent,
+    Ponder,
+    Publish,
+    Retime,
+    SendJob,
+    Start,
+    StopNode,
+    StopSearch,
+    Tick,
+)
 from cluster.messages import Job, NewGame, Stop
 from cluster.root import prepare_rules
 from cluster.settings import Settings
@@ -46,7 +60,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings)
+        self.coordinator = Coordinator(settings, standard_table())
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()
@@ -100,6 +114,40 @@ class CoordinatorHost:
     def _tick(self) -> None:
         self._timer = None
         self.handle(Tick())
+
+
+class HostedSearcher:
+    """What every `cluster.api.Searcher` over a `CoordinatorHost` does alike. ``_host`` is None while it is not open."""
+
+    name: str
+    _host: CoordinatorHost | None
+
+    def start(self, request: SearchRequest) -> None:
+        """See `cluster.api.Searcher.start`."""
+        self._opened().handle(Start(request))
+
+    def ponder(self, request: SearchRequest) -> None:
+        """See `cluster.api.Searcher.ponder`."""
+        self._opened().handle(Ponder(request))
+
+    def known(self, request: SearchRequest) -> Known | None:
+        """See `cluster.api.Searcher.known`."""
+        return None if self._host is None else self._host.coordinator.known(request, now_ms())
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        """See `cluster.api.Searcher.retime`."""
+        if self._host is not None:
+            self._host.handle(Retime(search_id, soft_ms))
+
+    def stop(self, search_id: int) -> None:
+        """See `cluster.api.Searcher.stop`."""
+        if self._host is not None:
+            self._host.handle(StopSearch(search_id))
+
+    def _opened(self) -> CoordinatorHost:
+        if self._host is None:
+            raise FleetError(f"{self.name} is not open")
+        return self._host
 
 
 def _guarded(call: Callable[[], None]) -> None:

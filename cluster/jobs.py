@@ -56,7 +56,7 @@ def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, 
     nodes = None if request.nodes is None else max(0, request.nodes - work.nodes)
     depth, multipv = request.depth, 1
     window = group.windows.get(leaf, OPEN)
-    if group.phase is Phase.PRESEARCH:
+    if group.phase is Phase.PRESEARCH and work not in group.trunk:
         multipv = group.presearch.multipv
         if nodes is not None and request.nodes is not None:
             nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cluster.api import FleetError, Listener, SearchRequest
+from cluster.api import FleetError, Listener
 from cluster.engine_spec import EngineSpec
-from cluster.events import NodeJoined, Received, Start, StopSearch
-from cluster.host import CoordinatorHost, prepare_this_machine
+from cluster.events import NodeJoined, Received
+from cluster.host import CoordinatorHost, HostedSearcher, prepare_this_machine
 from cluster.messages import Done, Job, NewGame, Report, Stop
 from cluster.node import NodeRunner
 from cluster.settings import Settings
@@ -17,7 +17,7 @@ from worker.engine import Engine, EngineError
 NODE_ID = "local"
 
 
-class LocalSearcher:
+class LocalSearcher(HostedSearcher):
     """A `cluster.api.Searcher` with a single node.
 
     Args:
@@ -55,17 +55,6 @@ class LocalSearcher:
     async def new_game(self) -> None:
         """Tell the engine that a new game begins."""
         self.send(NODE_ID, NewGame())
-
-    def start(self, request: SearchRequest) -> None:
-        """See `cluster.api.Searcher.start`."""
-        if self._host is None:
-            raise FleetError(f"{self.name} is not open")
-        self._host.handle(Start(request))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
 
     async def close(self) -> None:
         """End the engine and its thread. The listener is not called again. More than once does no harm."""

@@ -68,6 +68,8 @@ class NodeService:
         self._channel.send(Leave(self.hello.node_id, reason))
 
     def close(self) -> None:
+        """End the search and say goodbye."""
+        self.leave("closed")
         self._runner.close()
         self._channel.close()
         self._ended.set()

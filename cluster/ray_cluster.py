@@ -43,6 +43,8 @@ _PATIENCE_S: Final = 5.0
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # How often Ray tries, a second apart, to connect to a cluster that refuses it.
+    "RAY_NUM_REDIS_GET_RETRIES": "3",
     # Nodes give way to the master and to Ray's own processes, and the fallback (19) to the nodes.
     "RAY_worker_niceness": "5",
     # On one machine there is no cable to cut, and the death of a process is noticed by its socket. A health check can
@@ -67,6 +69,8 @@ class RayFacts:
     """This machine's address as the others see it."""
     capacity: int
     """How many nodes the cluster's machines offer."""
+    address: str
+    """``host:port`` of its head."""
     processes: dict[str, int]
     """Ray's own processes (``gcs_server``, ``raylet``) by name, where we started them."""
     folder: str
@@ -108,7 +112,8 @@ class RayCluster:
             return await self._call(self._init)
         except Exception as error:
             where = "on this machine" if self.local else f"at {self._address}"
-            raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
+            why = "its token is not ours (RAY_AUTH_TOKEN)" if _refused(error) else _last_line(error)
+            raise FleetError(f"no Ray cluster {where}: {why}") from error
 
     async def spawn(self, spec: NodeSpec) -> int:
         """Ask for a node's actor; it starts as soon as a machine has room for it."""
@@ -219,7 +224,8 @@ class RayCluster:
         if self._address is not None:
             ray.init(address=self._address, **quiet)
             capacity = int(ray.cluster_resources().get(RESOURCE, 0))
-            return RayFacts(str(ray.util.get_node_ip_address()), capacity, {}, "")
+            address = ray.get_runtime_context().gcs_address
+            return RayFacts(str(ray.util.get_node_ip_address()), capacity, address, {}, "")
         ray.init(
             address="local",
             num_cpus=0,
@@ -231,7 +237,8 @@ class RayCluster:
         )
         running = ray_worker._global_node.all_processes
         processes = {name: running[name][0].process.pid for name in ("gcs_server", "raylet")}
-        return RayFacts("127.0.0.1", self._nodes, processes, str(self._folder))
+        address = ray.get_runtime_context().gcs_address
+        return RayFacts("127.0.0.1", self._nodes, address, processes, str(self._folder))
 
     def _spawn(self, spec: NodeSpec) -> Any:
         import ray
@@ -268,6 +275,11 @@ def remove_leftovers(folder: Path) -> None:
         owner = path.name.split("-")[1]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the cluster did not like our token; Ray says so somewhere down in the text of the cause."""
+    return "AuthenticationError" in str(error) or (error.__cause__ is not None and _refused(error.__cause__))
 
 
 def _reason(error: RayError) -> str:

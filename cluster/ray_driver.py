@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
 
-from cluster.api import FleetError, Listener, SearchRequest
+from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
 from cluster.engine_spec import EngineSpec, FleetSpec
-from cluster.events import FALLBACK, Received, Start, StopSearch
+from cluster.events import FALLBACK, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
-from cluster.host import CoordinatorHost, now_ms, prepare_this_machine
+from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.messages import EVERY_JOB, Hello, Job, Leave, Message, NewGame, Stop
 from cluster.node_process import NodeSpec
 from cluster.places import Places, place_of
 from cluster.settings import Settings
 from worker.engine import Engine
+
+_log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
 """How often silent nodes are looked for."""
@@ -28,8 +30,8 @@ _LOCAL_FALLBACK_NODES = 20_000
 _REFUSED_AGAIN_MS = 10_000
 
 
-class RaySearcher:
-    """A `cluster.api.Searcher` over Ray nodes. One at a time in a process: Ray allows no more.
+class RaySearcher(HostedSearcher):
+    """A `cluster.api.Searcher` over Ray nodes.
 
     Args:
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
@@ -41,8 +43,6 @@ class RaySearcher:
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
     """
-
-    _in_use: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -94,11 +94,8 @@ class RaySearcher:
         ``node_joined``.
 
         Raises:
-            FleetError: Ray or the nodes did not start, or another `RaySearcher` of this process is open.
+            FleetError: Ray or the nodes did not start.
         """
-        if RaySearcher._in_use:
-            raise FleetError("one RaySearcher at a time in a process: close the other one first")
-        RaySearcher._in_use = True
         try:
             await self._open(listener)
         except BaseException:
@@ -109,17 +106,6 @@ class RaySearcher:
         """Tell every node that a new game begins."""
         for node_id in self._fleet.live:
             self.send(node_id, NewGame())
-
-    def start(self, request: SearchRequest) -> None:
-        """See `cluster.api.Searcher.start`."""
-        if self._host is None:
-            raise FleetError(f"{self.name} is not open")
-        self._host.handle(Start(request))
-
-    def stop(self, search_id: int) -> None:
-        """See `cluster.api.Searcher.stop`."""
-        if self._host is not None:
-            self._host.handle(StopSearch(search_id))
 
     def drain(self, node_id: str, why: str = "drained") -> None:
         """Send a node away, for its machine will be taken: its work is dealt to others before this returns.
@@ -154,7 +140,6 @@ class RaySearcher:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        RaySearcher._in_use = False
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None:
         """`cluster.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
@@ -223,7 +208,10 @@ class RaySearcher:
 
     async def _look_for_the_silent(self) -> None:
         while True:
-            self._apply(self._fleet.expire(now_ms()))
+            try:
+                self._apply(self._fleet.expire(now_ms()))
+            except Exception:  # whatever goes wrong with one of them, the next one is looked for too
+                _log.exception("a node's loss could not be handled")
             await asyncio.sleep(_LOOK_S)
 
     def _receive(self, peer: str, message: Message) -> None:

@@ -5,11 +5,11 @@ A tree is dealt by what is known at that time. During the search
 - another move comes to be preferred, at the root or down its principal variation;
 - a move that was behind rises so far that it is in contention;
 - what was the best score falls, so that the leaves that were tested against it proved too little (`window_is_lost`);
-- a leaf is so far behind, at more depth than the best one, that it is decided for now (`is_decided`): its node is wanted
-  elsewhere, and comes back when the best leaf has become as deep.
+- a leaf is so far behind, at more depth than the best one, that it is decided for now (`is_decided`): its node is
+  wanted elsewhere, and comes back when the best leaf has become as deep.
 
-Then it is dealt again, with what is known by then; leaves that stay go on where they run. Each new job costs its node the
-first iterations again, so that there is a rest between two re-deals, and none near the end (`Patience`).
+Then it is dealt again, with what is known by then; leaves that stay go on where they run. Each new job costs its node
+the first iterations again, so that there is a rest between two deals, and none near the end (`Patience`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.messages import Job
-from cluster.split import Caution, Leaf, Line, Tree, Value, as_seen, children_values, preferred
+from cluster.split import Caution, Leaf, Line, Split, Tree, Value, as_seen, children_values, preferred
 from cluster.windows import Window
 from worker.engine import Bound
 
@@ -42,26 +42,28 @@ class Patience:
     """A leaf that is out of contention and so many plies deeper than the best one is decided for now."""
 
 
-def reason(tree: Tree, lines: Mapping[Leaf, Line], contenders: frozenset[str], caution: Caution) -> str | None:
+def reason(
+    tree: Tree, lines: Mapping[Leaf, Line], contenders: frozenset[str], best: Line | None, caution: Caution
+) -> str | None:
     """Why the tree should be dealt again by its scores, in words for the log; None: there is no reason.
 
     Args:
         contenders: what `contention` said when it was dealt.
+        best: what would be played now.
     """
-    if isinstance(tree, Leaf):
+    if isinstance(tree, Leaf) or best is None:
         return None
-    split = tree
-    while True:
-        values = children_values(split, lines, caution)
-        best = preferred(values, caution)
-        if best is None or values[0] is None:
+    first = tree.children[0]
+    if not first.holds(best.pv):
+        return f"{best.pv[0]} is preferred"
+    while isinstance(first, Split):
+        values = children_values(first, lines, caution)
+        value = preferred(values, caution)
+        if value is None or values[0] is None:
             break
-        first = split.children[0]
-        if best is not values[0]:
-            return f"{' '.join(best.line.pv[: len(split.path) + 1])} is preferred"
-        if isinstance(first, Leaf):
-            break
-        split = first
+        if value is not values[0]:
+            return f"{' '.join((*first.path, value.line.pv[len(first.path)]))} is preferred"
+        first = first.children[0]
     risen = contention(tree, lines, caution) - contenders
     return f"{' '.join(sorted(risen))} in contention" if risen else None
 
@@ -80,8 +82,8 @@ def _contends(value: Value, best: Value | None, caution: Caution) -> bool:
 
 
 def is_decided(leaf: Leaf, tree: Tree, lines: Mapping[Leaf, Line], best: Line | None, ahead: int) -> bool:
-    """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the line
-    that would be played (``best``).
+    """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
+    line that would be played (``best``).
 
     Only leaves of the root are: what refutes or saves a move further down is the business of the nodes there.
     """
@@ -111,8 +113,8 @@ def window_is_lost(job: Job, leaf: Leaf, line: Line | None, wanted: Window, slac
 def match(free: Sequence[tuple[Leaf, int]], wanted: Iterable[Leaf]) -> list[int]:
     """Who of the free nodes gets which leaf: for each of ``wanted``, in their order, an index into ``free``.
 
-    The first leaves go to the nodes of the first class. Among equals a node gets what is near to what it searched before,
-    as its table knows most of that. There may be fewer free nodes than leaves: the last leaves get none.
+    The first leaves go to the nodes of the first class. Among equals a node gets what is near to what it searched
+    before, as its table knows most of that. There may be fewer free nodes than leaves: the last leaves get none.
 
     Args:
         free: what each node searched last, and its class of speed, in the order of classes.

@@ -53,7 +53,7 @@ class Root:
         if length is None:
             if len(self._checked) >= _CACHE_SIZE:
                 self._checked.clear()
-            length = self._checked[pv] = self._walk(pv)
+            length = self._checked[pv] = self._position.legal_length(pv)
         return pv[:length]
 
     def _replies_after(self, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -70,19 +70,6 @@ class Root:
         finally:
             for _ in range(made):
                 position.pop()
-
-    def _walk(self, pv: tuple[str, ...]) -> int:
-        made = 0
-        try:
-            for move in pv:
-                self._position.push_usi(move)
-                made += 1
-        except MoveError:
-            pass
-        finally:
-            for _ in range(made):
-                self._position.pop()
-        return made
 
 
 def check_request(request: SearchRequest, last_search_id: int) -> None:

@@ -16,6 +16,8 @@ _LEAST_MS = 20
 """A job must have taken so long for its speed to mean anything."""
 
 
+USUAL_NPS = 700_000.0
+"""Of one core of today's servers, for a node of which nothing is known yet."""
 _STEP = math.log(1.25)
 
 
@@ -73,6 +75,12 @@ class Roster:
         if member is not None and nodes and time_ms >= _LEAST_MS:
             member.samples.append(nodes * 1000 / time_ms)
             self._speeds = None
+
+    @property
+    def nps(self) -> float:
+        """Nodes a second of the median node, `USUAL_NPS` where nothing is known."""
+        known = [member.nps for member in self._live.values() if member.nps]
+        return statistics.median(known) if known else USUAL_NPS
 
     @property
     def speeds(self) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
@@ -25,6 +26,8 @@ class Answer:
     line: Line | None
     source: str
     ballots: tuple[Ballot, ...] = ()
+    agreement: float = 1.0
+    """As `Decision.agreement`."""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,10 @@ class Search:
     soft_ms: int | None
     hard_ms: int | None
     roster: Roster = field(default_factory=Roster)
+    pondering: bool = False
+    """It goes on until it is a hit, or abandoned."""
+    pondered_ms: int = 0
+    """How long it had been going on when it became a hit."""
     groups: list[Group] = field(default_factory=list)
     works: dict[str, Work] = field(default_factory=dict)
     """By node id, in the order in which the nodes came; the dead stay, for viewers."""
@@ -56,12 +63,14 @@ class Search:
     _answer: Answer | None = None
     _stale: bool = False
     """``_answer`` is not what the groups say now."""
+    _named: int = 0
+    """Groups that were given a name of their own."""
     _busy: Work | None = None
     """One that was busy when last looked."""
 
     @property
     def infinite(self) -> bool:
-        return is_infinite(self.request)
+        return self.pondering or is_infinite(self.request)
 
     @property
     def nodes(self) -> int:
@@ -69,18 +78,18 @@ class Search:
 
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
-    def form(self, now_ms: int) -> None:
-        """Put the nodes into the groups with which the search begins. One that cannot split is a group of its own."""
-        self.works = {node_id: self._new_work(node_id) for node_id in self.roster}
-        works = [work for work in self.works.values() if work.can_split]
+    def form(self, node_ids: Iterable[str], now_ms: int) -> None:
+        """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
+        self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
+        works = self._sharers()
         parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
             parts = len(works)
         for index in range(parts):
             part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
-            self._add(part[0].node_id if len(part) == 1 else "split" if parts == 1 else f"group-{index + 1}", part)
+            self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
         for work in self.works.values():
-            if not work.can_split:
+            if work not in works:
                 self._add(work.node_id, [work])
 
     def join(self, node_id: str) -> tuple[Work, Group]:
@@ -89,7 +98,11 @@ class Search:
         work = self.works.get(node_id)
         if work is None:
             work = self.works[node_id] = self._new_work(node_id)
-            sharing = [group for group in self.groups if group.phase is not Phase.WHOLE]
+            sharing = [
+                group
+                for group in self.groups
+                if group.phase is not Phase.WHOLE and group.works[0].engine == work.engine
+            ]
             if sharing and work.can_split:
                 group = min(sharing, key=lambda group: len(self.usable(group)))
                 group.works.append(work)
@@ -97,6 +110,23 @@ class Search:
             else:
                 self._add(node_id, [work])
         work.alive, work.failed = True, False
+        self.dirty = True
+        return work, self._group_of[node_id]
+
+    def reinforce(self, node_id: str, now_ms: int) -> tuple[Work, Group]:
+        """A node that comes from other work when this search has begun already: to the smallest group where there are
+        as many as there are to be, though it has searched the whole root so far."""
+        work = self.works[node_id] = self._new_work(node_id)
+        most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
+        groups = [group for group in self.groups if any(work.can_split for work in self.usable(group))]
+        if work.can_split and self._worth_splitting(now_ms) and 0 < most <= len(groups):
+            group = min(groups, key=lambda group: len(self.usable(group)))
+            if group.phase is Phase.WHOLE and len(group.works) == 1:
+                group.name = self._new_name()
+            group.works.append(work)
+            self._group_of[node_id] = group
+        else:
+            self._add(node_id, [work])
         self.dirty = True
         return work, self._group_of[node_id]
 
@@ -108,9 +138,21 @@ class Search:
             self._add(work.node_id, [work])
         self._stale = True
 
+    def _sharers(self) -> list[Work]:
+        """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
+        different ones do not compare."""
+        able = [work for work in self.usable() if work.can_split]
+        engines = Counter(work.engine for work in able)
+        most = max(engines, key=lambda engine: engines[engine], default="")
+        return [work for work in able if work.engine == most]
+
     def _new_work(self, node_id: str) -> Work:
         facts = self.roster.facts(node_id)
         return Work(node_id, facts.can_split, facts.engine)
+
+    def _new_name(self) -> str:
+        self._named += 1
+        return "split" if self.settings.mode is Mode.SPLIT else f"group-{self._named}"
 
     def _add(self, name: str, works: list[Work]) -> None:
         group = Group(name, works)
@@ -133,28 +175,28 @@ class Search:
 
     def may_split(self, now_ms: int) -> bool:
         """Whether there are nodes and budget enough for a presearch and a split."""
+        return len(self._sharers()) >= 2 and self._worth_splitting(now_ms)
+
+    def _worth_splitting(self, now_ms: int) -> bool:
         settings, request = self.settings, self.request
         return (
             settings.mode is not Mode.CONSULT
-            and sum(work.can_split for work in self.usable()) >= 2
             and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
             and (request.nodes is None or request.nodes >= settings.min_split_nodes)
             and (request.depth is None or request.depth >= settings.min_split_depth)
         )
 
-    def spent(self, group: Group, now_ms: int) -> float:
-        """How much of its budget ``group`` has had: a share, or in a search without a budget milliseconds."""
-        if self.request.nodes is not None:
-            return group.furthest / self.request.nodes
-        passed = float(now_ms - self.started_ms)
-        return passed if self.soft_ms is None else passed / max(1, self.soft_ms - self.started_ms)
-
     def may_redeal(self, group: Group, now_ms: int) -> bool:
         """Whether `Patience` allows that ``group`` deals its tree again now, only for what its nodes have found."""
-        patience, spent = self.settings.patience, self.spent(group, now_ms)
-        if self.request.nodes is None and self.soft_ms is None:
-            return spent - group.dealt_at >= max(patience.rest_ms, patience.rest * spent)
-        return not self.stopped and spent - group.dealt_at >= patience.rest and spent <= patience.last
+        patience = self.settings.patience
+        if self.request.nodes is not None:
+            rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, self.request.nodes
+        else:
+            rested, spent = now_ms - group.dealt_ms, now_ms - self.started_ms
+            if self.soft_ms is None:
+                return rested >= max(patience.rest_ms, patience.rest * spent)
+            budget = self.soft_ms - self.started_ms
+        return not self.stopped and rested >= patience.rest * budget and spent <= patience.last * budget
 
     # --- what is known --------------------------------------------------------------------------------------------
 
@@ -167,6 +209,16 @@ class Search:
         """What a group knows has changed, by ``lines`` among others."""
         self._stale = self.dirty = True
         self._mate_proven |= any(proves_mate(line) for line in lines)
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that is known of the root."""
+        for group in self.groups:
+            if group.phase is Phase.SPLIT:
+                yield from group.lines.values()
+            elif group.phase is Phase.PRESEARCH and (found := group.presearch.lines()):
+                yield from found
+            else:
+                yield from (work.ballot for work in group.works if work.ballot is not None)
 
     def nodes_answer(self) -> Answer | None:
         """What the nodes would play now, or None where none has an answer."""
@@ -184,33 +236,24 @@ class Search:
         return Answer(self.root.legal[0], None, "fallback")
 
     def _vote(self) -> Answer | None:
-        """One group that has dealt its tree speaks for itself; otherwise a vote, in which a group with a tree is one
-        voter, and the nodes of any other group are one each."""
+        """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
         lines: dict[str, Line] = {}
         by_engine: dict[str, list[Ballot]] = {}
-        for voter, engine, line in self._voters():
-            lines[voter] = line
-            by_engine.setdefault(engine, []).append(_ballot(voter, line))
+        for group in self.groups:
+            for name, engine, line, nodes in group.voters(self.settings.caution):
+                lines[name] = line
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes)
+                by_engine.setdefault(engine, []).append(ballot)
         # Each engine counts depth in its own way.
         slack = self.settings.ballot_depth_slack
         ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
         if not ballots:
             return None
-        chosen = count(ballots, self.settings.vote)
+        counted = count(ballots, self.settings.vote)
+        chosen = counted.ballot
         alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
-        return Answer(chosen.move, lines[chosen.voter], "split" if alone else "vote", tuple(ballots))
-
-    def _voters(self) -> Iterator[tuple[str, str, Line]]:
-        """Who has something to say: its name, its engine's, and its line."""
-        for group in self.groups:
-            if group.phase is Phase.SPLIT:
-                line = group.merged(self.settings.caution)
-                if line is not None:
-                    yield group.name, group.works[0].engine, line
-            else:
-                for work in group.works:
-                    if work.ballot is not None:
-                        yield work.node_id, work.engine, work.ballot
+        source = "split" if alone else "vote"
+        return Answer(chosen.move, lines[chosen.voter], source, tuple(ballots), counted.agreement)
 
     def wasted(self, counted: Collection[str]) -> int:
         """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
@@ -241,12 +284,12 @@ class Search:
         if self.infinite:
             return False
         if self.busy():
-            return self._won()
+            return self.won()
         if self.soft_ms is not None and not any(work.alive for work in self.works.values()):
             return False  # a node may come back before the soft time
         return self.nodes_answer() is not None or self._nothing_runs()
 
-    def _won(self) -> bool:
+    def won(self) -> bool:
         """Whether the nodes' answer is a proven mate. It can become one only by a line that is."""
         if not self._mate_proven:
             return False
@@ -260,7 +303,8 @@ class Search:
     # --- for those who watch --------------------------------------------------------------------------------------
 
     def progress(self, now_ms: int) -> Progress:
-        line = self.answer().line
+        answer = self.answer()
+        line = answer.line
         return Progress(
             search_id=self.request.search_id,
             elapsed_ms=now_ms - self.started_ms,
@@ -269,15 +313,12 @@ class Search:
             pv=line.pv if line else (),
             nodes=self.nodes,
             fleet=self.views(),
+            agreement=answer.agreement,
         )
 
     def views(self) -> tuple[NodeView, ...]:
         speeds = self.roster.speeds
         return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
-
-
-def _ballot(voter: str, line: Line) -> Ballot:
-    return Ballot(voter, line.pv[0], line.score, line.depth, line.pv)
 
 
 def proves_mate(line: Line) -> bool:
@@ -288,3 +329,15 @@ def proves_mate(line: Line) -> bool:
 def is_infinite(request: SearchRequest) -> bool:
     """Whether only a stop ends the search (analysis, pondering)."""
     return request.soft_ms is None and request.nodes is None and request.depth is None
+
+
+def lines_below(search: Search, request: SearchRequest) -> list[Line]:
+    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there."""
+    before = search.request
+    if request.sfen != before.sfen or request.moves[:-1] != before.moves or len(request.moves) != len(before.moves) + 1:
+        return []
+    return [
+        Line(line.depth - 1, -line.score, line.bound, line.pv[1:])
+        for line in search.lines()
+        if line.pv[0] == request.moves[-1] and len(line.pv) > 1
+    ]

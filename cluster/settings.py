@@ -14,6 +14,8 @@ from cluster.split import Caution
 class Mode(enum.StrEnum):
     """What the nodes of one search do."""
 
+    AUTO = "auto"
+    """What the laboratory found best for so many nodes and such a budget (`cluster.chooser`)."""
     SPLIT = "split"
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
@@ -33,6 +35,9 @@ class Settings:
     caution: Caution = field(default_factory=Caution)
     dealing: Dealing = field(default_factory=Dealing)
     patience: Patience = field(default_factory=Patience)
+    trunk: int = 1
+    """Nodes of a group that search the whole root all the time, while the others test its moves; one less than it has
+    at most."""
     ballot_depth_slack: int = 4
     """Ballots this many plies or less behind the deepest are counted."""
 
@@ -54,6 +59,10 @@ class Settings:
 
     share_depth: int = 2
     """Nodes tell each other the transposition-table entries of this depth and deeper; 0: none."""
+    ponder_replies: int = 4
+    """The most replies of the opponent that nodes are dealt over while he thinks."""
+    ponder_temperature: float = 60.0
+    """Centipawns by which a reply must be worse to be likely e times less."""
 
     deadline_margin_ms: int = 10
     """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""

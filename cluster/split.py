@@ -59,6 +59,10 @@ class Split:
     path: tuple[str, ...]
     children: tuple[Leaf | Split, ...]
 
+    def holds(self, pv: Sequence[str]) -> bool:
+        """Whether a variation from the root runs through this position."""
+        return tuple(pv[: len(self.path)]) == self.path
+
 
 Tree = Leaf | Split
 
@@ -85,7 +89,7 @@ class Caution:
     """More for each ply that the challenger was searched less deep."""
 
     def needed(self, depth: int, deficit: int = 0) -> int:
-        """Centipawns by which a challenger of ``depth`` that was searched ``deficit`` plies less deep must be better."""
+        """Centipawns by which a challenger of ``depth``, ``deficit`` plies less than the incumbent, must be better."""
         return self.margin + self.shallow // max(1, depth) + self.per_ply * deficit
 
 
@@ -136,6 +140,19 @@ def merge(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Line | No
     """
     value = evaluate(tree, lines, caution)
     return None if value is None else as_seen(value.line, len(tree.path))
+
+
+def judge(tree: Tree, lines: Mapping[Leaf, Line], trunk: Line | None, caution: Caution) -> Line | None:
+    """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves: that
+    one, unless another move takes over. Without a trunk the tree's own line.
+    """
+    if trunk is None or isinstance(tree, Leaf):
+        return trunk if trunk is not None else merge(tree, lines, caution)
+    best = trunk
+    for value in children_values(tree, lines, caution):
+        if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, caution):
+            best = value.line
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +229,8 @@ def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Li
     """What is known of the moves after ``path``, a line a move: the one that would be played there first, the others by
     their score.
 
-    What is known of a move itself counts before lines that only run through it; of these the deepest does. The incumbent
-    is the move of the line that is known of ``path``, else the first that is known.
+    What is known of a move itself counts before lines that only run through it; of these the deepest does. The
+    incumbent is the move of the line that is known of ``path``, else the first that is known.
     """
     ply = len(path)
     by_move: dict[str, Line] = {}

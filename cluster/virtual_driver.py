@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.api import Decision, FleetError, Progress, SearchRequest
+from cluster.chooser import standard_table
 from cluster.coordinator import Coordinator
 from cluster.events import (
     Decide,
@@ -63,7 +64,7 @@ class VirtualFleet:
     _sharers: list[SharesTable] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self._coordinator = Coordinator(self.settings)
+        self._coordinator = Coordinator(self.settings, standard_table())
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
             self._coordinator.handle(NodeJoined(node.node_id), self.now_ms)

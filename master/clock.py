@@ -6,11 +6,14 @@ arrives, network included. Hence:
 1. A move that is to cost ``k`` seconds may as well take ``k + 1`` seconds less a margin: fractions are free.
 2. The hard limit keeps that margin, and a reserve that grows with the time at stake, before the flag.
 3. What was consumed is what the server's echo says, never what we measured.
+4. Disagreement buys time: the target is divided by the share of the vote that the leading move has (Gikou).
+5. What was found while pondering on the opponent's time is taken off the target, as far as that saves anything.
 
 How to use one::
 
     clock = GameClock(summary.time, settings, turn=summary.to_move, now_ms=now)
-    budget = clock.budget(my_colour, now, ply, max_moves)      # on our turn
+    budget = clock.budget(now, ply, max_moves, known_ms)       # on our turn
+    soft_ms = clock.reconsidered(progress.agreement)           # while we search
     clock.moved(consumed_ms, now)                              # at each echo of the server
 """
 
@@ -26,6 +29,10 @@ EXPECTED_MOVES: Final = 60
 """Own moves that a game is expected to last, at its start."""
 FEWEST_MOVES: Final = 20
 """Own moves to reckon with however long the game has lasted."""
+MOST_KNOWN: Final = 0.75
+"""At most so much of what a move may cost is saved because something is known already."""
+LEAST_AGREEMENT: Final = 0.1
+"""Time is not stretched further than by this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,19 @@ class Budget:
     """Be done by then. Never before ``soft_ms``."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the running turn's budget came about, in milliseconds of the turn."""
+
+    target_ms: float
+    """To be charged, where all agree."""
+    latest_ms: float
+    """When a line must leave."""
+    hard_ms: float
+    gone_ms: float
+    """What of the turn was over when the budget was asked for."""
+
+
 class GameClock:
     """Both sides' remaining times as the server reckons them."""
 
@@ -72,6 +92,7 @@ class GameClock:
         """Main time left at the start of the turn, by colour."""
         self.turn = turn
         self.turn_began_ms = now_ms
+        self._plan: _Plan | None = None
         self._aim_ms: float | None = None
         """What the last budget of this turn meant to be charged."""
         self._owed_ms = [0.0, 0.0]
@@ -94,6 +115,7 @@ class GameClock:
             owed = self._owed_ms[self.turn] + self._aim_ms - consumed_ms
             self._owed_ms[self.turn] = min(max(owed, -control.unit_ms), control.unit_ms)
             self._aim_ms = None
+        self._plan = None
         self.turn ^= 1
         self.turn_began_ms = now_ms
 
@@ -105,22 +127,48 @@ class GameClock:
             left = max(0, min(left, left + control.increment_ms - int(now_ms - self.turn_began_ms)))
         return left
 
-    def budget(self, now_ms: float, ply: int = 0, max_moves: int | None = None) -> Budget:
+    def budget(self, now_ms: float, ply: int = 0, max_moves: int | None = None, known_ms: float = 0.0) -> Budget:
         """How long the side to move may think, counted from ``now_ms``.
 
         Args:
             now_ms: the time now; what the turn has lasted already is taken off.
             ply: moves made so far in the game.
             max_moves: the ply at which the game is drawn, where there is one.
+            known_ms: so much search of this position was done before the turn began.
         """
         control = self.controls[self.turn]
-        hard = self._hard_limit(control, self.remaining_ms[self.turn])
-        self._aim_ms = self._target(control, ply, max_moves)
-        soft = min(self._aligned(control, self._aim_ms + self._owed_ms[self.turn], hard), hard)
-        hard = min(hard, max(3.0 * soft, soft + control.byoyomi_ms))
+        latest = self._hard_limit(control, self.remaining_ms[self.turn])
+        target = self._target(control, ply, max_moves)
+        if not control.unlimited:
+            saved = target - control.byoyomi_ms  # what is left of byoyomi is lost: it is no saving
+            target -= min(known_ms, saved * MOST_KNOWN)
+        soft = self._soft(target, latest)
+        hard = min(latest, max(3.0 * soft, soft + control.byoyomi_ms))
         gone = max(0.0, now_ms - self.turn_began_ms)
+        self._plan, self._aim_ms = _Plan(target, latest, hard, gone), target
         least = self.settings.least_ms
         return Budget(max(least, int(soft - gone)), max(least, int(hard - gone)))
+
+    def reconsidered(self, agreement: float) -> int:
+        """The soft time of this turn's budget again, now that it is known how far those who search agree.
+
+        Args:
+            agreement: the share of the vote that the leading move has, 0 to 1.
+
+        Raises:
+            ValueError: no budget was asked for in this turn.
+        """
+        plan = self._plan
+        if plan is None:
+            raise ValueError("no budget of this turn to reconsider")
+        self._aim_ms = min(plan.target_ms / max(agreement, LEAST_AGREEMENT), max(plan.target_ms, plan.hard_ms))
+        soft = min(self._soft(self._aim_ms, plan.latest_ms), plan.hard_ms)
+        return max(self.settings.least_ms, int(soft - plan.gone_ms))
+
+    def _soft(self, target_ms: float, latest_ms: float) -> float:
+        """The moment of the turn to aim at, where the move is to be charged ``target_ms``."""
+        control = self.controls[self.turn]
+        return min(self._aligned(control, target_ms + self._owed_ms[self.turn], latest_ms), latest_ms)
 
     def _hard_limit(self, control: TimeControl, remaining_ms: int) -> float:
         """The last moment of the turn at which a line may leave."""

@@ -81,12 +81,16 @@ class ClusterConfig(_Section):
     """How many nodes search."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
+    report_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """The port of this machine to which nodes report. 0: any free one. Fix it where a firewall has to know."""
+    advertise: str = ""
+    """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
     mode: Literal["split", "consult", "tiers"] = "split"
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
-    vote: Literal["majority", "optimistic"] = "majority"
-    """"majority": the move that most voters want. "optimistic": the move with the highest score."""
+    vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
+    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
@@ -100,7 +104,7 @@ class VotersConfig(_Section):
     """Share of the network's hidden units that each node but the first leaves out, others on each."""
     noise: Annotated[float, Field(ge=0, le=1000)] = 0.0
     """Noise on each node's evaluation but the first's: its standard deviation in centipawns."""
-    depths: bool = False
+    depths: bool = True
     """Whether each node but the first leaves out depths of its own, as threads do."""
     seed: Annotated[int, Field(ge=0, le=1 << 40)] = 1
     """Of dropout and noise: the same seed makes the same nodes."""
@@ -133,8 +137,10 @@ class ClockConfig(_Section):
 
 
 class PlayConfig(_Section):
-    """When to give up."""
+    """How to play on the server."""
 
+    ponder: bool = True
+    """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
     resign_score: Annotated[int, Field(ge=0, le=30_000)] = 5000
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4

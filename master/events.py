@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster.api import Decision, Progress
+from cluster.api import Decision, Known, Progress
 from master.csa.summary import GameSummary
 
 
@@ -99,6 +99,8 @@ class ThinkingBegan:
     soft_ms: int
     hard_ms: int
     clocks: Clocks
+    known: Known | None = None
+    """What pondering had found out about the position (a ponder hit)."""
 
 
 @dataclass(frozen=True, slots=True)

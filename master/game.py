@@ -22,7 +22,7 @@ from typing import Final, Self
 
 import structlog
 
-from cluster.api import Decision, Listener, Progress, Searcher, SearchRequest
+from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchRequest
 from master.csa.client import CONNECT_TIMEOUT_S, DEFAULT_PORT, CsaConnection, CsaConnectionError
 from master.csa.offer import warm_up_rules
 from master.csa.protocol import CommandError, CsaProtocol
@@ -34,7 +34,9 @@ from master.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
+    RetimeSearch,
     Send,
+    StartPonder,
     StartSearch,
     StopSearch,
 )
@@ -132,7 +134,7 @@ class _Game:
     """The driver of one `Player`."""
 
     def __init__(self, login: Login, searcher: Searcher, settings: GameSettings, observers: Sequence[Observer]) -> None:
-        self._player = Player(login, settings.player, _search_ids)
+        self._player = Player(login, settings.player, _search_ids, self._known)
         self._searcher = searcher
         self._settings = settings
         self._observers = observers
@@ -239,8 +241,12 @@ class _Game:
                     log.debug("sent", line=shown)
                 case StartSearch(request):
                     self._start_search(request)
+                case StartPonder(request):
+                    self._guarded("pondering_not_started", self._searcher.ponder, request)
+                case RetimeSearch(search_id, soft_ms):
+                    self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)
                 case StopSearch(search_id):
-                    self._stop_search(search_id)
+                    self._guarded("search_not_stopped", self._searcher.stop, search_id)
                 case PrepareSearcher():
                     self._preparation = self._loop.create_task(self._prepare())
         for instruction in batch:
@@ -258,11 +264,19 @@ class _Game:
             why = str(error)
             self._do(lambda: self._player.search_failed(request.search_id, why))
 
-    def _stop_search(self, search_id: int) -> None:
+    def _guarded(self, failure: str, call: Callable[..., None], *arguments: object) -> None:
+        """An order that the game does not depend on: a searcher that fails in it is logged."""
         try:
-            self._searcher.stop(search_id)
+            call(*arguments)
         except Exception:
-            log.exception("search_not_stopped", search_id=search_id)
+            log.exception(failure)
+
+    def _known(self, request: SearchRequest) -> Known | None:
+        try:
+            return self._searcher.known(request)
+        except Exception:
+            log.exception("nothing_known")
+            return None
 
     async def _prepare(self) -> None:
         try:

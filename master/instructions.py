@@ -26,6 +26,8 @@ class PlayerSettings:
     resign_moves: int = 4
     last_plies: int = 32
     """So near to the move limit, which draws, nobody resigns by score."""
+    ponder: bool = True
+    """Search while the opponent thinks."""
     nodes: int | None = None
     """Node limit of every node's search (reproducible games)."""
     depth: int | None = None
@@ -51,6 +53,21 @@ class StartSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class StartPonder:
+    """Search on the opponent's time, until the next `StartSearch`, `StartPonder` or `StopSearch`."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RetimeSearch:
+    """Aim at another soft time, counted from the search's start."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StopSearch:
     """Its decision is not needed any more."""
 
@@ -69,4 +86,4 @@ class Finish:
     outcome: GameOutcome
 
 
-Instruction = Send | PrepareSearcher | StartSearch | StopSearch | Emit | Finish
+Instruction = Send | PrepareSearcher | StartSearch | StartPonder | RetimeSearch | StopSearch | Emit | Finish

@@ -17,7 +17,16 @@ import structlog
 from cluster.api import Listener
 
 _GRAVE: Final = frozenset(
-    {"node_lost", "node_failed", "fallback_failed", "message_refused", "report_refused", "job_failed"}
+    {
+        "ray_lost",
+        "ray_failed",
+        "node_lost",
+        "node_failed",
+        "fallback_failed",
+        "message_refused",
+        "report_refused",
+        "job_failed",
+    }
 )
 """Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
 _CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3")

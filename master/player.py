@@ -10,7 +10,7 @@
        ▼                                                           │
     our turn ─ mated ─► %TORYO      can declare ─► %KACHI          │
        │                                                           │
-    StartSearch ─ decision ─────────────────────────────► a move ──┘
+    StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► StartPonder, until our turn or the game's end
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or any legal one
 
 Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
@@ -21,11 +21,11 @@ Times are milliseconds of any steady clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
-from cluster.api import Decision, Progress, SearchRequest
+from cluster.api import Decision, Known, Progress, SearchRequest
 from master.clock import GameClock
 from master.csa import events as csa
 from master.csa.offer import UnplayableError, read_offer
@@ -55,12 +55,14 @@ from master.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
+    RetimeSearch,
     Send,
+    StartPonder,
     StartSearch,
     StopSearch,
 )
 from worker.score import MATE_BOUND
-from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
+from worker.shogi import MoveError, Position, Repetition, move_to_csa, move_to_usi
 
 LONGEST_PV: Final = 24
 """Moves of a comment: lines stay short of 256 characters."""
@@ -70,6 +72,8 @@ LONGEST_PV: Final = 24
 class _Search:
     search_id: int
     deadline_ms: float
+    soft_ms: int
+    """What it aims at now, since its start."""
     pv: tuple[str, ...] = ()
     """The best line reported so far."""
 
@@ -87,17 +91,30 @@ class _Thought:
 class Player:
     """One connection to a server and the game that comes of it. Every method gives the instructions to carry out."""
 
-    def __init__(self, login: Login, settings: PlayerSettings | None = None, search_ids: Iterator[int] | None = None):
-        """``search_ids`` gives rising numbers; players that share a searcher share it too."""
+    def __init__(
+        self,
+        login: Login,
+        settings: PlayerSettings | None = None,
+        search_ids: Iterator[int] | None = None,
+        known: Callable[[SearchRequest], Known | None] | None = None,
+    ) -> None:
+        """
+        Args:
+            search_ids: gives rising numbers; players that share a searcher share it too.
+            known: what pondering has found out about a position, as `cluster.api.Searcher.known`.
+        """
         self.settings = settings or PlayerSettings()
         self.protocol = CsaProtocol()
         self.outcome: GameOutcome | None = None
         self._login = login
         self._search_ids = search_ids if search_ids is not None else iter(range(1, 1 << 62))
+        self._known = known or (lambda _request: None)
         self._position: Position | None = None
         self._clock: GameClock | None = None
         self._moves: list[str] = []
         self._search: _Search | None = None
+        self._ponder_id: int | None = None
+        """Of the search that runs on the opponent's time."""
         self._thought = _Thought()
         self._bad_scores = 0
         self._aborting = ""
@@ -132,6 +149,7 @@ class Player:
         if self._search is not None and progress.search_id == self._search.search_id:
             if progress.pv:
                 self._search.pv = progress.pv
+            self._retime(self._search, progress.agreement)
             self._emit(ThinkingProgressed(progress))
         return self._flush()
 
@@ -226,8 +244,8 @@ class Player:
     def _on_move(self, made: csa.MoveMade, now_ms: float) -> None:
         position = self._board()
         assert self._clock is not None
-        if made.mine:
-            self._stop_search()  # running only where the server echoes a move that we did not send
+        if made.mine and self._search is not None:
+            self._stop_search()  # the server echoes a move that we did not send
         try:
             move = position.push_csa(made.csa)
         except MoveError as error:
@@ -267,23 +285,45 @@ class Player:
         if self._may_declare():
             self._send(self.protocol.declare())
             return
-        budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves)
-        search_id = next(self._search_ids)
-        self._search = _Search(search_id, now_ms + budget.hard_ms + self.settings.guard_ms)
-        self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, self._clocks(now_ms)))
-        self._out.append(
-            StartSearch(
-                SearchRequest(
-                    search_id=search_id,
-                    sfen=summary.start_sfen,
-                    moves=tuple(self._moves),
-                    soft_ms=budget.soft_ms,
-                    hard_ms=budget.hard_ms,
-                    nodes=self.settings.nodes,
-                    depth=self.settings.depth,
-                )
-            )
+        request = self._request(tuple(self._moves))
+        search_id = request.search_id
+        known = self._known(request)
+        known_ms = 0 if known is None else known.fleet_ms
+        budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves, known_ms)
+        self._search = _Search(search_id, now_ms + budget.hard_ms + self.settings.guard_ms, budget.soft_ms)
+        clocks = self._clocks(now_ms)
+        self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, clocks, known))
+        self._out.append(StartSearch(replace(request, soft_ms=budget.soft_ms, hard_ms=budget.hard_ms)))
+        self._ponder_id = None  # it is a part of this search now, or over
+
+    def _ponder(self, move: int) -> None:
+        """Our ``move`` is out: search on the opponent's time, unless the game is over with it."""
+        limit = self._summary().max_moves
+        position = self._board().copy()
+        position.push(move)
+        over = position.is_mated() or position.repetition() is not Repetition.NONE
+        if not self.settings.ponder or over or (limit is not None and len(self._moves) + 1 >= limit):
+            return
+        request = self._request((*self._moves, move_to_usi(move)))
+        self._ponder_id = request.search_id
+        self._out.append(StartPonder(request))
+
+    def _request(self, moves: tuple[str, ...]) -> SearchRequest:
+        return SearchRequest(
+            search_id=next(self._search_ids),
+            sfen=self._summary().start_sfen,
+            moves=moves,
+            nodes=self.settings.nodes,
+            depth=self.settings.depth,
         )
+
+    def _retime(self, search: _Search, agreement: float) -> None:
+        """Voters that do not agree get more time, and those that come to agree less."""
+        assert self._clock is not None
+        soft_ms = self._clock.reconsidered(agreement)
+        if soft_ms != search.soft_ms:
+            search.soft_ms = soft_ms
+            self._out.append(RetimeSearch(search.search_id, soft_ms))
 
     def _act_on(self, decision: Decision, search: _Search) -> None:
         if decision.score is not None:
@@ -326,6 +366,7 @@ class Player:
         if thought.score is not None:
             comment = " ".join(("'*", str(thought.score), *thought.pv))
         self._send(self.protocol.move(move_to_csa(move), comment))
+        self._ponder(move)
 
     def _may_declare(self) -> bool:
         return bool(self._summary().declaration) and self._board().can_declare()
@@ -384,6 +425,9 @@ class Player:
         if self._search is not None:
             self._out.append(StopSearch(self._search.search_id))
             self._search = None
+        if self._ponder_id is not None:
+            self._out.append(StopSearch(self._ponder_id))
+            self._ponder_id = None
 
     def _send(self, line: str) -> None:
         self._out.append(Send(line, line))

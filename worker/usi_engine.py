@@ -245,14 +245,4 @@ class UsiEngine:
 
     def _legal_pv(self, moves: Sequence[str]) -> tuple[str, ...]:
         """The beginning of ``moves`` that is legal from the position that is set."""
-        position = self._position
-        made: list[str] = []
-        try:
-            for text in moves:
-                position.push_usi(text)
-                made.append(text)
-        except MoveError:
-            pass
-        for _ in made:
-            position.pop()
-        return tuple(made)
+        return tuple(moves[: self._position.legal_length(moves)])

@@ -20,7 +20,7 @@ from worker.mate.state import MS
 from worker.nnue import NN, evaluate, evaluate_full
 from worker.search import alphabeta, exchange, mate1, picker, quiescence, root, tt
 from worker.search.state import TH
-from worker.shogi import attacks, declaration, makemove, movegen
+from worker.shogi import attacks, declaration, makemove, movegen, walk
 from worker.shogi.state import POS
 
 _KEPT_CACHES: Final = 4
@@ -39,6 +39,7 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("move generation", movegen.generate, (POS, int64, int64)),
     ("move generation", makemove.legal_moves, (POS, int64, int64)),
     ("legality", makemove.check_move, (POS, int64)),
+    ("legality", walk.legal_length, (POS, int64[::1], int64)),
     ("repetition", makemove.perpetual_check, (POS, int64)),
     ("declaration", declaration.wins_by, (POS, int64)),
     ("declaration", declaration.try_move, (POS,)),

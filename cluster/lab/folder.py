@@ -14,10 +14,10 @@ from typing import Any
 
 import cluster
 import worker
+from cluster.lab.errors import LabError
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import LabError
 from worker.arena.openings import OpeningError, read_openings, write_openings
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, SearchRequest
-from cluster.consultation import agreement
 from cluster.lab.engines import EnginePool, MakeEngine
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import SINGLE, Strategy, strategy
+from cluster.strategies import SINGLE, Strategy, strategy
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
 from worker.shogi import Position, Repetition
@@ -57,7 +56,7 @@ class Side:
             dealt = [event.fields["why"] for _, event in self.fleet.log if event.name == "dealt"]
             found = SideFigures(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
             if len(decision.ballots) > 1:
-                found.votes, found.agreement = 1, round(agreement(decision.ballots, decision.move), 6)
+                found.votes, found.agreement = 1, round(decision.agreement, 6)
             self.figures.add(found)
         return decision
 

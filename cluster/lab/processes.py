@@ -15,11 +15,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cluster.lab.engines import MakeEngine
+from cluster.lab.errors import LabError
 from cluster.lab.games import Arena
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import LabError
 
 Task = tuple[Game, str]
 """A game and the SFEN of its opening."""

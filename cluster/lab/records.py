@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from cluster.lab.errors import LabError
 from cluster.lab.schedule import Game, Point
-from cluster.lab.strategies import LabError
 
 
 @dataclass(slots=True)

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.chooser import Measured
+from cluster.engine_spec import Variety
+from cluster.lab.errors import LabError
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Point
 from cluster.lab.settings import LabSettings
+from cluster.settings import Mode
+from cluster.strategies import strategy
 from worker.arena.statistics import Strength, Tally, strength, tally
 
 
@@ -73,6 +78,38 @@ def facts(settings: LabSettings, results: Sequence[PointResult], finished: bool)
         "finished": finished,
         "points": [_facts(result) for result in results],
     }
+
+
+def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
+    """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more, all
+    alike but for the depths that they leave out.
+
+    Raises:
+        LabError: the games are against something else.
+    """
+    if settings.against != "1x":
+        raise LabError(
+            f"a table holds what a strategy is worth over one node (1x), and this is against {settings.against}"
+        )
+    points = [_facts(result) for result in results if result.point.nodes > 1 and _for_any_fleet(result.point.strategy)]
+    return [
+        Measured(
+            strategy=point["strategy"],
+            nodes=point["nodes"],
+            budget=settings.budget,
+            elo=point["elo"],
+            low=point["elo_low"],
+            high=point["elo_high"],
+            games=point["games"],
+            net=settings.net,
+        )
+        for point in points
+    ]
+
+
+def _for_any_fleet(name: str) -> bool:
+    found = strategy(name)
+    return found.settings.mode is not Mode.AUTO and found.variety == Variety()
 
 
 def _facts(result: PointResult) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from cluster.lab.errors import LabError
 from cluster.lab.settings import MOST_NODES
-from cluster.lab.strategies import LabError, strategy
+from cluster.strategies import StrategyError, strategy
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,7 +56,10 @@ class Plan:
             raise LabError(f"{self.games} games: expected an even number, for every opening is played twice")
         if wrong := [count for count in self.nodes if not 1 <= count <= MOST_NODES]:
             raise LabError(f"{wrong[0]} nodes: expected 1 to {MOST_NODES}")
-        names = tuple(dict.fromkeys(strategy(text).name for text in self.strategies))
+        try:
+            names = tuple(dict.fromkeys(strategy(text).name for text in self.strategies))
+        except StrategyError as error:
+            raise LabError(str(error)) from None
         object.__setattr__(self, "strategies", names)
         object.__setattr__(self, "nodes", tuple(sorted(set(self.nodes))))
 

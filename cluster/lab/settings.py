@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cluster.lab.strategies import LabError, strategy
+from cluster.lab.errors import LabError
+from cluster.strategies import StrategyError, strategy
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 
 MOST_NODES = 1000
@@ -42,7 +43,7 @@ class Opponent:
             raise LabError(f"against {text}: expected 1 to {MOST_NODES} nodes")
         try:
             return cls(strategy(name).name, nodes)
-        except LabError as error:
+        except StrategyError as error:
             raise LabError(f"against {text}: expected a number of times such as 4x, or a strategy ({error})") from None
 
     def fleet(self, nodes: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -150,7 +151,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
         increment_s=increment_s,
         games=settings.csa.games,
         max_moves=max_moves,
-        player=_player_settings(settings),
+        player=replace(_player_settings(settings), ponder=False),  # both players are on this machine
     )
     show = _show(plain)
 
@@ -253,7 +254,6 @@ def _engine(settings: Config) -> EngineSpec:
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
     """What a node of that kind runs; ``engine``: our own searcher as the section [engine] has it."""
-    from dataclasses import replace
 
     from cluster.engine_spec import UsiSpec
 
@@ -273,7 +273,6 @@ def _path(eval_file: str) -> str | None:
 
 
 def _fleet(settings: Config) -> RaySearcher:
-    from dataclasses import replace
 
     from cluster.consultation import Vote
     from cluster.engine_spec import FleetSpec, Variety
@@ -290,6 +289,8 @@ def _fleet(settings: Config) -> RaySearcher:
         fallback=replace(engine, hash_mb=16, threads=1).build,
         settings=Settings(mode=Mode(cluster.mode), groups=cluster.groups, vote=Vote(cluster.vote)),
         name=settings.csa.name,
+        report_port=cluster.report_port,
+        advertise=cluster.advertise or None,
     )
 
 
@@ -302,6 +303,7 @@ def _player_settings(settings: Config) -> PlayerSettings:
         clock=ClockSettings(network_margin_ms=clock.network_margin_ms, most_reserve_ms=clock.most_reserve_ms),
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
+        ponder=play.ponder,
     )
 
 

@@ -57,6 +57,14 @@ def lab(
     opening_margin: Annotated[
         int, typer.Option(min=10, metavar="CP", help="How uneven an opening may be, in centipawns.")
     ] = 120,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            metavar="FILE",
+            help="Enter the result in this table, from which a fleet in mode auto chooses.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
     list_names: Annotated[
         bool, typer.Option("--list", help="Name the strategies and their settings; no games.")
@@ -80,10 +88,12 @@ def lab(
 
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
     """
+    from cluster.chooser import TableError
+    from cluster.lab.errors import LabError
     from cluster.lab.folder import LabFolder
     from cluster.lab.schedule import Plan
     from cluster.lab.settings import LabSettings
-    from cluster.lab.strategies import LabError, adjustable, offered
+    from cluster.strategies import adjustable, offered
 
     if list_names:
         print("strategies:", *offered())
@@ -106,11 +116,24 @@ def lab(
         )
         folder = LabFolder(out)
         with folder.held():
-            return _run(folder, settings, plan, net, concurrency, as_json)
-    except LabError as error:
+            code = _run(folder, settings, plan, net, concurrency, as_json)
+            if table is not None and code == 0:
+                _enter(folder, settings, table)
+            return code
+    except (LabError, TableError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(str(error), FAILED) from error
+
+
+def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
+    """Put what the folder holds into ``table``, in the place of earlier measurements of the same."""
+    from cluster.chooser import read_table, write_table
+    from cluster.lab.report import measured, summarize
+
+    points = measured(settings, summarize(folder.read()[0]))
+    write_table(table, [*(read_table(table) if table.exists() else ()), *points])
+    _tell(f"{len(points)} points entered in {table}")
 
 
 def _words(text: str) -> list[str]:
@@ -174,7 +197,7 @@ def _tell(notice: str) -> None:
 
 def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
     """An opening for each pair; those that are missing are made, and kept."""
-    from cluster.lab.strategies import LabError
+    from cluster.lab.errors import LabError
     from worker.arena.openings import OpeningError, make_openings
 
     wanted = plan.games // 2

@@ -25,10 +25,10 @@ class Heard:
         return [fields for found, fields in self.events if found == name]
 
     def forget(self) -> None:
-        """Start anew; who said ``node_ready`` is still known."""
+        """Start anew; who said ``node_ready``, and what Ray is like, is still known."""
         self.decisions.clear()
         self.progress.clear()
-        self.events[:] = [event for event in self.events if event[0] == "node_ready"]
+        self.events[:] = [event for event in self.events if event[0] in ("node_ready", "ray_started")]
 
     async def until(self, condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
         async with asyncio.timeout(timeout_s):

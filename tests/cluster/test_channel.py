@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -146,5 +147,39 @@ def test_an_address_that_cannot_be_bound() -> None:
         server = ChannelServer(lambda _peer, _message: None, lambda _why: None, "192.0.2.77")
         with pytest.raises(OSError, match=r"192\.0\.2\.77"):
             server.open()
+
+    asyncio.run(run())
+
+
+def test_a_node_that_is_cut_off_notices() -> None:
+    async def run() -> None:
+        first, orders = Master(), queue.Queue[Message]()
+        cut = threading.Event()
+        hello = Hello("n1", "a", "h", 1, "e")
+        node = ChannelClient(first.address, hello, orders.put, lambda: (0, True), cut.set, 0.05, cut_s=0.3)
+        node.start()
+        await until(lambda: first.kinds(Hello))
+        await asyncio.sleep(0.5)
+        assert not cut.is_set()
+        began = time.monotonic()
+        first.server.close()
+        await until(cut.is_set)
+        assert time.monotonic() - began > 0.25
+        node.close()
+
+    asyncio.run(run())
+
+
+def test_a_port_of_ones_own_choice() -> None:
+    async def run() -> None:
+        first = ChannelServer(lambda _peer, _message: None, lambda _why: None)
+        port = int(first.open().url.rpartition(":")[2])
+        second = ChannelServer(lambda _peer, _message: None, lambda _why: None, port=port)
+        with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
+            second.open()
+        first.close()
+        third = ChannelServer(lambda _peer, _message: None, lambda _why: None, "0.0.0.0", port)
+        assert third.open().url == f"tcp://127.0.0.1:{port}"
+        third.close()
 
     asyncio.run(run())

@@ -19,6 +19,7 @@ from cluster.events import (
     NodeLost,
     Publish,
     Received,
+    Retime,
     SendJob,
     Start,
     StopNode,
@@ -31,7 +32,7 @@ from cluster.split import Caution
 from worker.engine import STARTPOS, Bound
 from worker.score import mate_in
 
-SETTINGS = Settings(validate=True, caution=Caution(10, 0, 20))
+SETTINGS = Settings(validate=True, caution=Caution(10, 0, 20), trunk=0)
 TIMED = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000)
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
 ONE_MOVE = "k8/9/1R7/9/9/9/9/9/4K4 w - 1"
@@ -282,6 +283,8 @@ class TestDecision:
             decision = bench.decisions[0]
             assert (decision.move, decision.source) == (move, "vote")
             assert [ballot.voter for ballot in decision.ballots] == ["n1", "n2", "n3"]
+            assert [ballot.nodes for ballot in decision.ballots] == [900, 900, 900]
+            assert decision.agreement == pytest.approx(2 / 3 if move == "7g7f" else 1 / 3)
             assert bench.events("decided")[0]["agreement"] == pytest.approx(
                 2 / 3 if move == "7g7f" else 1 / 3, abs=0.01
             )
@@ -327,6 +330,38 @@ class TestDecision:
         bench.feed(StopSearch(1))
         assert bench.decisions[0].score is None
         assert len(bench.decisions[0].pv) == 1
+
+    def test_the_soft_time_can_be_moved(self) -> None:
+        for soft_ms, more in ((1500, 500), (5000, 1990)):
+            bench = Bench()
+            bench.split()
+            bench.feed(Retime(1, soft_ms))
+            bench.tick(700)
+            bench.tick(more - 1)
+            assert not bench.decisions
+            bench.tick(1)
+            assert len(bench.decisions) == 1
+
+    def test_a_soft_time_that_is_over_decides_at_once(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(Retime(0, 100))
+        assert not bench.decisions
+        bench.feed(Retime(1, 100))
+        assert bench.decisions[0].move == "7g7f"
+
+    def test_neither_an_analysis_nor_a_stopped_search_can_be_moved(self) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.feed(Retime(1, 0))
+        assert not bench.decisions
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        bench.feed(StopSearch(1))
+        bench.feed(Retime(1, 900))
+        bench.tick(100)
+        assert len(bench.decisions) == 1
 
     def test_a_new_start_decides_what_still_runs(self) -> None:
         bench = Bench()

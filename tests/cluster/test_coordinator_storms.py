@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass, field
 
@@ -16,8 +17,10 @@ from cluster.events import (
     FALLBACK,
     Decide,
     Event,
+    LogEvent,
     NodeJoined,
     NodeLost,
+    Ponder,
     Publish,
     Received,
     SendJob,
@@ -40,7 +43,11 @@ POSITIONS: list[tuple[str, tuple[str, ...]]] = [
     ("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1", ()),
     ("k8/9/2R6/9/9/9/9/9/4K4 w - 1", ()),
 ]
-ROOTS = {(sfen, moves): Root(SearchRequest(0, sfen, moves)) for sfen, moves in POSITIONS}
+
+
+@functools.cache
+def root_of(sfen: str, moves: tuple[str, ...]) -> Root:
+    return Root(SearchRequest(0, sfen, moves))
 
 
 @dataclass
@@ -50,24 +57,30 @@ class Storm:
     coordinator: Coordinator
     now: int = 0
     running: SearchRequest | None = None
+    pondering: SearchRequest | None = None
+    hits: int = 0
     started: int = 0
     stopped: int | None = None
     decided: list[Decision] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
     old: list[Job] = field(default_factory=list)
     next_id: int = 1
+    starts: int = 0
 
     def feed(self, event: Event) -> None:
         before = len(self.decided)
         expected = [self.running] if self.running else []
         if isinstance(event, Start):
             expected.append(event.request)
+            self.pondering = None
+        elif isinstance(event, Ponder):
+            self.pondering = event.request
         for instruction in self.coordinator.handle(event, self.now):
             match instruction:
                 case SendJob(node_id, job):
                     self.old.append(job)
                     self.jobs[node_id] = job
-                    assert self.running is not None or isinstance(event, Start)
+                    assert self.running or self.pondering or isinstance(event, Start)
                     assert job.nodes is None or job.nodes > 0
                 case StopNode(node_id):
                     self.jobs.pop(node_id, None)
@@ -76,6 +89,8 @@ class Storm:
                     self.decided.append(decision)
                 case Publish(progress):
                     assert progress.elapsed_ms >= 0
+                case LogEvent("ponder_hit"):
+                    self.hits += 1
         new = self.decided[before:]
         if isinstance(event, Start):
             assert len(new) >= (self.running is not None)
@@ -89,12 +104,13 @@ class Storm:
         if self.stopped is not None and self.running:
             assert self.now < self.stopped + self.coordinator.settings.stop_grace_ms
         assert self.coordinator.searching == (self.running is not None)
+        assert not self.coordinator.pondering or self.pondering is not None
 
     def check(self, decision: Decision, expected: list[SearchRequest]) -> None:
         request = expected.pop(0)
         while request.search_id != decision.search_id:
             request = expected.pop(0)
-        root = ROOTS[request.sfen, request.moves]
+        root = root_of(request.sfen, request.moves)
         if decision.move in ("resign", "win"):
             assert decision.source == "forced"
             assert (decision.move == "resign") == (not root.legal)
@@ -109,8 +125,28 @@ class Storm:
         hard = None if soft is None else soft + rng.choice([0, 5, 500])
         nodes = rng.choice([None, None, 1, 1500, 20000])
         depth = rng.choice([None, None, 1, 8])
+        pondered = self.pondering
+        if pondered is not None and rng.random() < 0.8:  # the opponent replies, as is likely or as he likes
+            ply = len(pondered.moves)
+            jobs = [job for job in self.jobs.values() if job.search_id == pondered.search_id]
+            replies = [job.moves[ply] for job in jobs if len(job.moves) > ply]
+            legal = root_of(pondered.sfen, pondered.moves).legal
+            if replies or legal:
+                sfen, moves = pondered.sfen, (*pondered.moves, rng.choice(replies or legal))
+                nodes, depth = pondered.nodes, pondered.depth
+        self.starts += 1
         self.next_id += 1
         self.feed(Start(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth)))
+
+    def ponder(self, rng: random.Random) -> None:
+        sfen, moves = rng.choice(POSITIONS)
+        if self.decided and self.decided[-1].pv and rng.random() < 0.5:
+            sfen, moves = STARTPOS, self.decided[-1].pv[:1]
+            if moves[0] not in root_of(STARTPOS, ()).legal:
+                moves = ()
+        nodes = rng.choice([None, None, 1500])
+        self.next_id += 1
+        self.feed(Ponder(SearchRequest(self.next_id, sfen, moves, nodes=nodes)))
 
     def message(self, rng: random.Random) -> Report | Done | Heartbeat:
         node_id = rng.choice(NODES)
@@ -122,8 +158,7 @@ class Storm:
             return Done(node_id, job.search_id, job.job_id, rng.randrange(20000), 5, rng.choice(["", "", "broken"]))
         if kind < 0.3:
             return Heartbeat(node_id, "x", rng.choice([0, job.job_id, job.job_id + 5]), rng.random() < 0.5)
-        root = ROOTS.get((job.sfen, job.moves))
-        legal = root.legal if root and root.legal else ("7g7f",)
+        legal = root_of(job.sfen, job.moves).legal or ("7g7f",)
         moves = job.searchmoves or [move for move in legal if move not in job.ignoremoves] or legal
         first = rng.choice([*moves, *moves, "1a1b", "zz"]) if rng.random() < 0.2 else rng.choice(list(moves))
         return Report(
@@ -160,8 +195,15 @@ class Storm:
             if self.stopped is None:
                 self.stopped = self.now
             self.feed(StopSearch(self.running.search_id))
+        elif kind < 0.96 and self.pondering is not None:
+            self.feed(StopSearch(self.pondering.search_id))
+            assert not self.coordinator.pondering or self.running is not None
+            self.pondering = None
         elif self.running is None or kind > 0.99:
-            self.start(rng)
+            if (self.pondering is None and rng.random() < 0.7) or kind > 0.998:
+                self.ponder(rng)
+            else:
+                self.start(rng)
 
     def calm(self) -> None:
         """Nothing comes any more but time: a search with limits ends."""
@@ -194,8 +236,17 @@ def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int |
     for _ in range(rng.choice([20, 150])):
         storm.step(rng)
     storm.calm()
-    started = storm.next_id - 1
-    assert len(storm.decided) == started
+    assert len(storm.decided) == storm.starts
+
+
+def test_the_storms_have_ponder_hits_in_them() -> None:
+    hits = 0
+    for seed in range(40):
+        storm, rng = Storm(Coordinator(Settings(validate=True))), random.Random(seed)
+        for _ in range(150):
+            storm.step(rng)
+        hits += storm.hits
+    assert hits > 5
 
 
 @given(seed=st.integers(0, 2**32))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -85,7 +86,7 @@ class TestPublishedTrees:
         assert labels(tree)[:3] == ["a1 b1", "a1 b2", "a1 others"]
 
     def test_gps_shogi_top_two(self) -> None:
-        """The two best moves and the others, each of the two again: best reply, second and others where they are known."""
+        """The two best moves and the others; each of the two again: best reply, second and others."""
         found = known(line(50, "a1", "b1", "c1"), line(40, "a2", "b1"), line(60, "a1", "b2"), line(50, "a2", "b3"))
         tree = deal({**found, ("a3",): line(30, "a3", "b1")}, names, 7, GPS, CAUTION)
         assert labels(tree) == ["a1 b1", "a1 b2", "a1 others", "a2 b1", "a2 b3", "a2 others", "others"]
@@ -208,7 +209,7 @@ class TestAnyNumberOfNodes:
         tree = deal(multipv(*scores), names, parts, Dealing(), CAUTION)
         ranked = sorted(range(len(scores)), key=lambda index: -scores[index])
         nodes = [nodes_of(tree, (f"a{index + 1}",)) for index in ranked]
-        for likelier, less in zip(ranked, ranked[1:], strict=False):
+        for likelier, less in pairwise(ranked):
             if scores[likelier] > scores[less]:
                 assert nodes_of(tree, (f"a{likelier + 1}",)) >= nodes_of(tree, (f"a{less + 1}",))
         unseen = [nodes_of(tree, (move,)) for move in names(())[len(scores) :]]

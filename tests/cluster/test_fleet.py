@@ -83,3 +83,13 @@ def test_a_silent_node_that_is_then_found_dead_is_lost_once() -> None:
     assert len(looking(fleet, 1000)) == 1
     assert fleet.gone("n1/a", "killed") == []
     assert fleet.heard("n1/a", 1100) == []
+
+
+def test_a_node_that_left_is_not_taken_back_by_its_heartbeats() -> None:
+    fleet = Fleet()
+    fleet.said_hello(hello(), 0)
+    fleet.said_hello(hello("n2"), 0)
+    assert fleet.gone("n1/a", "leaves: spot notice") == [NodeLost("n1", "leaves: spot notice")]
+    assert fleet.heard("n1/a", 10) == []
+    assert fleet.live == ("n2",)
+    assert fleet.peer("n1") is None

@@ -130,6 +130,44 @@ def test_close_in_the_middle_of_a_search() -> None:
     asyncio.run(play())
 
 
+def test_a_ponder_hit_keeps_the_search() -> None:
+    async def play() -> None:
+        engine = HashEngine(pace_s=0.005, max_depth=10_000)
+        searcher, heard = await opened(engine)
+        searcher.start(SearchRequest(1, STARTPOS, soft_ms=50, hard_ms=5000))
+        ours = await heard.decision()
+        assert len(ours.pv) > 1
+        searcher.ponder(SearchRequest(2, STARTPOS, ours.pv[:1]))
+        ask = SearchRequest(3, STARTPOS, ours.pv[:2], soft_ms=20, hard_ms=5000)
+        for _ in range(500):
+            known = searcher.known(ask)
+            if known is not None and known.depth >= 20:
+                break
+            await asyncio.sleep(0.01)
+        assert known is not None
+        assert len(heard.decisions) == 1
+        jobs = list(engine.jobs)
+        searcher.start(ask)
+        hit = await heard.decision(2)
+        assert engine.jobs == jobs, "the node was given another job"
+        assert hit.search_id == 3
+        assert hit.depth >= known.depth
+        assert hit.nodes >= known.nodes
+        assert hit.pondered_ms >= known.pondered_ms > 0
+        searcher.ponder(SearchRequest(4, STARTPOS, ours.pv[:1]))
+        searcher.start(SearchRequest(5, STARTPOS, (ours.pv[0], "9c9d"), nodes=3000))
+        miss = await heard.decision(3)
+        assert (miss.nodes, miss.pondered_ms) == (3000, 0)
+        searcher.ponder(SearchRequest(6, STARTPOS, ours.pv[:1]))
+        searcher.stop(6)
+        await asyncio.sleep(0.05)
+        assert len(heard.decisions) == 3
+        assert searcher.known(ask) is None
+        await searcher.close()
+
+    asyncio.run(play())
+
+
 def test_with_the_engine_that_ships() -> None:
     async def play() -> None:
         searcher, heard = LocalSearcher(), Heard()

@@ -18,6 +18,7 @@ from cluster.messages import (
     Heartbeat,
     Hello,
     Job,
+    Leave,
     Message,
     MessageError,
     NewGame,
@@ -40,6 +41,7 @@ EXAMPLES: list[Message] = [
     REPORT,
     Done("node-1", 3, 17, 99, 5),
     Done("node-1", 3, 17, 0, 0, "no such position"),
+    Leave("node-1", "SIGTERM"),
 ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cluster.messages import Done, Job, NewGame, Report, Stop
+from cluster.messages import EVERY_JOB, Done, Job, NewGame, Report, Stop
 from cluster.node import NodeRunner
 from tests.cluster.engines import HashEngine
 from worker.engine import STARTPOS, InfoCallback, Limits, SearchResult
@@ -110,6 +110,28 @@ def test_jobs_and_stops_in_any_haste(bench: Bench) -> None:
         bench.runner.handle(Stop(number))
     bench.runner.handle(job(1000, depth=1))
     bench.done(1000)
+
+
+def test_without_its_master_a_job_that_has_no_deadline_ends(bench: Bench) -> None:
+    bench.runner.handle(job(1, movetime_ms=300))
+    bench.wait(lambda: bool(bench.reports(1)))
+    bench.runner.master_lost()
+    assert bench.done(1).time_ms >= 295
+    bench.runner.handle(job(2))
+    bench.wait(lambda: bool(bench.reports(2)))
+    bench.runner.master_lost()
+    bench.done(2)
+    bench.runner.handle(job(3, depth=1))
+    bench.done(3)
+
+
+def test_a_dismissed_node_does_nothing_any_more(bench: Bench) -> None:
+    bench.runner.handle(job(1))
+    bench.wait(lambda: bool(bench.reports(1)))
+    bench.runner.handle(Stop(EVERY_JOB))
+    bench.done(1)
+    bench.runner.handle(job(2, depth=1))
+    assert bench.runner.status() == (1, True)
 
 
 def test_a_bad_position_is_an_error_and_not_the_end(bench: Bench) -> None:

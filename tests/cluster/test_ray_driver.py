@@ -1,4 +1,9 @@
-"""The fleet on real Ray: processes, sockets, a clock. One fleet serves most of these tests, as Ray starts slowly."""
+"""The fleet on real Ray: processes, sockets, a clock. One fleet serves all of these tests, as Ray starts slowly.
+
+The fault matrix is among them. Whatever befalls the nodes, in whatever part of a search: one decision, by the hard
+deadline, legal; the log says why; and where a node is lost in the middle of a search, its part of the tree is dealt to
+the others.
+"""
 
 from __future__ import annotations
 
@@ -6,82 +11,54 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zmq
 
-from cluster.api import FleetError, SearchRequest
+from cluster.api import Decision, FleetError
 from cluster.channel import ChannelClient
 from cluster.messages import Hello
 from cluster.ray_driver import RaySearcher
 from cluster.settings import Settings
-from tests.cluster.engines import endless_engine
+from tests.cluster.faults import FAULTS, Fault, MakeFault
 from tests.cluster.heard import Heard
-from worker.engine import STARTPOS
+from tests.cluster.processes import alive
+from tests.cluster.ray_fleet import OpenFleet, open_fleet
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(90), pytest.mark.usefixtures("warm")]
-
-
-@dataclass
-class OpenFleet:
-    """An open searcher of two nodes, its loop, and what it said."""
-
-    runner: asyncio.Runner
-    searcher: RaySearcher
-    heard: Heard
-    next_id: int = 0
-
-    def start(self, soft_ms: int | None, hard_ms: int | None) -> int:
-        self.heard.forget()
-        self.next_id += 1
-        self.searcher.start(SearchRequest(self.next_id, STARTPOS, soft_ms=soft_ms, hard_ms=hard_ms))
-        return self.next_id
-
-    def pid(self, node_id: str) -> int:
-        return next(int(str(f["pid"])) for f in reversed(self.heard.named("node_ready")) if f["node"] == node_id)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[OpenFleet]:
-    with asyncio.Runner() as runner:
-        searcher = RaySearcher(engine=endless_engine, fallback=endless_engine, settings=Settings(validate=True))
-        heard = Heard()
-
-        async def opened() -> None:
-            await searcher.open(heard.listener())
-
-        runner.run(opened())
-        yield OpenFleet(runner, searcher, heard)
-        runner.run(searcher.close())
+    with open_fleet(3, Settings(validate=True, presearch_max_ms=150)) as fleet:
+        yield fleet
 
 
 @pytest.fixture
 def fleet(shared: OpenFleet) -> OpenFleet:
-    """The shared fleet, all there and at rest."""
-
-    async def complete() -> None:
-        await shared.heard.until(lambda: len(shared.searcher.live) == 3, 20)
-
-    shared.runner.run(complete())
+    """The shared fleet, with two nodes and the fallback at least."""
+    shared.run(shared.there(lambda: len(shared.nodes) >= 2 and "fallback" in shared.searcher.live))
     return shared
 
 
 def test_a_search_is_split_and_ends_at_the_soft_time(fleet: OpenFleet) -> None:
     async def play() -> None:
+        await fleet.there(lambda: len(fleet.nodes) == 3)
         fleet.start(600, 2000)
         began = time.monotonic()
         decision = await fleet.heard.decision()
         assert 0.55 < time.monotonic() - began < 1.5
         assert decision.source == "split"
         assert decision.depth > 5
-        assert {view.node_id for view in decision.fleet} == {"node-1", "node-2"}
+        assert {view.node_id for view in decision.fleet} == {"node-1", "node-2", "node-3"}
         assert all(view.nodes > 0 for view in decision.fleet)
 
-    fleet.runner.run(play())
+    fleet.run(play())
 
 
 def test_stop_in_the_middle_of_a_search(fleet: OpenFleet) -> None:
@@ -97,66 +74,7 @@ def test_stop_in_the_middle_of_a_search(fleet: OpenFleet) -> None:
         fleet.start(500, 2000)
         assert (await fleet.heard.decision()).depth > 5
 
-    fleet.runner.run(play())
-
-
-def test_kill_of_a_node_in_the_middle_of_a_search(fleet: OpenFleet, capfd: pytest.CaptureFixture[str]) -> None:
-    async def play() -> None:
-        before = fleet.pid("node-1")
-        fleet.start(2500, 4000)
-        await fleet.heard.until(lambda: bool(fleet.heard.named("dealt")))
-        began = time.monotonic()
-        os.kill(before, signal.SIGKILL)
-        await fleet.heard.until(lambda: bool(fleet.heard.named("node_lost")))
-        assert time.monotonic() - began < 1.0
-        assert fleet.heard.named("node_lost")[0]["node"] == "node-1"
-        assert fleet.heard.named("dealt")[-1]["leaves"] == {"node-2": "all"}
-        decision = await fleet.heard.decision()
-        assert 2400 < decision.elapsed_ms < 3500
-        assert decision.depth > 5
-        await fleet.heard.until(lambda: "node-1" in fleet.searcher.live, 15)
-        assert fleet.pid("node-1") != before
-        fleet.start(600, 2000)
-        decision = await fleet.heard.decision()
-        assert all(view.alive and view.nodes for view in decision.fleet)
-
-    fleet.runner.run(play())
-    out = capfd.readouterr()
-    assert (out.out, out.err) == ("", "")
-
-
-def test_kill_of_all_nodes_leaves_the_fallback(fleet: OpenFleet) -> None:
-    async def play() -> None:
-        for node_id in ("node-1", "node-2"):
-            os.kill(fleet.pid(node_id), signal.SIGKILL)
-        await fleet.heard.until(lambda: fleet.searcher.live == ("fallback",), 5)
-        fleet.start(300, 1000)
-        decision = await fleet.heard.decision()
-        assert decision.source == "fallback"
-        assert decision.depth > 1
-        assert decision.elapsed_ms < 1000
-
-    fleet.runner.run(play())
-
-
-def test_a_node_that_stands_still_is_dropped_and_taken_back(fleet: OpenFleet) -> None:
-    async def play() -> None:
-        pid = fleet.pid("node-2")
-        fleet.start(3000, 4000)
-        await fleet.heard.until(lambda: bool(fleet.heard.named("dealt")))
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            began = time.monotonic()
-            await fleet.heard.until(lambda: bool(fleet.heard.named("node_lost")), 3)
-            assert 0.6 < time.monotonic() - began < 2.5
-            assert "not heard of" in str(fleet.heard.named("node_lost")[0]["reason"])
-        finally:
-            os.kill(pid, signal.SIGCONT)
-        await fleet.heard.until(lambda: bool(fleet.heard.named("node_joined")), 3)
-        assert fleet.pid("node-2") == pid
-        await fleet.heard.decision()
-
-    fleet.runner.run(play())
+    fleet.run(play())
 
 
 def test_kill_of_the_fallback(fleet: OpenFleet) -> None:
@@ -167,7 +85,7 @@ def test_kill_of_the_fallback(fleet: OpenFleet) -> None:
         assert (await fleet.heard.decision()).source == "split"
         await fleet.heard.until(lambda: "fallback" in fleet.searcher.live, 15)
 
-    fleet.runner.run(play())
+    fleet.run(play())
 
 
 def test_a_stranger_without_the_key_is_refused(fleet: OpenFleet) -> None:
@@ -188,29 +106,138 @@ def test_a_stranger_without_the_key_is_refused(fleet: OpenFleet) -> None:
         assert fleet.heard.named("message_refused") == [{"why": "a peer without the fleet's key"}]
         assert not fleet.heard.named("node_lost")
 
-    fleet.runner.run(play())
-
-
-def test_one_at_a_time(fleet: OpenFleet) -> None:
-    async def play() -> None:
-        with pytest.raises(FleetError, match="one RaySearcher at a time"):
-            await RaySearcher().open(Heard().listener())
-        fleet.start(300, 1000)
-        await fleet.heard.decision()
-
-    fleet.runner.run(play())
+    fleet.run(play())
 
 
 def test_secrets_stay_out_of_arguments_and_logs(fleet: OpenFleet) -> None:
     address = fleet.searcher._channel_address
     assert address is not None
-    token_file = Path(os.environ["RAY_AUTH_TOKEN_PATH"])
-    assert token_file.stat().st_mode & 0o077 == 0
-    secrets = [token_file.read_text(), address.client_secret.decode()]
+    folder = Path(str(fleet.ray["folder"]))
+    token = folder / "token"
+    assert token.stat().st_mode & 0o077 == 0
+    secrets = [token.read_text(), address.client_secret.decode()]
     shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     shown += repr(fleet.heard.events)
-    for log in token_file.parent.rglob("*"):
-        if log.is_file() and log != token_file:
+    for log in folder.rglob("*"):
+        if log.is_file() and log != token:
             shown += log.read_text(errors="replace")
     for secret in secrets:
         assert secret not in shown
+
+
+def test_a_client_without_the_token_is_refused(fleet: OpenFleet) -> None:
+    without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    right = {**without, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": f"{fleet.ray['folder']}/token"}
+    client = [sys.executable, "-m", "tests.cluster.ray_client", str(fleet.ray["address"])]
+    clients = [
+        subprocess.Popen(client, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for environment in (right, without)
+    ]
+    assert [client.communicate(timeout=40)[0].strip() for client in clients] == ["let in", "AuthenticationError"]
+
+
+async def in_presearch(fleet: OpenFleet, fault: Fault) -> Decision:
+    fleet.start(1000, 1500)
+    assert fleet.heard.named("search_started")[0]["phase"] == "presearch"
+    fault.strike()
+    return await fleet.decision()
+
+
+async def in_search(fleet: OpenFleet, fault: Fault) -> Decision:
+    fleet.start(1200, 1700)
+    await fleet.event("dealt")
+    fault.strike()
+    return await fleet.decision()
+
+
+async def at_the_deadline(fleet: OpenFleet, fault: Fault) -> Decision:
+    fleet.start(400, 900)
+    await asyncio.sleep(0.35)
+    fault.strike()
+    return await fleet.decision()
+
+
+async def pondering(fleet: OpenFleet, fault: Fault) -> Decision:
+    number = fleet.start(None, None)
+    await fleet.event("dealt")
+    fault.strike()
+    await fault.explained(fleet)
+    assert not fleet.heard.decisions
+    fleet.searcher.stop(number)
+    return await fleet.decision()
+
+
+PHASES = {"presearch": in_presearch, "search": in_search, "deadline": at_the_deadline, "ponder": pondering}
+
+
+@pytest.mark.parametrize("make_fault", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES.keys())
+def test_fault(
+    fleet: OpenFleet, make_fault: MakeFault, phase: Callable[[OpenFleet, Fault], Awaitable[Decision]]
+) -> None:
+    async def play() -> None:
+        async with make_fault(fleet) as fault:
+            decision = await phase(fleet, fault)
+            hard_ms = fleet.heard.named("search_started")[0]["hard_ms"]
+            assert hard_ms is None or decision.elapsed_ms <= int(str(hard_ms))
+            await fault.explained(fleet)
+            if len(fault.loses) == 1 and phase in (in_search, pondering):
+                assert fault.loses[0] not in fleet.dealt_after_the_loss_of(fault.loses[0])
+        assert len(fleet.heard.decisions) == 1
+
+    fleet.run(play())
+
+
+def test_a_node_is_drained(fleet: OpenFleet) -> None:
+    """Its process stays, so that no other takes its place, until Ray is started anew (as the next test has it)."""
+
+    async def play() -> None:
+        await fleet.there(lambda: len(fleet.nodes) == 3)
+        victim = fleet.nodes[0]
+        number = fleet.start(None, None)
+        await fleet.event("dealt")
+        fleet.searcher.drain(victim, "spot notice")
+        assert fleet.heard.named("node_drained") == [{"node": victim, "why": "spot notice"}]
+        assert victim not in fleet.dealt_after_the_loss_of(victim)
+        with pytest.raises(FleetError, match=f"no node '{victim}' to drain; there are .*node-"):
+            fleet.searcher.drain(victim)
+        fleet.searcher.stop(number)
+        assert (await fleet.decision()).source == "split"
+        await asyncio.sleep(0.5)
+        assert alive(fleet.pid(victim))
+        assert victim not in fleet.nodes
+
+    fleet.run(play())
+
+
+@pytest.mark.parametrize("process", ["raylet", "gcs_server"])
+def test_ray_itself_dies(fleet: OpenFleet, process: str) -> None:
+    """It is started again while the game goes on, and what was left of it is gone."""
+
+    async def play() -> None:
+        before = [fleet.pid(node_id) for node_id in fleet.nodes]
+        old = fleet.ray
+        fleet.start(1200, 1700)
+        await fleet.event("dealt")
+        os.kill(old["processes"][process], signal.SIGKILL)
+        assert (await fleet.decision()).elapsed_ms <= 1700
+        assert await fleet.event("ray_lost") == {"why": f"its {process} died"}
+        await fleet.there(lambda: not fleet.nodes)
+        fleet.start(300, 1000)
+        assert (await fleet.decision()).source == "fallback"
+        await fleet.there(lambda: len(fleet.nodes) >= 2)
+        fleet.start(600, 1500)
+        assert (await fleet.decision()).source == "split"
+        for pid in (*before, *old["processes"].values()):
+            assert not alive(pid)
+
+    fleet.run(play())
+
+
+def test_no_cluster_at_the_address() -> None:
+    async def play() -> None:
+        for address, why in (("127.0.0.1:1", "onnect"), ("nowhere", "expected host:port")):
+            with pytest.raises(FleetError, match=f"no Ray cluster at {address}: .*{why}"):
+                await RaySearcher(address=address).open(Heard().listener())
+
+    asyncio.run(play())

@@ -1,69 +1,280 @@
-"""A fleet in a Ray cluster that somebody else started, and that grows while it searches."""
+"""A fleet of several hosts: a real Ray node in each, and what befalls networks and machines.
+
+The hosts are namespaces of this machine (`tests.cluster.namespaces`). The first holds Ray's head and the master; the
+others are worker machines, on each of which a loop stands for systemd's ``Restart=always``.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import json
+import os
+import secrets
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cluster.api import FleetError, SearchRequest
-from cluster.ray_cluster import _TOKEN
-from cluster.ray_driver import RaySearcher
-from tests.cluster.engines import endless_engine
-from tests.cluster.heard import Heard
-from worker.engine import STARTPOS
+from cluster.host import now_ms
+from tests.cluster.namespaces import Host, Network, why_not
+from worker.shogi import Position
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(90), pytest.mark.usefixtures("warm")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
 
-ROOT = Path(__file__).parents[2]
+RAY = Path(sys.executable).with_name("ray")
+SOFT_MS, HARD_MS = 2500, 3500
+
+HEALTH_CHECKS = {
+    "RAY_health_check_initial_delay_ms": "500",
+    "RAY_health_check_period_ms": "250",
+    "RAY_health_check_timeout_ms": "400",
+    "RAY_health_check_failure_threshold": "3",
+}
+"""As docs/operation.md has them for several hosts."""
+
+Said = dict[str, Any]
 
 
-def test_a_host_that_joins_late_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_AUTH_TOKEN", _TOKEN)
-    hosts = subprocess.Popen(
-        [sys.executable, "-m", "tests.cluster.ray_hosts"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert hosts.stdin is not None
-    assert hosts.stdout is not None
-    address = hosts.stdout.readline().strip()
-    assert address
+class Fleet:
+    """The hosts with their Ray nodes, and the master in the first of them."""
 
-    async def play() -> None:
-        heard = Heard()
-        searcher = RaySearcher(address=address, engine=endless_engine, fallback=endless_engine)
-        await searcher.open(heard.listener())
+    def __init__(self) -> None:
+        self.network = Network()
+        self.token = secrets.token_hex(32)
+        self.environment = {
+            **os.environ,
+            **HEALTH_CHECKS,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": self.token,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        self.head = self.network.add()
+        self.address = f"{self.head.address}:6379"
+        self._last_id = 0
+        self._live = 0
+        self._said: list[Said] = []
+        self._news = threading.Condition()
+
+    def open(self) -> None:
+        head = self._ray_start(
+            self.head, "--head", "--port=6379", "--include-dashboard=false", '--resources={"searcher": 0}'
+        )
+        for _ in range(2):
+            self.join()
+        assert head.stdout is not None
+        assert any("Ray runtime started" in line for line in head.stdout)
+        self.master = self.head.start(
+            [sys.executable, "-m", "tests.cluster.ray_master", self.address], self.environment, piped=True
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.wait(lambda said: said["what"] == "open", 90)
+
+    def close(self) -> None:
+        assert self.master.stdin is not None
+        self.master.stdin.close()
         try:
-            await heard.until(lambda: "node-1" in searcher.live)
-            assert "node-2" not in searcher.live
-            searcher.start(SearchRequest(1, STARTPOS, soft_ms=20_000, hard_ms=30_000))
-            assert hosts.stdin is not None
-            hosts.stdin.write("join\n")
-            hosts.stdin.flush()
-            await heard.until(lambda: "node-2" in searcher.live, 25)
-            await heard.until(lambda: any(len(progress.fleet) == 2 for progress in heard.progress))
-            searcher.stop(1)
-            decision = await heard.decision()
-            assert {view.node_id for view in decision.fleet} == {"node-1", "node-2"}
+            assert self.master.wait(20) == 0
         finally:
-            await searcher.close()
+            self.network.close()
 
-    asyncio.run(play())
-    hosts.stdin.close()
-    assert hosts.wait(20) == 0
+    def join(self) -> Host:
+        """Another machine with one place for a node."""
+        host = self.network.add()
+        self._ray_start(host, f"--address={self.address}", '--resources={"searcher": 1}')
+        return host
+
+    def order(self, do: str, **fields: object) -> None:
+        assert self.master.stdin is not None
+        self.master.stdin.write(json.dumps({"do": do, **fields}) + "\n")
+        self.master.stdin.flush()
+
+    def begin(self, soft_ms: int | None = SOFT_MS, hard_ms: int | None = HARD_MS) -> int:
+        """Begin a search. What was said before is forgotten, but who is ready."""
+        self._last_id += 1
+        with self._news:
+            self._said = [said for said in self._said if said["what"] == "node_ready"]
+        self.order("start", search_id=self._last_id, soft_ms=soft_ms, hard_ms=hard_ms)
+        return self._last_id
+
+    def search(self) -> int:
+        """Begin a search; returns when it is split."""
+        number = self.begin()
+        self.event("dealt")
+        return number
+
+    def wait(self, condition: Callable[[Said], bool], timeout_s: float = 5.0) -> Said:
+        """The first that the master said for which that holds."""
+
+        def found() -> Said | None:
+            return next((said for said in self._said if condition(said)), None)
+
+        with self._news:
+            assert self._news.wait_for(lambda: found() is not None, timeout_s), "\n".join(map(str, self._said[-20:]))
+            said = found()
+        assert said is not None
+        return said
+
+    def event(self, what: str, timeout_s: float = 5.0, after_ms: int = 0, **fields: object) -> Said:
+        return self.wait(
+            lambda said: said["what"] == what and said["when_ms"] >= after_ms and fields.items() <= said.items(),
+            timeout_s,
+        )
+
+    def decision(self) -> Said:
+        """The search's end, checked for what must hold whatever happened."""
+        decision = self.event("decision", search_id=self._last_id)
+        started = self.event("search_started", search_id=self._last_id)
+        assert decision["when_ms"] - started["when_ms"] <= HARD_MS
+        Position.startpos().push_all(decision["pv"])
+        assert decision["pv"][0] == decision["move"]
+        return decision
+
+    def node_on(self, host: Host) -> Said:
+        """What the last node on that host said when it was ready."""
+        with self._news:
+            return next(s for s in reversed(self._said) if s["what"] == "node_ready" and s["host"] == host.name)
+
+    def all_search(self, hosts: int, timeout_s: float = 45.0) -> None:
+        """Wait until so many nodes are there and take part in a search."""
+        with self._news:
+            assert self._news.wait_for(lambda: self._live >= hosts, timeout_s), "\n".join(map(str, self._said[-20:]))
+        number = self.search()
+        self.searched_by(hosts)
+        self.order("stop", search_id=number)
+        self.decision()
+
+    def searched_by(self, hosts: int) -> None:
+        """Wait until so many nodes take part in the search that runs."""
+        self.wait(lambda said: said["what"] == "progress" and len(said["busy"]) >= hosts)
+
+    def lost(self, since_ms: int, node: str, why: str) -> Said:
+        """The loss of that node, and that its part of the tree is dealt to others. Prints how long both took."""
+        lost = self.event("node_lost", node=node)
+        dealt = self.event("dealt", after_ms=lost["when_ms"], why=f"{node} lost")
+        assert why in lost["reason"]
+        assert node not in dealt["leaves"]
+        print(f"known after {lost['when_ms'] - since_ms} ms, dealt again {dealt['when_ms'] - lost['when_ms']} ms later")
+        return lost
+
+    def _ray_start(self, host: Host, *options: str) -> subprocess.Popen[str]:
+        fixed = f"--node-ip-address={host.address} --temp-dir={self.network.folder} --num-cpus=0 --block"
+        command = [RAY, "start", *fixed.split(), "--object-store-memory=80000000", *options]
+        loop = 'while :; do "$@"; sleep 0.2; done'
+        return host.start(["sh", "-c", loop, "sh", *map(str, command)], self.environment, piped=host is self.head)
+
+    def _listen(self) -> None:
+        assert self.master.stdout is not None
+        for line in self.master.stdout:
+            said = json.loads(line)
+            with self._news:
+                self._said.append(said)
+                self._live = said.get("live", self._live)
+                self._news.notify_all()
 
 
-def test_no_cluster_at_the_address() -> None:
-    async def play() -> None:
-        for address, why in (("127.0.0.1:1", "onnect"), ("nowhere", "expected host:port")):
-            with pytest.raises(FleetError, match=f"no Ray cluster at {address}: .*{why}"):
-                await RaySearcher(address=address).open(Heard().listener())
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Fleet]:
+    if why := why_not():
+        pytest.skip(why)
+    fleet = Fleet()
+    try:
+        fleet.open()
+        yield fleet
+    finally:
+        fleet.close()
 
-    asyncio.run(play())
+
+@pytest.fixture
+def fleet(opened: Fleet) -> Fleet:
+    opened.all_search(2)
+    return opened
+
+
+def test_a_client_without_the_token_is_refused(opened: Fleet) -> None:
+    without = {name: value for name, value in opened.environment.items() if not name.startswith("RAY_AUTH")}
+    tokens = {"right": opened.environment, "none": without, "wrong": {**opened.environment, "RAY_AUTH_TOKEN": "0" * 64}}
+    client = [sys.executable, "-m", "tests.cluster.ray_client", opened.address]
+    clients = {
+        name: opened.network.hosts[1].start(client, environment, piped=True) for name, environment in tokens.items()
+    }
+    said = {name: client.communicate(timeout=40)[0].strip() for name, client in clients.items()}
+    assert said == {"right": "let in", "none": "AuthenticationError", "wrong": "AuthenticationError"}
+
+
+def test_a_node_is_stopped_and_goes_on(fleet: Fleet) -> None:
+    node = fleet.node_on(fleet.network.hosts[1])
+    fleet.search()
+    since = now_ms()
+    os.kill(node["pid"], signal.SIGSTOP)
+    try:
+        lost = fleet.lost(since, node["node"], "not heard of")
+    finally:
+        os.kill(node["pid"], signal.SIGCONT)
+    # It is the same process, and has work again in the same search.
+    joined = fleet.event("node_joined", after_ms=lost["when_ms"], node=node["node"])
+    dealt = fleet.event("dealt", after_ms=joined["when_ms"])
+    assert node["node"] in dealt["leaves"]
+    assert fleet.decision()["source"] == "split"
+    assert fleet.node_on(fleet.network.hosts[1])["pid"] == node["pid"]
+
+
+def test_a_host_joins(fleet: Fleet) -> None:
+    """In the middle of a search that has no end, which it takes part in as soon as it is there."""
+    number = fleet.begin(soft_ms=None, hard_ms=None)
+    host = fleet.join()
+    ready = fleet.event("node_ready", 45, host=host.name)
+    fleet.event("dealt", why=f"{ready['node']} joined")
+    fleet.searched_by(3)
+    fleet.order("stop", search_id=number)
+    assert fleet.event("decision")["source"] == "split"
+
+
+def test_a_raylet_is_killed(fleet: Fleet) -> None:
+    host = fleet.network.hosts[2]
+    node = fleet.node_on(host)
+    (raylet,) = host.processes("raylet")
+    fleet.search()
+    since = now_ms()
+    os.kill(raylet, signal.SIGKILL)
+    fleet.lost(since, node["node"], "")
+    assert fleet.decision()["source"] == "split"
+
+
+def test_a_node_is_drained(fleet: Fleet) -> None:
+    leaving = fleet.node_on(fleet.network.hosts[1])
+    fleet.search()
+    fleet.order("drain", node_id=leaving["node"], why="spot notice")
+    fleet.lost(now_ms(), leaving["node"], "spot notice")
+    assert fleet.decision()["source"] == "split"
+    # The others are enough for the next search: the host whose raylet died is back. The drained node is still there, so
+    # that its place is taken; neither it nor another one in its place is used.
+    fleet.all_search(2)
+    os.kill(leaving["pid"], 0)
+    assert fleet.node_on(fleet.network.hosts[1]) == leaving
+
+
+def test_cables_are_cut(fleet: Fleet) -> None:
+    first, second = (fleet.network.hosts[number] for number in (2, 3))
+    nodes = {host: fleet.node_on(host)["node"] for host in (first, second)}
+    fleet.search()
+    since = now_ms()
+    first.cut()
+    fleet.lost(since, nodes[first], "not heard of")
+    first.mend()
+    assert fleet.decision()["source"] == "split"
+    fleet.all_search(2)
+
+    fleet.search()
+    first.cut()
+    second.cut()
+    for host in (first, second):
+        fleet.event("node_lost", node=fleet.node_on(host)["node"])
+    assert fleet.decision()["source"] == "split"
+    # What the nodes had found was played; now there is nobody but the fallback.
+    fleet.begin()
+    assert fleet.decision()["source"] == "fallback"

@@ -132,6 +132,14 @@ def test_one_of_ours_beside_an_engine_that_cannot_split_is_a_vote_of_two() -> No
     assert (fleet.decided[0].decision.source, fleet.decided[0].decision.move) == ("vote", "2g2f")
 
 
+def test_a_tree_is_shared_by_nodes_of_one_engine() -> None:
+    others = [NodeJoined("f0", "fairy"), NodeJoined("f1", "fairy")]
+    fleet = Fleet(Settings(validate=True), *others, *OWN)
+    fleet.start()
+    assert {fleet.jobs[node.node_id].multipv for node in others} == {1}
+    assert {fleet.jobs[node.node_id].multipv for node in OWN} == {3}
+
+
 def test_one_that_joins_a_split_and_cannot_split_votes() -> None:
     fleet = Fleet(Settings(validate=True), *OWN)
     fleet.start()

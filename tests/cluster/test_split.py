@@ -147,7 +147,7 @@ class TestMerge:
 
     @given(st.data())
     def test_with_unknown_leaves_the_bound_is_true(self, data: st.DataObject) -> None:
-        """Whatever the unknown leaves turn out to be, a lower bound is none too high and an upper bound none too low."""
+        """Whatever the unknown leaves turn out to be, an exact score is exact and a lower bound is not too high."""
         tree = data.draw(trees())
         known: dict[Leaf, Line] = {}
         everything: dict[Leaf, Line] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cluster.api import Decision, FleetError, Listener, SearchRequest
+from cluster.api import Decision, FleetError, Known, Listener, SearchRequest
 from worker.shogi import Position, move_to_usi
 
 Choice = Callable[[Position], tuple[str, int | None]]
@@ -37,6 +37,8 @@ class ScriptedSearcher:
         self.delay_s = delay_s
         self.requests: list[SearchRequest] = []
         self.stopped: list[int] = []
+        self.pondered: list[SearchRequest] = []
+        self.retimed: list[tuple[int, int]] = []
         self.games = 0
         self.listener = Listener()
 
@@ -52,6 +54,15 @@ class ScriptedSearcher:
         self.requests.append(request)
         if self.choose is not None:
             asyncio.get_running_loop().call_later(self.delay_s, self._decide, request, self.choose)
+
+    def ponder(self, request: SearchRequest) -> None:
+        self.pondered.append(request)
+
+    def known(self, request: SearchRequest) -> Known | None:
+        return None
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        self.retimed.append((search_id, soft_ms))
 
     def stop(self, search_id: int) -> None:
         self.stopped.append(search_id)

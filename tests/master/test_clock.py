@@ -28,7 +28,12 @@ CONTROLS = {
 
 
 def play_out(
-    control: TimeControl, rng: random.Random, own_moves: int, effort: str, max_moves: int | None = None
+    control: TimeControl,
+    rng: random.Random,
+    own_moves: int,
+    effort: str,
+    max_moves: int | None = None,
+    ponder: bool = False,
 ) -> tuple[bool, int]:
     """Black's side of a game against a server that charges as the protocol says.
 
@@ -42,11 +47,13 @@ def play_out(
         # The opponent's echo leaves the server, takes a while to reach us; so does our line.
         delay = rng.uniform(0, SETTINGS.network_margin_ms)
         coming, going = delay * (split := rng.random()), delay * (1 - split)
-        budget = clock.budget(now, ply=2 * number, max_moves=max_moves)
+        known_ms = rng.choice([0.0, rng.uniform(0.0, 30_000.0)])
+        budget = clock.budget(now, ply=2 * number, max_moves=max_moves, known_ms=known_ms if ponder else 0.0)
         thought = {
             "soft": budget.soft_ms,
             "hard": budget.hard_ms,
             "random": rng.choice([budget.soft_ms, budget.hard_ms, rng.uniform(0, budget.hard_ms)]),
+            "agreement": clock.reconsidered(rng.choice([1.0, rng.uniform(0.2, 1.0)])),
         }[effort]
         charged = control.charge(coming + thought + going)
         if control.flag_falls(remaining, charged):
@@ -60,11 +67,12 @@ def play_out(
 
 
 @pytest.mark.parametrize("name", CONTROLS)
-@pytest.mark.parametrize("effort", ["soft", "hard", "random"])
+@pytest.mark.parametrize("effort", ["soft", "hard", "random", "agreement"])
 def test_no_flag_falls_in_a_hundred_games(name: str, effort: str) -> None:
     rng = random.Random(f"{name} {effort}")
-    for _ in range(100):
-        fell, _ = play_out(CONTROLS[name], rng, own_moves=rng.randint(1, 160), effort=effort)
+    for number in range(100):
+        moves = rng.randint(1, 160)
+        fell, _ = play_out(CONTROLS[name], rng, own_moves=moves, effort=effort, ponder=number % 2 == 0)
         assert not fell
 
 
@@ -76,7 +84,7 @@ def test_no_flag_falls_in_a_hundred_games(name: str, effort: str) -> None:
     least=st.sampled_from([0, 0, 1]),
     roundup=st.booleans(),
     unit_ms=st.sampled_from([1000, 1000, 1, 60_000]),
-    effort=st.sampled_from(["soft", "hard", "random"]),
+    effort=st.sampled_from(["soft", "hard", "random", "agreement"]),
     seed=st.integers(0, 1 << 30),
 )
 def test_no_flag_falls_under_any_control(
@@ -167,3 +175,54 @@ def test_the_shown_time_runs_down_only_on_turn() -> None:
     assert clock.left_ms(0, 12_000.0) == 0
     fischer = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
     assert (fischer.left_ms(0, 500.0), fischer.left_ms(0, 4_000.0)) == (10_000, 7_000)
+
+
+def test_disagreement_buys_time_within_the_hard_limit() -> None:
+    clock = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS)
+    budget = clock.budget(500.0, ply=40)
+    stretched = [clock.reconsidered(agreement) for agreement in (1.0, 0.8, 0.6, 0.5, 0.2, 0.0)]
+    assert stretched[0] == budget.soft_ms
+    assert stretched == sorted(stretched)
+    assert stretched[1] == pytest.approx(budget.soft_ms / 0.8, abs=1000)
+    assert stretched[-1] == budget.hard_ms
+    assert clock.reconsidered(1.0) == budget.soft_ms
+    assert {(soft + 500 + SETTINGS.network_margin_ms) % 1000 for soft in stretched[:-2]} == {0}
+
+
+def test_there_is_nothing_to_stretch_in_byoyomi() -> None:
+    clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
+    assert clock.budget(0.0).soft_ms == clock.reconsidered(0.25)
+
+
+def test_time_that_was_stretched_is_not_owed_by_the_next_move() -> None:
+    plain, stretched = (GameClock((CONTROLS["floodgate"],) * 2, SETTINGS) for _ in range(2))
+    for clock, agreement in ((plain, 1.0), (stretched, 0.5)):
+        clock.budget(0.0, ply=40)
+        clock.moved(1000 * round((clock.reconsidered(agreement) + SETTINGS.network_margin_ms) / 1000 - 1), 0.0)
+        clock.moved(0, 0.0)
+    spent = plain.remaining_ms[0] - stretched.remaining_ms[0]
+    assert spent > 5_000
+    difference = plain.budget(0.0, ply=42).soft_ms - stretched.budget(0.0, ply=42).soft_ms
+    assert 0 <= difference <= 1_000  # by the smaller share of what is left, not by what was spent
+
+
+def test_only_the_turn_with_a_budget_can_be_reconsidered() -> None:
+    clock = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS)
+    with pytest.raises(ValueError, match="no budget"):
+        clock.reconsidered(1.0)
+    clock.budget(0.0)
+    clock.moved(1000, 0.0)
+    with pytest.raises(ValueError, match="no budget"):
+        clock.reconsidered(1.0)
+
+
+def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:
+    soft = {}
+    for known in (0.0, 3_000.0, 10.0**6):
+        soft[known] = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS).budget(0.0, ply=40, known_ms=known).soft_ms
+    assert soft[0.0] - soft[3_000.0] == 3_000
+    assert soft[10.0**6] == pytest.approx(soft[0.0] / 4, abs=1_100)  # whole seconds, the first one free
+    byoyomi = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
+    assert byoyomi.budget(0.0, known_ms=5_000.0) == Budget(9_200, 9_200)
+    both = GameClock((CONTROLS["byoyomi 10"],) * 2, SETTINGS)
+    assert both.budget(0.0, ply=40, known_ms=10.0**6).soft_ms >= 9_700

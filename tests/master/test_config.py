@@ -81,7 +81,7 @@ def test_where_the_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("[engine]\nhash_mb = 0\n", ["my.toml: [engine] hash_mb", "greater than or equal to 1", "not 0"]),
         ("[engine]\nthreds = 2\n", ["my.toml: [engine] threds: no such key", "hash_mb, threads"]),
         ("[engin]\nthreads = 2\n", ["my.toml: [engin]: no such section", "engine, cluster, voters, csa"]),
-        ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'majority' or 'optimistic'", "not 'loudest'"]),
+        ("[cluster]\nvote = 'loudest'\n", ["[cluster] vote", "'majority', 'optimistic'", "not 'loudest'"]),
         ("[csa]\nname = 'two words'\n", ["[csa] name", "not 'two words'"]),
         ("[csa]\npassword = 'hush'\n", ["[csa] password", "GOUGI_CSA_PASSWORD"]),
         ("engine = 3\n", ["my.toml: [engine]", "not 3"]),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from cluster.lab.strategies import offered
+from cluster.strategies import offered
 from master.commands.common import CommandError
 from master.commands.lab import lab
 from tests.master.command import Running, gougi

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Decision, Progress, SearchRequest
+from cluster.api import Decision, Known, Progress, SearchRequest
 from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -35,7 +35,9 @@ from master.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
+    RetimeSearch,
     Send,
+    StartPonder,
     StartSearch,
     StopSearch,
 )
@@ -64,8 +66,15 @@ def progress(search_id: int, *pv: str) -> Progress:
 class Table:
     """A player, and everything that it wanted done."""
 
-    def __init__(self, settings: PlayerSettings | None = None) -> None:
-        self.player = Player(Login("alice", "test-60-5F-B,pwa"), settings or PlayerSettings(), itertools.count(1))
+    def __init__(self, settings: PlayerSettings | None = None, known: Known | None = None) -> None:
+        self.asked: list[SearchRequest] = []
+
+        def ask(request: SearchRequest) -> Known | None:
+            self.asked.append(request)
+            return known
+
+        login = Login("alice", "test-60-5F-B,pwa")
+        self.player = Player(login, settings or PlayerSettings(), itertools.count(1), ask)
         self.now = 1_000.0
         self.all: list[Instruction] = []
         self.do(self.player.connected())
@@ -101,6 +110,10 @@ class Table:
         return [instruction.request for instruction in self.all if isinstance(instruction, StartSearch)]
 
     @property
+    def pondered(self) -> list[SearchRequest]:
+        return [instruction.request for instruction in self.all if isinstance(instruction, StartPonder)]
+
+    @property
     def stopped(self) -> list[int]:
         return [instruction.search_id for instruction in self.all if isinstance(instruction, StopSearch)]
 
@@ -120,6 +133,19 @@ class Table:
         return [event.event for event in self.events if isinstance(event, Note)]
 
 
+def test_voters_that_do_not_agree_get_more_time() -> None:
+    table = Table().begin()
+    soft_ms = table.requests[0].soft_ms
+    assert soft_ms is not None
+    for agreement in (1.0, 0.5, 0.5, 1.0):
+        table.do(table.player.progressed(replace(progress(1, "7g7f"), agreement=agreement)))
+    table.do(table.player.progressed(replace(progress(9, "7g7f"), agreement=0.3)))
+    retimed = [instruction for instruction in table.all if isinstance(instruction, RetimeSearch)]
+    assert [instruction.search_id for instruction in retimed] == [1, 1]
+    assert retimed[0].soft_ms > soft_ms
+    assert retimed[1].soft_ms == soft_ms
+
+
 def test_a_game_from_login_to_logout() -> None:
     table = Table().begin()
     assert table.lines == ["LOGIN alice test-60-5F-B,pwa", f"AGREE {BLACK.game_id}"]
@@ -133,7 +159,7 @@ def test_a_game_from_login_to_logout() -> None:
     table.hear("+7776FU,T2", after_ms=2_300)
     assert len(table.requests) == 1
     table.hear("-3334FU,T4", after_ms=4_100)
-    assert table.requests[1].search_id == 2
+    assert table.requests[1].search_id == 3
     assert table.requests[1].moves == ("7g7f", "3c3d")
     assert table.decide("2g2f", None) == "+2726FU"
     table.hear("+2726FU,T0", "%TORYO", "#RESIGN", "#WIN")
@@ -333,6 +359,85 @@ def test_a_resignation_holds_only_in_a_lost_position() -> None:
     assert table.decide("resign", None)[0] == "+"
     table.hear("+7776FU,T0" if table.lines[-1] == "+7776FU" else f"{table.lines[-1]},T0", "-3334FU,T0")
     assert table.decide("resign", -MATE + 2) == "%TORYO"
+
+
+# Pondering
+
+
+def test_the_opponents_time_is_used() -> None:
+    table = Table().begin()
+    assert not table.pondered
+    out = table.do(table.player.decided(decision(1, "7g7f")))
+    assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, StartPonder]
+    request = table.pondered[0]
+    assert (request.search_id, request.moves) == (2, ("7g7f",))
+    assert (request.soft_ms, request.hard_ms) == (None, None)
+    assert table.player.deadline_ms is None
+    table.hear("+7776FU,T0", "-3334FU,T0")
+    assert table.stopped == []
+    assert [asked.moves for asked in table.asked] == [(), ("7g7f", "3c3d")]
+    assert table.requests[1].search_id == table.asked[1].search_id == 3
+
+
+def test_what_pondering_found_saves_time() -> None:
+    soft = []
+    for known in (None, Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)):
+        table = Table(known=known).begin()
+        table.decide("7g7f")
+        table.hear("+7776FU,T0", "-3334FU,T0")
+        soft.append(table.requests[1].soft_ms or 0)
+        began = [event for event in table.events if isinstance(event, ThinkingBegan)]
+        assert began[1].known == known
+    assert soft[0] - soft[1] == 2000
+
+
+def test_nothing_of_pondering_is_sent() -> None:
+    table = Table().begin()
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    before = len(table.all)
+    table.do(table.player.progressed(progress(2, "3c3d")))
+    table.do(table.player.decided(decision(2, "3c3d")))
+    table.do(table.player.tick(table.now + 10**6))
+    assert len(table.all) == before
+
+
+@pytest.mark.parametrize("ending", ["result", "line", "abort"])
+def test_pondering_ends_with_the_game(ending: str) -> None:
+    table = Table().begin()
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    match ending:
+        case "result":
+            table.hear("%TORYO", "#RESIGN", "#WIN")
+        case "line":
+            table.do(table.player.connection_lost("gone"))
+        case "abort":
+            table.do(table.player.abort("Ctrl-C"))
+    assert table.stopped == [2]
+
+
+def test_no_pondering_where_it_is_switched_off_or_the_game_is_over() -> None:
+    table = Table(PlayerSettings(ponder=False)).begin()
+    table.decide("7g7f")
+    assert not table.pondered
+    table = Table().begin(replace(BLACK, max_moves=3))
+    table.decide("7g7f")
+    assert len(table.pondered) == 1
+    table.hear("+7776FU,T0", "-3334FU,T0")
+    table.decide("2g2f")
+    assert len(table.pondered) == 1
+    mating = replace(BLACK, start_sfen="4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+    table = Table().begin(mating)
+    table.decide("G*5b", MATE - 1)
+    assert not table.pondered
+
+
+def test_a_move_that_went_out_at_the_deadline_is_pondered_on_too() -> None:
+    table = Table().begin()
+    table.do(table.player.tick(table.now + 10**6))
+    assert table.stopped == [1]
+    assert [request.search_id for request in table.pondered] == [2]
 
 
 # A searcher that fails

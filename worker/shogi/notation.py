@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from worker.shogi.pieces import (
@@ -81,6 +82,15 @@ def parse_usi(text: str, turn: int, piece_on: PieceOn) -> int:
         raise MoveError(f"{text}: no piece stands on {file}{rank}")
     target = square(int(to_file), RANK_LETTERS.index(to_rank) + 1)
     return board_move(piece, origin, target, promote=bool(plus))
+
+
+@lru_cache(maxsize=1 << 15)
+def usi_code(text: str) -> int:
+    """A USI move as a number without its piece, which only a position knows; 0 where ``text`` is none."""
+    try:
+        return parse_usi(text, BLACK, lambda _square: 1) & 0xFFFF
+    except MoveError:
+        return 0
 
 
 def parse_csa(text: str, piece_on: PieceOn) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from worker.engine import STARTPOS
-from worker.shogi import declaration, makemove, notation, sfen
+from worker.score import MAX_PLY
+from worker.shogi import declaration, makemove, notation, sfen, walk
 from worker.shogi.attacks import in_check, is_attacked, update_checks
-from worker.shogi.notation import MoveError
+from worker.shogi.notation import MoveError, usi_code
 from worker.shogi.pieces import BLACK, KING, SQUARES
 from worker.shogi.sfen import SfenError
 from worker.shogi.state import MAX_HISTORY, POS_DTYPE, STACK, new_record
@@ -210,6 +211,14 @@ class Position:
             for _ in range(done):
                 self.pop()
             raise MoveError(f"move {first + done}: {error}") from None
+
+    def legal_length(self, moves: Sequence[str]) -> int:
+        """How many of the USI moves are legal, one after the other; a word that is no move ends them. Of more than the
+        position has room for (`MAX_PLY` and what is left of its history) the first ones are looked at."""
+        if self.record["ply"] >= MAX_HISTORY:
+            self._forget()
+        codes = [usi_code(text) for text in moves[: MAX_HISTORY + MAX_PLY - int(self.record["ply"])]]
+        return int(walk.legal_length(self.record, np.array(codes, np.int64), len(codes)))
 
     def in_check(self) -> bool:
         """Whether the side to move is in check."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import cluster.lab.folder
+from cluster.lab.errors import LabError
 from cluster.lab.folder import LabFolder
 from cluster.lab.records import GameRecord
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import LabError
 from tests.cluster.lab.games import record
 from worker.engine import STARTPOS
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from cluster.engine_spec import Variety
+from cluster.lab.errors import LabError
 from cluster.lab.games import Adjudicator, Arena
 from cluster.lab.processes import Task, play_all
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game, Plan, Point
 from cluster.lab.settings import LabSettings
-from cluster.lab.strategies import LabError
 from tests.cluster.engines import HashEngine, broken_engine
 from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchResult
 from worker.shogi import Position

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cluster.lab.errors import LabError
 from cluster.lab.settings import LabSettings, Opponent
-from cluster.lab.strategies import LabError
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from cluster.settings import Mode, Settings
 _VARIETY = tuple(item.name for item in fields(Variety))
 
 
-class LabError(ValueError):
-    """The laboratory cannot do what was asked; the text says what is wrong, and where."""
+class StrategyError(ValueError):
+    """There is no such strategy; the text says what is wrong, and where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def strategy(text: str) -> Strategy:
     """The strategy of a name.
 
     Raises:
-        LabError: there is no such mode, vote or setting, or its value is no number.
+        StrategyError: there is no such mode, vote or setting, or its value is no number.
     """
     head, *changes = text.strip().split("+")
     mode_name, colon, vote_name = head.partition(":")
@@ -55,7 +55,7 @@ def strategy(text: str) -> Strategy:
         mode = Mode(mode_name)
         vote = Vote(vote_name) if colon else Settings().vote
     except ValueError:
-        raise LabError(
+        raise StrategyError(
             f"no strategy {head!r}: there are {', '.join(offered())}; other modes take a vote behind a colon too"
         ) from None
     settings, variety = Settings(mode=mode, vote=vote), Variety()
@@ -63,7 +63,7 @@ def strategy(text: str) -> Strategy:
     for change in changes:
         key, equals, value = change.partition("=")
         if not equals:
-            raise LabError(f"{text!r}: {change!r}: expected SETTING=NUMBER")
+            raise StrategyError(f"{text!r}: {change!r}: expected SETTING=NUMBER")
         if key in _VARIETY:
             variety = _varied(variety, key, value, text)
         else:
@@ -94,11 +94,11 @@ def _changed(settings: Any, path: list[str], value: str, where: str) -> Any:
     if rest and is_dataclass(known):
         return replace(settings, **{head: _changed(known, rest, value, where)})
     if rest or not isinstance(known, (int, float)) or isinstance(known, bool):
-        raise LabError(f"{where}: no such setting; there are {', '.join(adjustable())}")
+        raise StrategyError(f"{where}: no such setting; there are {', '.join(adjustable())}")
     try:
         return replace(settings, **{head: int(value) if isinstance(known, int) else float(value)})
     except ValueError:
-        raise LabError(f"{where}: {value!r} is no {type(known).__name__}") from None
+        raise StrategyError(f"{where}: {value!r} is no {type(known).__name__}") from None
 
 
 def _varied(variety: Variety, key: str, value: str, text: str) -> Variety:
@@ -107,6 +107,6 @@ def _varied(variety: Variety, key: str, value: str, text: str) -> Variety:
         changed = {"0": False, "1": True}[value] if kind is bool else kind(value)
         return replace(variety, **{key: changed})
     except KeyError:
-        raise LabError(f"{text!r}: {key}: {value!r} is neither 0 nor 1") from None
+        raise StrategyError(f"{text!r}: {key}: {value!r} is neither 0 nor 1") from None
     except ValueError as error:
-        raise LabError(f"{text!r}: {key}: {error}") from None
+        raise StrategyError(f"{text!r}: {key}: {error}") from None

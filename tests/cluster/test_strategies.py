@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cluster.consultation import Vote
-from cluster.lab.strategies import LabError, adjustable, offered, strategy
 from cluster.settings import Mode, Settings
 from cluster.split import Caution
+from cluster.strategies import StrategyError, adjustable, offered, strategy
 
 
 def test_every_mode_and_every_vote_is_offered_and_understood() -> None:
@@ -46,5 +46,5 @@ def test_settings_behind_the_name() -> None:
     ],
 )
 def test_errors_say_what_is_wrong(text: str, words: str) -> None:
-    with pytest.raises(LabError, match=words.replace("+", r"\+")):
+    with pytest.raises(StrategyError, match=words.replace("+", r"\+")):
         strategy(text)

@@ -1,0 +1,166 @@
+"""Which strategy for how many nodes and which budget: from a table that the laboratory measured, not from belief.
+
+The table is a JSON file of points (`gougi lab --table` enters them; ``cluster/measured.json`` comes with the package)::
+
+    {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
+                 "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
+
+``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from cluster.api import SearchRequest
+from cluster.engine_spec import Variety
+from cluster.settings import Mode, Settings
+from cluster.strategies import StrategyError, strategy
+
+_LONG_MS = 10_000
+"""For a search without end."""
+
+
+class TableError(ValueError):
+    """A table cannot be used; the text says what is wrong, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One point of the table. ``budget``: nodes a move of every node."""
+
+    strategy: str
+    nodes: int
+    budget: int
+    elo: float | None
+    low: float | None
+    high: float | None
+    games: int
+    net: str = ""
+    """The first digits of the network file's SHA-256."""
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """Points of the same key are measurements of the same thing."""
+        return self.strategy, self.nodes, self.budget, self.net
+
+    @property
+    def safe_elo(self) -> float:
+        """The Elo that the measurement vouches for: halfway to the interval's lower end, so that few games count
+        little. Where all games were lost minus infinity, where all were won plus infinity."""
+        if self.elo is None:
+            return math.inf if self.low is not None else -math.inf
+        return self.elo if self.low is None else (self.elo + self.low) / 2
+
+
+def read_table(path: Path | None = None) -> tuple[Measured, ...]:
+    """The points of ``path``, or of the table that comes with the package.
+
+    Raises:
+        TableError: the file cannot be read, or is no table.
+    """
+    source = path or resources.files("cluster").joinpath("measured.json")
+    try:
+        found = json.loads(source.read_text(encoding="utf-8"))
+        return tuple(_point(raw, f"points[{index}]") for index, raw in enumerate(found["points"]))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"{source}: {error}") from error
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise TableError(f"{source}: no table of strategies: {error!r}") from error
+    except TableError as error:
+        raise TableError(f"{source}: {error}") from None
+
+
+def write_table(path: Path, points: Iterable[Measured]) -> None:
+    """Write the points, one a line; of those of the same key the last."""
+    unique = {point.key: point for point in points}
+    ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
+    lines = ",\n".join("  " + json.dumps(asdict(point)) for point in ordered)
+    path.write_text('{"points": [\n' + lines + "\n]}\n", encoding="utf-8")
+
+
+def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:
+    """The point of the strategy that is best at ``nodes`` nodes and ``budget`` nodes a move each.
+
+    Budgets and numbers of nodes are compared by their logarithms: the measured budget that is nearest, then at that
+    budget the number of nodes that is nearest (of two equally near ones the smaller); there the highest `safe_elo`.
+    Without a table, None.
+
+    Args:
+        nodes: 2 or more.
+        budget: above 0.
+    """
+    if not table:
+        return None
+    near_budget = min({point.budget for point in table}, key=lambda known: (_apart(known, budget), known))
+    there = [point for point in table if point.budget == near_budget]
+    near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
+    return max((point for point in there if point.nodes == near_nodes), key=lambda point: point.safe_elo)
+
+
+def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
+    """``settings`` with a mode that says what is done: where it is `Mode.AUTO`, mode, vote and whatever else the name
+    of the chosen strategy changes. One node has nothing to choose; without a table all consult.
+
+    Args:
+        nodes, budget: as `choose` takes them.
+    """
+    if settings.mode is not Mode.AUTO:
+        return settings
+    point = choose(table, nodes, budget) if nodes > 1 else None
+    if point is None:
+        return replace(settings, mode=Mode.CONSULT)
+    chosen, plain = strategy(point.strategy).settings, Settings()
+    changed = {
+        item.name: getattr(chosen, item.name)
+        for item in fields(Settings)
+        if getattr(chosen, item.name) != getattr(plain, item.name)
+    }
+    return replace(settings, **{**changed, "mode": chosen.mode, "vote": chosen.vote})
+
+
+def budget(request: SearchRequest, nps: float) -> float:
+    """Nodes that a node of ``nps`` nodes a second will search for ``request``, about."""
+    if request.nodes is not None:
+        return request.nodes
+    time_ms = request.soft_ms if request.soft_ms is not None else request.hard_ms
+    return max(1.0, nps * (_LONG_MS if time_ms is None else time_ms) / 1000)
+
+
+@functools.cache
+def standard_table() -> tuple[Measured, ...]:
+    """The table that comes with the package, read once."""
+    return read_table()
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(math.log(a / b))
+
+
+def _point(raw: Any, where: str) -> Measured:
+    try:
+        point = Measured(**raw)
+    except TypeError as error:
+        raise TableError(f"{where}: {error}") from error
+    for name in ("nodes", "budget", "games"):
+        value = getattr(point, name)
+        if type(value) is not int or value < 1:
+            raise TableError(f"{where}: {name} is {value!r}, expected a whole number of 1 or more")
+    for name in ("elo", "low", "high"):
+        value = getattr(point, name)
+        if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
+            raise TableError(f"{where}: {name} is {value!r}, expected a number or null")
+    try:
+        found = strategy(point.strategy)
+    except StrategyError as error:
+        raise TableError(f"{where}: {error}") from error
+    if found.settings.mode is Mode.AUTO or found.variety != Variety():
+        raise TableError(f"{where}: {point.strategy}: expected a strategy that needs no other nodes than any other")
+    return point

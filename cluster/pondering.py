@@ -1,0 +1,227 @@
+"""Pondering: while the opponent thinks, the nodes are dealt over the replies that are likely, and search behind them.
+
+::
+
+    Ponder ─ likely replies known ───────────────────────► a `Course` for each ─ Start for one ─► hit: it goes on
+       │                                                          ▲            ─ other Start ───► miss: all stop
+       └─ too few ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
+
+How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
+far as they go through it, and those of the scouting. Nodes go to replies by highest averages, so that a likelier reply
+never has fewer. Each reply's nodes search as those of any search do, in groups (`cluster.group`).
+
+A hit keeps its jobs: nothing is restarted, and what was found counts. The nodes of the other replies join it. This is
+dlshogi's multi-ponder, with the numbers by likelihood, and with the split trees going on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cluster.api import Known, SearchRequest
+from cluster.course import Course
+from cluster.jobs import Orders
+from cluster.root import Root
+from cluster.roster import Roster, speed_class
+from cluster.search_state import Search
+from cluster.settings import Mode, Settings
+from cluster.split import Line
+
+
+class Pondering:
+    """One opponent's turn.
+
+    Args:
+        request: the position in which the opponent is to move, and the limits that our next search will have.
+        root: of ``request``; it has legal moves.
+        hints: lines of the opponent's position that are known already.
+    """
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        root: Root,
+        settings: Settings,
+        roster: Roster,
+        orders: Orders,
+        hints: Sequence[Line] = (),
+    ) -> None:
+        self.request = request
+        self.courses: dict[str, Course] = {}
+        """By reply, the likeliest first; empty while scouting, and where nothing is to be searched."""
+        self._root = root
+        self._settings = settings
+        self._roster = roster
+        self._orders = orders
+        self._hints = tuple(hints)
+        self._likely: dict[str, float] = {}
+        self._scouts: Course | None = None
+        self._scouting_until_ms = 0
+        self._dealt = False
+
+    def begin(self, now_ms: int) -> None:
+        """Give every node a job, if there is one."""
+        if not self._roster:
+            return
+        if len({line.pv[0] for line in self._hints}) >= self._width:
+            self._deal(self._hints, now_ms)
+            return
+        settings = replace(self._settings, mode=Mode.SPLIT)
+        self._scouts = self._course(self.request, self._root, settings, now_ms)
+        self._scouts.begin(tuple(self._roster), False, now_ms)
+        self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
+
+    def end(self, now_ms: int) -> None:
+        """Stop all jobs."""
+        for course in self.active():
+            course.abandon(now_ms)
+
+    def active(self) -> Iterator[Course]:
+        """Every course under way, the scouts' too."""
+        if self._scouts is not None:
+            yield self._scouts
+        yield from self.courses.values()
+
+    def course_of(self, node_id: str) -> Course | None:
+        """The one that ``node_id`` works, or worked, for."""
+        return next((course for course in self.active() if node_id in course.search.works), None)
+
+    def joined(self, node_id: str, now_ms: int) -> None:
+        """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""
+        course = self.course_of(node_id)
+        if course is None and self.courses:
+            reply = max(self.courses, key=lambda reply: self._likely[reply] / (1 + self._nodes_of(reply)))
+            course = self.courses[reply]
+        if course is not None:
+            course.joined(node_id, now_ms)
+        elif self._scouts is not None:
+            self._scouts.joined(node_id, now_ms)
+        elif not self._dealt:
+            self.begin(now_ms)
+
+    def lost(self, node_id: str, now_ms: int) -> None:
+        """What the node found stays known."""
+        course = self.course_of(node_id)
+        if course is not None:
+            course.lost(node_id, now_ms)
+
+    def advance(self, now_ms: int) -> None:
+        """Do what the time or the last event has made due."""
+        if self._scouts is None:
+            for course in self.courses.values():
+                course.advance(now_ms)
+            return
+        search = self._scouts.search
+        if search.busy() and now_ms < self._scouting_until_ms:
+            return
+        found = tuple(search.lines())
+        if not found and search.busy():
+            return
+        self._scouts.abandon(now_ms)
+        self._scouts = None
+        self._deal((*self._hints, *found), now_ms)
+
+    def wake_ms(self, now_ms: int) -> int | None:
+        """When time alone brings something about, later than ``now_ms``; None: never."""
+        times = [course.wake_ms(now_ms) for course in self.courses.values()]
+        if self._scouts is not None and self._scouting_until_ms > now_ms:
+            times.append(self._scouting_until_ms)
+        return min((time for time in times if time is not None), default=None)
+
+    def known(self, request: SearchRequest, now_ms: int) -> Known | None:
+        """What is known of the position of ``request``, if it is pondered and there is anything."""
+        course = self._hit(request)
+        answer = None if course is None else course.search.nodes_answer()
+        if course is None or answer is None or answer.line is None:
+            return None
+        search = course.search
+        pondered_ms = now_ms - search.started_ms
+        return Known(
+            move=answer.move,
+            score=answer.line.score,
+            depth=answer.line.depth,
+            nodes=search.nodes,
+            agreement=answer.agreement,
+            pondered_ms=pondered_ms,
+            fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
+        )
+
+    def hit(self, request: SearchRequest, now_ms: int) -> Course | None:
+        """The course that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
+        limits and nodes (`Course.hit`)."""
+        found = self._hit(request)
+        for course in self.active():
+            if course is not found:
+                course.abandon(now_ms)
+        return found
+
+    def _hit(self, request: SearchRequest) -> Course | None:
+        for course in self.courses.values():
+            pondered = course.search.request
+            if (
+                replace(pondered, search_id=request.search_id, soft_ms=request.soft_ms, hard_ms=request.hard_ms)
+                == request
+            ):
+                return course
+        return None
+
+    @property
+    def _width(self) -> int:
+        """How many replies are searched behind."""
+        return min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
+
+    def _nodes_of(self, reply: str) -> int:
+        return len(self.courses[reply].search.usable())
+
+    def _deal(self, lines: Sequence[Line], now_ms: int) -> None:
+        """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
+        self._dealt = True
+        likely = likelihoods(lines, self._settings.ponder_temperature)
+        roots: dict[str, tuple[SearchRequest, Root]] = {}
+        for reply in sorted(likely, key=lambda reply: -likely[reply]):
+            request = replace(self.request, moves=(*self.request.moves, reply))
+            root = Root(request)
+            if len(root.legal) > 1 and not root.may_declare:  # else our next search has nothing to search
+                roots[reply] = request, root
+            if len(roots) == self._width:
+                break
+        self._likely = {reply: likely[reply] for reply in roots}
+        seats = highest_averages(self._likely, len(self._roster))
+        speeds = self._roster.speeds
+        nodes = sorted(self._roster, key=lambda node_id: -speed_class(speeds[node_id]))
+        dealt: dict[str, list[str]] = {}
+        for reply, (request, root) in roots.items():
+            if seats[reply]:
+                course = self.courses[reply] = self._course(request, root, self._settings, now_ms)
+                dealt[reply], nodes = nodes[: seats[reply]], nodes[seats[reply] :]
+                course.begin(dealt[reply], False, now_ms)
+        self._orders.log("pondering", search_id=self.request.search_id, replies=dealt)
+
+    def _course(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> Course:
+        search = Search(request, root, settings, now_ms, None, None, self._roster, pondering=True)
+        return Course(search, self._orders)
+
+
+def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
+    """How likely each first move of ``lines`` is to be played by the side to move, all together 1; empty: no lines.
+
+    A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters who agree are
+    more likely to be right.
+    """
+    best = max((line.score for line in lines), default=0)
+    weights: defaultdict[str, float] = defaultdict(float)
+    for line in lines:
+        weights[line.pv[0]] += math.exp((line.score - best) / temperature)
+    total = sum(weights.values())
+    return {move: weight / total for move, weight in weights.items()}
+
+
+def highest_averages(weights: Mapping[str, float], seats: int) -> dict[str, int]:
+    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt); ties to the first."""
+    dealt = dict.fromkeys(weights, 0)
+    for _ in range(seats if weights else 0):
+        dealt[max(weights, key=lambda name: weights[name] / (dealt[name] + 1))] += 1
+    return dealt

@@ -1,0 +1,115 @@
+"""An open fleet on real Ray with its event loop, for the tests that share one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from cluster.api import Decision, SearchRequest
+from cluster.channel import ChannelAddress
+from cluster.ray_driver import RaySearcher
+from cluster.settings import Settings
+from tests.cluster.engines import endless_engine
+from tests.cluster.heard import Heard
+from tests.cluster.proxy import Proxy
+from worker.engine import STARTPOS
+from worker.shogi import Position
+
+_T = TypeVar("_T")
+
+
+class OpenFleet:
+    """A searcher, what it said, and the proxy through which its nodes reach it."""
+
+    def __init__(self, runner: asyncio.Runner, searcher: RaySearcher, heard: Heard, proxy: Proxy) -> None:
+        self.searcher = searcher
+        self.heard = heard
+        self.proxy = proxy
+        self._runner = runner
+        self._last_id = 0
+
+    def run(self, scenario: Coroutine[Any, Any, _T]) -> _T:
+        return self._runner.run(scenario)
+
+    def start(self, soft_ms: int | None, hard_ms: int | None) -> int:
+        """Begin a search; what was said before is forgotten."""
+        self.heard.forget()
+        self._last_id += 1
+        self.searcher.start(SearchRequest(self._last_id, STARTPOS, soft_ms=soft_ms, hard_ms=hard_ms))
+        return self._last_id
+
+    def reached_at(self, address: ChannelAddress) -> ChannelAddress:
+        """The same door, through the proxy."""
+        return replace(address, url=f"tcp://{self.proxy.address}")
+
+    def pid(self, node_id: str) -> int:
+        """The process of the node's last life."""
+        return next(int(str(f["pid"])) for f in reversed(self.heard.named("node_ready")) if f["node"] == node_id)
+
+    @property
+    def ray(self) -> dict[str, Any]:
+        """What the fleet said of the Ray that runs now, as `cluster.ray_cluster.RayFacts` has it."""
+        return self.heard.named("ray_started")[-1]
+
+    @property
+    def nodes(self) -> list[str]:
+        """The fleet's own nodes that are there, without the fallback."""
+        return [node_id for node_id in self.searcher.live if node_id.startswith("node-")]
+
+    async def event(self, name: str, timeout_s: float = 5.0, **fields: object) -> dict[str, object]:
+        """The first event of that name with these fields, once it is there."""
+
+        def found() -> list[dict[str, object]]:
+            return [event for event in self.heard.named(name) if fields.items() <= event.items()]
+
+        try:
+            await self.heard.until(lambda: bool(found()), timeout_s)
+        except TimeoutError as error:
+            raise AssertionError(f"no {name} {fields} among {self.heard.events}") from error
+        return found()[0]
+
+    def dealt_after_the_loss_of(self, node_id: str) -> dict[str, str]:
+        """What each node was to search when the root was dealt again, right after that loss."""
+        names = [(name, fields.get("node")) for name, fields in self.heard.events]
+        since = names.index(("node_lost", node_id))
+        leaves: list[Any] = [fields["leaves"] for name, fields in self.heard.events[since:] if name == "dealt"]
+        assert leaves, f"nothing was dealt after the loss of {node_id}: {self.heard.events}"
+        return dict(leaves[0])
+
+    async def there(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+        """Wait for something about the fleet's members."""
+        await self.heard.until(condition, timeout_s)
+
+    async def decision(self) -> Decision:
+        """The search's end, checked for what must hold whatever happened: a legal line whose first move is played."""
+        decision = await self.heard.decision()
+        Position.startpos().push_all(decision.pv)
+        assert decision.pv[0] == decision.move
+        return decision
+
+
+@contextlib.contextmanager
+def open_fleet(nodes: int, settings: Settings) -> Iterator[OpenFleet]:
+    """Open a fleet of that many nodes; close it at the end."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    proxy = Proxy(port)
+    searcher = RaySearcher(
+        nodes, None, endless_engine, endless_engine, settings, report_port=port, advertise=proxy.address
+    )
+    heard = Heard()
+
+    async def opened() -> None:
+        await searcher.open(heard.listener())
+
+    with asyncio.Runner() as runner:
+        runner.run(opened())
+        try:
+            yield OpenFleet(runner, searcher, heard, proxy)
+        finally:
+            runner.run(searcher.close())
+            proxy.close()

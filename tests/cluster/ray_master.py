@@ -1,0 +1,61 @@
+"""A master in a process of its own, for tests that run it elsewhere: opens a fleet at an address, does as it is told.
+
+Reads JSON lines ``{"do": "start", …}``; writes JSON lines with what happened and when (``when_ms``: the machine's
+monotonic clock, which all namespaces share). Ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+
+from cluster.api import Decision, Listener, Progress, SearchRequest
+from cluster.host import now_ms
+from cluster.ray_driver import RaySearcher
+from cluster.settings import Settings
+from tests.cluster.engines import endless_engine
+from worker.engine import STARTPOS
+
+
+def tell(what: str, **fields: object) -> None:
+    print(json.dumps({"what": what, "when_ms": now_ms(), **fields}), flush=True)
+
+
+def on_progress(progress: Progress) -> None:
+    tell("progress", depth=progress.depth, busy=[view.node_id for view in progress.fleet if view.nodes and view.alive])
+
+
+def on_decision(decision: Decision) -> None:
+    tell("decision", **asdict(decision))
+
+
+def on_event(name: str, fields: dict[str, object]) -> None:
+    tell(name, **fields)
+
+
+async def main(address: str) -> None:
+    searcher = RaySearcher(
+        address=address, engine=endless_engine, fallback=endless_engine, settings=Settings(validate=True)
+    )
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    try:
+        await searcher.open(Listener(on_progress, on_decision, on_event))
+        tell("open")
+        async for line in lines:
+            order = json.loads(line)
+            match order.pop("do"):
+                case "start":
+                    searcher.start(SearchRequest(sfen=STARTPOS, **order))
+                case "stop":
+                    searcher.stop(order["search_id"])
+                case "drain":
+                    searcher.drain(order["node_id"], order["why"])
+    finally:
+        await searcher.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

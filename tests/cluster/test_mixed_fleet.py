@@ -1,0 +1,72 @@
+"""Different engines in one fleet, on real Ray: our own searcher and gpsusi decide by vote."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from cluster.api import Decision, SearchRequest
+from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
+from cluster.ray_driver import RaySearcher
+from cluster.settings import Settings
+from tests.cluster.heard import Heard
+from worker.engine import STARTPOS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(110), pytest.mark.usefixtures("warm")]
+
+
+def installed() -> str:
+    path = shutil.which("gpsusi", path="/usr/games:/usr/bin:/usr/local/bin")
+    if path is None:
+        pytest.skip("gpsusi is not installed (Debian: apt install gpsshogi)")
+    return path
+
+
+def children(pid: int) -> list[int]:
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and f"\nPPid:\t{pid}\n" in (entry / "status").read_text()
+    ]
+
+
+def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
+    """Also after gpsusi was killed in the middle of a search: that one goes on without it, a later one with it."""
+    usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
+    fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
+    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=Settings(validate=True)), Heard()
+
+    async def search(number: int, *, kill: int | None = None) -> Decision:
+        heard.forget()
+        searcher.start(SearchRequest(number, STARTPOS, ("7g7f",), soft_ms=3000, hard_ms=8000))
+        if kill is not None:
+            await asyncio.sleep(0.5)
+            for pid in children(kill):
+                os.kill(pid, signal.SIGKILL)
+        decision = await heard.decision(timeout_s=20)
+        assert decision.source == "vote"
+        assert decision.move in {ballot.move for ballot in decision.ballots}
+        return decision
+
+    async def play() -> None:
+        await searcher.open(heard.listener())
+        try:
+            pids = {str(found["engine"]): int(str(found["pid"])) for found in heard.named("node_ready")}
+            gps = next(pid for engine, pid in pids.items() if engine.startswith("gpsshogi"))
+            assert len((await search(1)).ballots) == 2
+            await search(2, kill=gps)
+            assert len(heard.named("job_failed")) == 1
+            # It starts anew within a search, of which a busy machine may need all.
+            number = 3
+            while len((await search(number)).ballots) < 2:
+                number += 1
+                assert number < 6
+        finally:
+            await searcher.close()
+
+    asyncio.run(play())

@@ -1,0 +1,129 @@
+"""What a table hands out is what another can use, and nothing that is handed in does harm."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.worker.search.test_tt import thread_on
+from worker.engine import STARTPOS, Limits
+from worker.search.engine import NumbaEngine
+from worker.search.outbox import RING, Outbox
+from worker.search.tt import (
+    LOWER,
+    UPPER,
+    TranspositionTable,
+    absorb,
+    entry_bound,
+    entry_depth,
+    entry_move,
+    entry_score,
+    probe,
+    store,
+)
+from worker.shogi import Position
+
+
+def put(th: object, key: int, depth: int, bound: int = LOWER, score: int = 10) -> None:
+    store(th, np.uint64(key), 0, 0, score, 0, depth, bound, 0)
+
+
+def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
+    th = thread_on(TranspositionTable(1))
+    outbox = Outbox(th.record)
+    th.record.share_depth = 3
+    put(th.record, 111, 2)
+    put(th.record, 222, 3)
+    put(th.record, 333, 5)
+    put(th.record, 222, 4)
+    put(th.record, 444, 9, bound=0)  # an evaluation and no score
+    entries = outbox.take()
+    assert entries[:, 0].tolist() == [333, 222]
+    assert [int(entry_depth(np.uint64(word))) for word in entries[:, 1]] == [5, 4]
+    assert len(outbox.take()) == 0
+
+
+def test_whoever_does_not_share_writes_nothing() -> None:
+    th = thread_on(TranspositionTable(1))
+    outbox = Outbox(th.record)
+    put(th.record, 111, 60)
+    assert len(outbox.take()) == 0
+
+
+def test_what_was_not_taken_in_time_is_lost_and_counted() -> None:
+    th = thread_on(TranspositionTable(1))
+    outbox = Outbox(th.record)
+    th.record.share_depth = 1
+    for key in range(1, RING + 11):
+        put(th.record, key, 1)
+    entries = outbox.take()
+    assert outbox.lost == 10
+    assert entries[:, 0].tolist() == list(range(11, RING + 11))
+
+
+def test_an_entry_crosses_to_another_table_whole() -> None:
+    position = Position.startpos()
+    rng = random.Random(3)
+    there, here = thread_on(TranspositionTable(1)), thread_on(TranspositionTable(1))
+    outbox = Outbox(there.record)
+    there.record.share_depth = 1
+    there.record.tt_generation, here.record.tt_generation = 7, 41
+    known = {}
+    for move in position.legal_moves():
+        key = np.uint64(rng.getrandbits(64))
+        known[int(key)] = (rng.randrange(-3000, 3000), rng.randrange(1, 60), rng.choice([LOWER, UPPER]), move)
+        store(there.record, key, 3, move, *known[int(key)][:1], 0, *known[int(key)][1:3], 1)
+    entries = outbox.take()
+    assert absorb(here.record, entries.ctypes.data, len(entries)) == len(known)
+    for key, (score, depth, bound, move) in known.items():
+        data = np.uint64(probe(here.record, np.uint64(key)))
+        assert (entry_score(data, 9), entry_depth(data), entry_bound(data)) == (score, depth, bound)
+        assert entry_move(position.record, data) == move
+        assert int(data >> np.uint64(58)) == 41, "it is as fresh as what this table finds itself"
+
+
+def test_what_a_table_knows_as_deep_stays() -> None:
+    here = thread_on(TranspositionTable(1))
+    put(here.record, 5, 8, score=77)
+    there = thread_on(TranspositionTable(1))
+    outbox = Outbox(there.record)
+    there.record.share_depth = 1
+    put(there.record, 5, 8, score=-5)
+    entries = outbox.take()
+    assert absorb(here.record, entries.ctypes.data, 1) == 0
+    put(there.record, 5, 9, score=-5)
+    entries = outbox.take()
+    assert absorb(here.record, entries.ctypes.data, 1) == 1
+    assert entry_score(np.uint64(probe(here.record, np.uint64(5))), 0) == -5
+
+
+def test_entries_of_a_search_save_another_engine_work() -> None:
+    first, second = NumbaEngine(8), NumbaEngine(8)
+    first.share(1)
+    first.set_position(STARTPOS, ("7g7f",))
+    alone = first.go(Limits(depth=9)).nodes
+    entries = first.take_entries()
+    second.set_position(STARTPOS, ("7g7f",))
+    assert second.absorb_entries(entries) > 0.9 * len(entries)
+    assert second.go(Limits(depth=9)).nodes < 0.8 * alone
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_words_do_no_harm(seed: int) -> None:
+    """A peer may send anything: the keys of real positions with random words behind them."""
+    rng = np.random.default_rng(seed)
+    engine = NumbaEngine(1)
+    engine.share(0)
+    engine.set_position(STARTPOS)
+    engine.go(Limits(nodes=20_000))
+    entries = engine.take_entries()
+    entries[:, 1] = rng.integers(0, 1 << 63, len(entries), dtype=np.uint64) << np.uint64(1)
+    engine.new_game()
+    engine.set_position(STARTPOS)
+    engine.absorb_entries(entries)
+    result = engine.go(Limits(nodes=20_000))
+    position = Position.startpos()
+    for move in result.lines[0].pv:
+        position.push_usi(move)  # raises where it is not legal
