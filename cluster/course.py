@@ -14,9 +14,9 @@ from cluster.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.group import Group, Phase
 from cluster.jobs import Orders
 from cluster.messages import Done, Heartbeat, Report
-from cluster.ranking import Presearch, rank_moves
+from cluster.ranking import Presearch
 from cluster.search_state import Search
-from cluster.split import Line, line_from_root
+from cluster.split import line_from_root
 from cluster.work import WHOLE_ROOT, Work
 
 
@@ -82,10 +82,10 @@ class Course:
             touched.setdefault(group, []).append(work)
         for group, works in touched.items():
             if group.phase is Phase.SPLIT:
-                self._redeal(group, now_ms, "ponder hit")
+                self._deal(group, now_ms, "ponder hit")
                 continue
             if group.phase is Phase.WHOLE and len(group.works) > 1:
-                group.veteran = group.works[0]
+                group.trunk = group.works[:1]  # its job goes on
                 self._begin_presearch(group, now_ms)
             for work in works:
                 self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
@@ -93,7 +93,7 @@ class Course:
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
         self.over = True
-        self._take_all_away()
+        self._take_all_away(now_ms)
 
     def retime(self, soft_ms: int) -> None:
         """Aim at another soft time, in milliseconds after the start."""
@@ -122,7 +122,7 @@ class Course:
         if search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms:
             return
         if group.phase is Phase.SPLIT:
-            self._redeal(group, now_ms, f"{node_id} joined")
+            self._deal(group, now_ms, f"{node_id} joined")
         else:
             self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
 
@@ -146,7 +146,7 @@ class Course:
         search, group = self.search, self.search.group_of(work)
         search.dirty = True
         if group.phase is Phase.SPLIT:
-            self._redeal(group, now_ms, why)
+            self._deal(group, now_ms, why)
         elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
             self._scatter(group, now_ms)
         self._wake_fallback(now_ms)
@@ -204,7 +204,7 @@ class Course:
             )
             work.refused += 1
             if work.refused >= search.settings.refusals:
-                self._orders.take_away(work)
+                self._orders.take_away(work, now_ms)
                 self._failed(work, "its reports are not legal", now_ms)
             return
         if len(legal) < len(line.pv):
@@ -215,6 +215,7 @@ class Course:
         search.dirty = True
         if work.node_id != FALLBACK:
             search.take_line(work, line, report.multipv)
+            self._reconsider(search.group_of(work), now_ms)
         elif report.multipv == 1:
             search.fallback_line = line
 
@@ -260,6 +261,7 @@ class Course:
         search, settings = self.search, self.search.settings
         group.phase = Phase.PRESEARCH
         search.presearching.append(group)
+        group.choose_trunk(search.usable(group), max(settings.trunk, len(group.trunk)))
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:
@@ -270,54 +272,55 @@ class Course:
 
     def _end_presearch(self, group: Group, now_ms: int) -> None:
         """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
-        idle = not group.busy
+        idle = not group.presearch_runs
         if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
             return
-        found = group.presearch.lines()
-        if group.veteran is not None and (line := group.veteran.ballot) is not None:
-            found = (line, *(other for other in found if other.pv[0] != line.pv[0]))
+        found = group.ranked()
         if found:
-            group.phase = Phase.SPLIT
             self.search.presearching.remove(group)
-            group.ranking = rank_moves(found, self.search.root.legal)
+            group.begin_split(found)
             for work in group.works:
-                work.job_counts = work is group.veteran or work.node_id == group.presearch.node_id
-                self._orders.take_away(work)
-            self._deal(group, found, now_ms, "presearch")
+                work.job_counts = work in group.trunk or work.node_id == group.presearch.node_id
+                if work not in group.trunk:
+                    self._orders.take_away(work, now_ms)
+            self._deal(group, now_ms, "presearch")
         elif idle:
             self._scatter(group, now_ms)
 
     def _scatter(self, group: Group, now_ms: int) -> None:
         self.search.scatter(group)
         for work in group.works:
-            if work.may_work(self.search.request.nodes):
+            if work.may_work(self.search.request.nodes) and not (work in group.trunk and work.busy):
                 self._orders.give(self.search, self.search.group_of(work), work, WHOLE_ROOT, now_ms)
 
-    def _redeal(self, group: Group, now_ms: int, why: str) -> None:
-        """Deal again over the nodes that are left, the move that would be played now first."""
-        best = group.merged(self.search.settings.caution)
-        if best is not None:
-            group.ranking = (best.pv[0], *(move for move in group.ranking if move != best.pv[0]))
-        self._deal(group, tuple(group.lines.values()), now_ms, why)
+    def _reconsider(self, group: Group, now_ms: int) -> None:
+        """Deal again where what was reported since gives a reason to, and the time is right."""
+        search = self.search
+        if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
+            why = group.why_redeal(search.settings)
+            if why is not None:
+                self._deal(group, now_ms, why)
 
-    def _deal(self, group: Group, known: Sequence[Line], now_ms: int, why: str) -> None:
+    def _deal(self, group: Group, now_ms: int, why: str) -> None:
         """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
         search = self.search
         nodes = search.usable(group)
         if not nodes:
             return
-        given, taken = group.deal(known, nodes, search.settings.caution, search.roster.speeds)
+        given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
+        group.dealt_ms = now_ms
         search.changed(*group.lines.values())
         for work, leaf in given:
             self._orders.give(search, group, work, leaf, now_ms)
         for work in taken:
-            self._orders.take_away(work)
+            self._orders.take_away(work, now_ms)
         self._orders.log(
             "dealt",
             search_id=search.request.search_id,
             group=group.name,
             why=why,
             leaves={work.node_id: work.leaf.label for work in nodes if work.job is not None},
+            new=len(given),
             at_ms=now_ms - search.started_ms,
         )
 
@@ -357,14 +360,14 @@ class Course:
         )
         self.over = True
         say_decision(decision, self._orders)
-        self._take_all_away()
+        self._take_all_away(now_ms)
 
-    def _take_all_away(self) -> None:
+    def _take_all_away(self, now_ms: int) -> None:
         search = self.search
         for work in search.works.values():
             search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
         for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
-            self._orders.take_away(work)
+            self._orders.take_away(work, now_ms)
 
     def publish(self, now_ms: int) -> None:
         search = self.search

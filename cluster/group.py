@@ -20,10 +20,18 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cluster.dealing import deal
 from cluster.ranking import Presearch
+from cluster.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.roster import speed_class
-from cluster.split import Caution, Leaf, Line, Tree, flat, inherit, leaves, merge
+from cluster.settings import Settings
+from cluster.split import Caution, Leaf, Legal, Line, Tree, as_seen, inherit, judge, leaves, survey
+from cluster.windows import Window, windows
 from cluster.work import WHOLE_ROOT, Work
+from worker.engine import Bound
+
+_SMALL = 16
+"""In a group of so many nodes every report is looked at for whether the tree should be dealt again."""
 
 
 class Phase(enum.StrEnum):
@@ -44,15 +52,31 @@ class Group:
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
-    veteran: Work | None = None
-    """The node that goes on with its search of the whole root during the presearch of those that joined it."""
+    trunk: list[Work] = field(default_factory=list)
+    """The nodes that search the whole root all the time, through presearch and deals."""
+    trunk_line: Line | None = None
+    """The deepest line that they have found since the presearch."""
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
-    ranking: tuple[str, ...] = ()
-    """Every legal move, the likeliest best one first; empty until a tree was dealt."""
     tree: Tree = WHOLE_ROOT
     lines: dict[Leaf, Line] = field(default_factory=dict)
     """What is known of the tree's leaves."""
+    known: dict[tuple[str, ...], Line] = field(default_factory=dict)
+    """What was found out about moves, in the presearch and under every tree so far (`cluster.split.Known`)."""
+    windows: Mapping[Leaf, Window] = field(default_factory=dict)
+    """What is to be found out about the tree's leaves, as of the last deal."""
+    contenders: frozenset[str] = frozenset()
+    """The moves that were in contention then."""
+    dealt_ms: int = 0
+    """When that was."""
+    furthest: int = 0
+    """The most nodes that one of its nodes has searched."""
+    dealt_furthest: int = 0
+    """How many that were at the last deal."""
+    _first: Leaf | None = None
+    """The leaf that the trunk has, as a part of the whole root."""
+    _unlooked: int = 0
+    """Reports since it was last asked whether the tree should be dealt again."""
     _merged: Line | None = None
     _stale: bool = False
     """``_merged`` is not what ``lines`` say now."""
@@ -67,28 +91,72 @@ class Group:
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
         """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
+        self.furthest = max(self.furthest, work.nodes)
         if multipv == 1:
             work.line = line
             if work.leaf == WHOLE_ROOT:
                 work.ballot = line
         if self.phase is Phase.PRESEARCH:
-            self.presearch.add(work.node_id, multipv, line)
+            if work not in self.trunk:
+                self.presearch.add(work.node_id, multipv, line)
         elif multipv != 1:
             return
         elif self.phase is Phase.WHOLE:
             work.job_counts = True
+        elif work in self.trunk:
+            if self.trunk_line is None or line.depth >= self.trunk_line.depth:
+                self.trunk_line = line
+                self._found(work)
+                if self._first is not None and self._first.holds(line.pv):
+                    self.lines[self._first] = line
         else:
             known = self.lines.get(work.leaf)
             if known is None or line.depth >= known.depth:
                 self.lines[work.leaf] = line
-                work.job_counts = True
-                self._stale = True
+                self._found(work)
+                self._learn(work.leaf, line)
+
+    def _found(self, work: Work) -> None:
+        work.job_counts = True
+        self._stale = True
+        self._unlooked += 1
+
+    def _learn(self, leaf: Leaf, line: Line) -> None:
+        """Of several moves that are worth "at most this" nothing is known of the one that the line begins with."""
+        if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
+            return
+        key = line.pv[: len(leaf.path) + 1]
+        known = self.known.get(key)
+        if known is None or line.depth >= known.depth:
+            self.known[key] = line
 
     def merged(self, caution: Caution) -> Line | None:
         """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
         if self._stale:
-            self._merged, self._stale = merge(self.tree, self.lines, caution), False
+            self._merged, self._stale = judge(self.tree, self.lines, self.trunk_line, caution), False
         return self._merged
+
+    def choose_trunk(self, nodes: Sequence[Work], wanted: int) -> None:
+        """Of ``nodes`` so many are the trunk, those that are already first; one is left for its tree at least."""
+        ordered = sorted(nodes, key=lambda work: work not in self.trunk)
+        self.trunk = ordered[: max(0, min(wanted, len(nodes) - 1))]
+
+    @property
+    def presearch_runs(self) -> bool:
+        return any(work.busy and work not in self.trunk for work in self.works)
+
+    def ranked(self) -> tuple[Line, ...]:
+        """What the presearch, and the trunk beside it, have found, best first; of several lines of a move the first."""
+        deepest = max((work.ballot for work in self.trunk if work.ballot), key=lambda line: line.depth, default=None)
+        lines = (*((deepest,) if deepest else ()), *self.presearch.lines())
+        return tuple({line.pv[0]: line for line in reversed(lines)}.values())[::-1]
+
+    def begin_split(self, found: Sequence[Line]) -> None:
+        """The presearch is over; ``found``: `ranked`, one line at least."""
+        self.phase = Phase.SPLIT
+        self.trunk_line = found[0] if self.trunk else None
+        self.known = {line.pv[:1]: line for line in found}
+        self.known[()] = found[0]
 
     def voters(self, caution: Caution) -> list[tuple[str, str, Line, int]]:
         """Name, engine, answer and nodes searched of each voter that has an answer: the group where it has dealt its
@@ -101,12 +169,41 @@ class Group:
         nodes = sum(work.nodes for work in self.works)
         return [] if line is None else [(self.name, self.works[0].engine, line, nodes)]
 
-    def deal(
-        self, known: Sequence[Line], nodes: Sequence[Work], caution: Caution, speeds: Mapping[str, float]
-    ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:
-        """Deal the root's moves by the ranking over ``nodes`` (one at least); ``known`` becomes what is known of them.
+    def why_redeal(self, settings: Settings) -> str | None:
+        """Why the tree should be dealt again by what is known now; None: it should not. To look costs as much as there
+        are leaves: in a large group it is done for every so many reports."""
+        if self._unlooked <= (len(self.works) if len(self.works) > _SMALL else 0):
+            return None
+        self._unlooked = 0
+        caution, patience = settings.caution, settings.patience
+        best = self.merged(caution)
+        why = reason(self.tree, self.lines, self.contenders, best, caution)
+        if why is not None:
+            return why
+        wanted = windows(self.tree, self.lines, caution)
+        held = {work.leaf for work in self.works if work.job is not None}
+        if self.trunk and self._first is not None:
+            held.add(self._first)
+        for work in self.works:
+            leaf = work.leaf
+            if work.job is None or leaf not in wanted or work in self.trunk:
+                continue
+            if window_is_lost(work.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
+                return f"the window of {leaf.label} is lost"
+            if is_decided(leaf, self.tree, self.lines, best, patience.ahead):
+                return f"{leaf.label} is decided"
+        for leaf in wanted:
+            if leaf not in held and not is_decided(leaf, self.tree, self.lines, best, patience.ahead):
+                return f"{leaf.label} is due"
+        return None
 
-        Leaves that stay, stay where they are searched; of the others the likeliest go to the fastest nodes.
+    def deal(
+        self, nodes: Sequence[Work], legal: Legal, settings: Settings, speeds: Mapping[str, float]
+    ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:
+        """Deal the tree anew over ``nodes`` (one at least), by what is known. The trunk has its first leaf.
+
+        Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
+        likeliest go to the fastest nodes.
 
         Args:
             speeds: by node id, as `cluster.roster.Roster.speeds`.
@@ -114,18 +211,50 @@ class Group:
         Returns:
             Who is to be given which leaf, and whose job is to be taken away.
         """
-        self.tree = flat(self.ranking, len(nodes))
-        self.lines = inherit(self.tree, known, self.ranking, caution)
-        self._stale = True
-        wanted = dict.fromkeys(leaves(self.tree))
-        usable = set(nodes)
+        caution, patience = settings.caution, settings.patience
+        self.known.update(survey(self.tree, self.lines, caution))
+        best = self.merged(caution)
+        if best is not None:
+            self.known[()] = self.known[best.pv[:1]] = best
+        self.choose_trunk(nodes, settings.trunk)
+        if not self.trunk:
+            self.trunk_line = None
+        others = [work for work in nodes if work not in self.trunk]
+        waiting = [leaf for leaf in self.lines if is_decided(leaf, self.tree, self.lines, best, patience.ahead)]
+        for more in range(len(waiting), -1, -1):
+            tree = deal(self.known, legal, len(others) + bool(self.trunk) + more, settings.dealing, caution)
+            self._first, *rest = leaves(tree)
+            wanted = dict.fromkeys(
+                leaf for leaf in (rest if self.trunk else (self._first, *rest)) if leaf not in waiting
+            )
+            if len(wanted) <= len(others):
+                break
+        kept = {leaf: line for leaf in leaves(tree) if (line := self.lines.get(leaf)) is not None}
+        self.tree = tree
+        self.lines = inherit(tree, self.known, legal, caution) | kept
+        self.windows = windows(tree, self.lines, caution)
+        self.contenders = contention(tree, self.lines, caution)
+        self.dealt_furthest = self.furthest
+        self._stale, self._unlooked = True, 0
+        usable = set(others)
+        given: list[tuple[Work, Leaf]] = []
         free: list[Work] = []
         taken: list[Work] = []
         for work in self.works:
-            if work.job is not None and work.leaf in wanted:
-                del wanted[work.leaf]
-            else:
+            leaf = work.leaf
+            if work in self.trunk:
+                if work.job is None or work.job.multipv > 1 or leaf != WHOLE_ROOT:
+                    given.append((work, WHOLE_ROOT))
+                continue
+            if work.job is None or leaf not in wanted:
                 (free if work in usable else taken).append(work)
+                continue
+            del wanted[leaf]
+            lost = window_is_lost(work.job, leaf, self.lines.get(leaf), self.windows[leaf], patience.window_slack)
+            if lost and work in usable:
+                given.append((work, leaf))
         free.sort(key=lambda work: -speed_class(speeds.get(work.node_id, 1.0)))
-        given = list(zip(free, wanted, strict=False))
-        return given, taken + free[len(given) :]
+        places = match([(work.leaf, speed_class(speeds.get(work.node_id, 1.0))) for work in free], wanted)
+        given += [(free[place], leaf) for place, leaf in zip(places, wanted, strict=False)]
+        busy = set(places)
+        return given, taken + [work for place, work in enumerate(free) if place not in busy]

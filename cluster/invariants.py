@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from cluster.dealing import check_tree
 from cluster.group import Group, Phase
 from cluster.root import Root
 from cluster.search_state import Search
-from cluster.split import leaves, merge
+from cluster.split import judge, leaves
 from cluster.work import WHOLE_ROOT
 
 
@@ -29,12 +30,12 @@ def check(search: Search, live: Collection[str]) -> None:
     for group in search.groups:
         _check_group(group, root)
         if group.phase is Phase.SPLIT:
-            merged = merge(group.tree, group.lines, search.settings.caution)
+            merged = judge(group.tree, group.lines, group.trunk_line, search.settings.caution)
             assert group.merged(search.settings.caution) == merged, f"{group.name}: its answer is out of date"
 
 
 def _check_group(group: Group, root: Root) -> None:
-    held = [work.leaf for work in group.works if work.job is not None]
+    held = [work.leaf for work in group.works if work.job is not None and work not in group.trunk]
     if group.phase is not Phase.SPLIT:
         assert group.phase is Phase.PRESEARCH or len(group.works) == 1, f"{group.name}: nobody shares out the root"
         assert all(leaf == WHOLE_ROOT for leaf in held), f"{group.name}: a leaf without a tree"
@@ -42,8 +43,7 @@ def _check_group(group: Group, root: Root) -> None:
     assert len(held) == len(set(held)), f"{group.name}: a leaf is searched twice: {[leaf.label for leaf in held]}"
     dealt = list(leaves(group.tree))
     assert set(held) <= set(dealt), f"{group.name}: searched, but not in the tree: {[leaf.label for leaf in held]}"
-    for move in root.legal:
-        assert sum(leaf.holds((move,)) for leaf in dealt) == 1, f"{group.name}: {move} is not in exactly one leaf"
+    check_tree(group.tree, root.replies)
     for leaf, line in group.lines.items():
         assert leaf in dealt, f"{group.name}: {leaf.label} is known, but not in the tree"
         assert leaf.holds(line.pv), f"{group.name}: {leaf.label}: foreign line"

@@ -7,6 +7,7 @@ from cluster.group import Group, Phase
 from cluster.messages import Job
 from cluster.search_state import Search
 from cluster.split import Leaf
+from cluster.windows import OPEN, Window
 from cluster.work import WHOLE_ROOT, Work
 
 
@@ -19,9 +20,10 @@ class Orders:
 
     def give(self, search: Search, group: Group, work: Work, leaf: Leaf, now_ms: int) -> None:
         """A job for ``leaf``; where the node's budget is used up, none."""
+        work.settle(now_ms)
         job = node_job(search, group, work, leaf, self.last_job_id + 1, now_ms)
         if job is None:
-            self.take_away(work)
+            self.take_away(work, now_ms)
         else:
             self._send(work, job, leaf, now_ms)
 
@@ -29,10 +31,11 @@ class Orders:
         """The whole root, within the fallback's own limits."""
         self._send(work, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
 
-    def take_away(self, work: Work) -> None:
+    def take_away(self, work: Work, now_ms: int) -> None:
         """Whatever ``work`` does is to end."""
         if work.busy and work.job is not None:
             self.out.append(StopNode(work.node_id, work.job.job_id))
+        work.settle(now_ms)
         work.drop()
 
     def log(self, name: str, **fields: object) -> None:
@@ -52,7 +55,8 @@ def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, 
     request, settings = search.request, search.settings
     nodes = None if request.nodes is None else max(0, request.nodes - work.nodes)
     depth, multipv = request.depth, 1
-    if group.phase is Phase.PRESEARCH:
+    window = group.windows.get(leaf, OPEN)
+    if group.phase is Phase.PRESEARCH and work not in group.trunk:
         multipv = group.presearch.multipv
         if nodes is not None and request.nodes is not None:
             nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))
@@ -60,7 +64,7 @@ def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, 
             depth //= 2
     if nodes == 0:
         return None
-    return _job(search, leaf, job_id, now_ms, multipv=multipv, nodes=nodes, depth=depth)
+    return _job(search, leaf, job_id, now_ms, window, multipv=multipv, nodes=nodes, depth=depth)
 
 
 def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
@@ -69,11 +73,19 @@ def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
     if search.usable():
         limits.append(search.settings.fallback_nodes)
     nodes = min((limit for limit in limits if limit is not None), default=None)
-    return _job(search, WHOLE_ROOT, job_id, now_ms, multipv=1, nodes=nodes, depth=search.request.depth)
+    return _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=nodes, depth=search.request.depth)
 
 
 def _job(
-    search: Search, leaf: Leaf, job_id: int, now_ms: int, *, multipv: int, nodes: int | None, depth: int | None
+    search: Search,
+    leaf: Leaf,
+    job_id: int,
+    now_ms: int,
+    window: Window,
+    *,
+    multipv: int,
+    nodes: int | None,
+    depth: int | None,
 ) -> Job:
     """With the hard deadline as its own limit, so that a node that hears no more of its master ends by itself."""
     request = search.request
@@ -88,4 +100,6 @@ def _job(
         movetime_ms=None if search.hard_ms is None else max(1, search.hard_ms - now_ms),
         nodes=nodes,
         depth=None if depth is None else max(1, depth - len(leaf.path)),
+        alpha=window.alpha,
+        beta=window.beta,
     )

@@ -47,6 +47,7 @@ _Id = Annotated[int, Span(0, 2**53)]
 _Count = Annotated[int, Span(0, 2**62)]
 _Milliseconds = Annotated[int, Span(0, 2**40)]
 _Depth = Annotated[int, Span(0, 4 * MAX_PLY)]
+_Score = Annotated[int, Span(-MATE, MATE)]
 _Word = Annotated[str, Span(1, 8)]
 _Words = Annotated[tuple[_Word, ...], Span(0, MAX_MOVES)]
 _Name = Annotated[str, Span(1, 128)]
@@ -73,6 +74,9 @@ class Job:
     movetime_ms: _Milliseconds | None = None
     nodes: _Count | None = None
     depth: _Depth | None = None
+    alpha: _Score | None = None
+    """With ``beta``: what need not be found out exactly, as `worker.engine.Limits` has it."""
+    beta: _Score | None = None
 
     def limits(self) -> Limits:
         return Limits(
@@ -82,6 +86,8 @@ class Job:
             multipv=self.multipv,
             searchmoves=self.searchmoves,
             ignoremoves=self.ignoremoves,
+            alpha=self.alpha,
+            beta=self.beta,
         )
 
 
@@ -153,7 +159,7 @@ class Report:
     job_id: _Id
     depth: _Depth
     seldepth: _Depth
-    score: Annotated[int, Span(-MATE, MATE)]
+    score: _Score
     bound: Bound
     nodes: _Count
     time_ms: _Milliseconds

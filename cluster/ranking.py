@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from cluster.split import Line
 
@@ -46,9 +46,3 @@ class Presearch:
                 if key > best_key:
                     node, best, best_key = node_id, ranks, key
         return node, best
-
-
-def rank_moves(lines: Sequence[Line], legal: Sequence[str]) -> tuple[str, ...]:
-    """Every legal move once: first those of ``lines`` in their order, then the rest in the order of ``legal``."""
-    first = dict.fromkeys(line.pv[0] for line in lines)
-    return (*first, *(move for move in legal if move not in first))

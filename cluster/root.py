@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cluster.api import SearchRequest
 from worker.engine import STARTPOS
-from worker.shogi import Position, move_to_usi
+from worker.shogi import MoveError, Position, move_to_usi
 
 _CACHE_SIZE = 4096
 
@@ -25,6 +25,23 @@ class Root:
         """Legal moves in USI, as the generator orders them; empty: the side to move has lost."""
         self.may_declare: bool = bool(self.legal) and self._position.can_declare()
         self._checked: dict[tuple[str, ...], int] = {}
+        self._replies: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def replies(self, path: Sequence[str]) -> tuple[str, ...]:
+        """The legal moves after ``path``, which starts at the root.
+
+        None where no search has anything to find any more (mate, repetition, a declaration), and none where ``path`` is
+        not legal.
+        """
+        path = tuple(path)
+        if not path:
+            return self.legal
+        found = self._replies.get(path)
+        if found is None:
+            if len(self._replies) >= _CACHE_SIZE:
+                self._replies.clear()
+            found = self._replies[path] = self._replies_after(path)
+        return found
 
     def legal_part(self, pv: Sequence[str]) -> tuple[str, ...]:
         """The moves of ``pv`` from its start up to the first that is not legal; ``pv`` starts at the root.
@@ -38,6 +55,21 @@ class Root:
                 self._checked.clear()
             length = self._checked[pv] = self._position.legal_length(pv)
         return pv[:length]
+
+    def _replies_after(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        position, made = self._position, 0
+        try:
+            for move in path:
+                position.push_usi(move)
+                made += 1
+                if position.occurrences() > 1 or position.can_declare():
+                    return ()
+            return tuple(move_to_usi(move) for move in position.legal_moves())
+        except MoveError:
+            return ()
+        finally:
+            for _ in range(made):
+                position.pop()
 
 
 def check_request(request: SearchRequest, last_search_id: int) -> None:

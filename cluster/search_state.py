@@ -191,6 +191,18 @@ class Search:
             and (request.depth is None or request.depth >= settings.min_split_depth)
         )
 
+    def may_redeal(self, group: Group, now_ms: int) -> bool:
+        """Whether `Patience` allows that ``group`` deals its tree again now, only for what its nodes have found."""
+        patience = self.settings.patience
+        if self.request.nodes is not None:
+            rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, self.request.nodes
+        else:
+            rested, spent = now_ms - group.dealt_ms, now_ms - self.started_ms
+            if self.soft_ms is None:
+                return rested >= max(patience.rest_ms, patience.rest * spent)
+            budget = self.soft_ms - self.started_ms
+        return not self.stopped and rested >= patience.rest * budget and spent <= patience.last * budget
+
     # --- what is known --------------------------------------------------------------------------------------------
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:

@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 
 from cluster.consultation import Vote
+from cluster.dealing import Dealing
+from cluster.redeal import Patience
 from cluster.split import Caution
 
 
@@ -31,6 +33,11 @@ class Settings:
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
     vote: Vote = Vote.MAJORITY
     caution: Caution = field(default_factory=Caution)
+    dealing: Dealing = field(default_factory=Dealing)
+    patience: Patience = field(default_factory=Patience)
+    trunk: int = 1
+    """Nodes of a group that search the whole root all the time, while the others test its moves; one less than it has
+    at most."""
     ballot_depth_slack: int = 4
     """Ballots this many plies or less behind the deepest are counted."""
 

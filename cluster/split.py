@@ -21,7 +21,7 @@ The shape follows Gikou (``cluster.h``) and GPS Shogi (Kaneko and Tanaka 2010).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from worker.engine import Bound
@@ -59,6 +59,10 @@ class Split:
     path: tuple[str, ...]
     children: tuple[Leaf | Split, ...]
 
+    def holds(self, pv: Sequence[str]) -> bool:
+        """Whether a variation from the root runs through this position."""
+        return tuple(pv[: len(self.path)]) == self.path
+
 
 Tree = Leaf | Split
 
@@ -78,9 +82,15 @@ class Caution:
     """How much better than the incumbent a challenger must be, in centipawns."""
 
     margin: int = 15
-    """At equal depth. About the noise between two iterations of one search."""
+    """At any depth. About the noise between two iterations of one search."""
+    shallow: int = 0
+    """More at little depth, where a search is noisier: divided by the challenger's depth."""
     per_ply: int = 30
     """More for each ply that the challenger was searched less deep."""
+
+    def needed(self, depth: int, deficit: int = 0) -> int:
+        """Centipawns by which a challenger of ``depth``, ``deficit`` plies less than the incumbent, must be better."""
+        return self.margin + self.shallow // max(1, depth) + self.per_ply * deficit
 
 
 def leaves(tree: Tree) -> Iterator[Leaf]:
@@ -90,26 +100,6 @@ def leaves(tree: Tree) -> Iterator[Leaf]:
         return
     for child in tree.children:
         yield from leaves(child)
-
-
-def flat(ranking: Sequence[str], parts: int) -> Tree:
-    """Deal the root's moves into at most ``parts`` leaves: one each for the first in the ranking, one for all others.
-
-    Args:
-        ranking: every legal move, the likeliest best one first.
-        parts: how many leaves are wanted; fewer come out where there are fewer moves.
-
-    Raises:
-        ValueError: no move, or no part.
-    """
-    if not ranking or parts < 1:
-        raise ValueError(f"cannot deal {len(ranking)} moves into {parts} parts")
-    if parts == 1 or len(ranking) == 1:
-        return Leaf()
-    if len(ranking) <= parts:
-        return Split((), tuple(Leaf(moves=(move,)) for move in ranking))
-    singles = tuple(ranking[: parts - 1])
-    return Split((), (*(Leaf(moves=(move,)) for move in singles), Leaf(ignore=singles)))
 
 
 def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequence[str]) -> Line:
@@ -130,71 +120,184 @@ def takes_over(challenger: Line, incumbent: Line, caution: Caution) -> bool:
     - A challenger that is known only from above (`Bound.UPPER`: its refutation is still unknown) never is.
     - A known win is, over all but a known win that is as short. A known loss is only over a quicker one.
     - Anything is over a known loss.
-    - Otherwise the score must be higher by ``caution.margin``, and by ``caution.per_ply`` more for every ply by which
-      the challenger's depth falls short of the incumbent's.
+    - Otherwise the score must be higher by what `Caution.needed` asks at the challenger's depth and for every ply by
+      which it falls short of the incumbent's.
     """
     if challenger.bound is Bound.UPPER:
         return False
     if max(abs(challenger.score), abs(incumbent.score)) >= MATE_BOUND:
         return challenger.score > incumbent.score
     deficit = max(0, incumbent.depth - challenger.depth)
-    return challenger.score >= incumbent.score + caution.margin + caution.per_ply * deficit
+    return challenger.score >= incumbent.score + caution.needed(challenger.depth, deficit)
 
 
 def merge(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Line | None:
-    """The tree's line from what is known of its leaves, or None where nothing is.
+    """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
 
     A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known only
-    as "at least this" for its side to move, so that one ply up the move into it counts as "at most".
+    as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The line's bound
+    is true of the whole tree, but for what lies within ``caution``; where nothing is proven it is `Bound.UPPER`.
     """
+    value = evaluate(tree, lines, caution)
+    return None if value is None else as_seen(value.line, len(tree.path))
+
+
+def judge(tree: Tree, lines: Mapping[Leaf, Line], trunk: Line | None, caution: Caution) -> Line | None:
+    """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves: that
+    one, unless another move takes over. Without a trunk the tree's own line.
+    """
+    if trunk is None or isinstance(tree, Leaf):
+        return trunk if trunk is not None else merge(tree, lines, caution)
+    best = trunk
+    for value in children_values(tree, lines, caution):
+        if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, caution):
+            best = value.line
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
+
+    line: Line
+    """As that side sees it, with the bound that follows from ``below`` and ``above``."""
+    below: bool
+    """It is worth no less."""
+    above: bool
+    """It is worth no more."""
+
+    @classmethod
+    def of(cls, line: Line, below: bool, above: bool) -> Value:
+        bound = Bound.UPPER if not below else Bound.EXACT if above else Bound.LOWER
+        return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
+
+    def seen_from_above(self) -> Value:
+        """The same, to the other side."""
+        return Value.of(as_seen(self.line, 1), self.above, self.below)
+
+
+def evaluate(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Value | None:
+    """`merge`, from the side to move at the position that ``tree`` is a part of."""
     if isinstance(tree, Leaf):
-        return lines.get(tree)
-    ply = len(tree.path)
-    best: Line | None = None
-    complete = True
-    for child in tree.children:
-        line = merge(child, lines, caution)
+        line = lines.get(tree)
         if line is None:
-            complete = False
-            continue
-        line = _as_seen(line, ply)
-        if best is None or takes_over(line, best, caution):
-            best = line
+            return None
+        line = as_seen(line, len(tree.path))
+        return Value(line, line.bound is not Bound.UPPER, line.bound is not Bound.LOWER)
+    values = children_values(tree, lines, caution)
+    best = preferred(values, caution)
     if best is None:
         return None
-    if not complete:
-        best = replace(best, bound=Bound.LOWER)
-    return _as_seen(best, ply)
+    top = best.line
+
+    def is_above(value: Value | None) -> bool:
+        if value is None or not value.above:
+            return False
+        line = value.line
+        return line.score <= top.score or not takes_over(replace(line, bound=Bound.EXACT), top, caution)
+
+    return Value.of(top, best.below, all(is_above(value) for value in values))
 
 
-def inherit(tree: Tree, known: Iterable[Line], ranking: Sequence[str], caution: Caution) -> dict[Leaf, Line]:
-    """What lines of earlier leaves or of a presearch already say about the leaves of a new tree.
+def children_values(split: Split, lines: Mapping[Leaf, Line], caution: Caution) -> list[Value | None]:
+    """`evaluate` of each child, as the side sees it that moves at ``split``."""
+    values: list[Value | None] = []
+    for child in split.children:
+        value = evaluate(child, lines, caution)
+        values.append(value.seen_from_above() if isinstance(child, Split) and value is not None else value)
+    return values
 
-    Of several lines through the same move the deepest is taken, of equally deep ones the last. Between the moves of one
-    leaf the first in ``ranking`` is the incumbent.
+
+def preferred(values: Sequence[Value | None], caution: Caution) -> Value | None:
+    """The value that is played: the first that is known, unless another takes over."""
+    best: Value | None = None
+    for value in values:
+        if value is not None and (best is None or takes_over(value.line, best.line, caution)):
+            best = value
+    return best
+
+
+Legal = Callable[[tuple[str, ...]], Sequence[str]]
+"""The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
+
+Known = Mapping[tuple[str, ...], Line]
+"""What was found out about moves: a path (the empty one: the root) and a line through it, which speaks of its last move
+and all that can follow, as a whole."""
+
+
+def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Line]:
+    """What is known of the moves after ``path``, a line a move: the one that would be played there first, the others by
+    their score.
+
+    What is known of a move itself counts before lines that only run through it; of these the deepest does. The
+    incumbent is the move of the line that is known of ``path``, else the first that is known.
     """
-    order = {move: index for index, move in enumerate(ranking)}
-    known = tuple(known)
+    ply = len(path)
+    by_move: dict[str, Line] = {}
+    direct: set[str] = set()
+    for key, line in known.items():
+        if len(line.pv) <= ply or line.pv[:ply] != path:
+            continue
+        move = line.pv[ply]
+        if len(key) == ply + 1:
+            direct.add(move)
+            by_move[move] = line
+        elif move not in direct and (move not in by_move or line.depth >= by_move[move].depth):
+            by_move[move] = line
+    if not by_move:
+        return []
+    incumbent = known.get(path)
+    first = incumbent.pv[ply] if incumbent is not None and len(incumbent.pv) > ply else next(iter(by_move))
+    found = [as_seen(line, ply) for line in (by_move.pop(first), *by_move.values())]
+    best = found[0]
+    for line in found[1:]:
+        if takes_over(line, best, caution):
+            best = line
+    others = sorted((line for line in found if line is not best), key=lambda line: -line.score)
+    return [as_seen(line, ply) for line in (best, *others)]
+
+
+def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Leaf, Line]:
+    """What is already known of the leaves of a new tree: of the moves of each what `best_first` has first.
+
+    Where nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
+    side that chooses there; the line then begins with any of them.
+    """
     result: dict[Leaf, Line] = {}
+    ranked: dict[tuple[str, ...], list[Line]] = {}
     for leaf in leaves(tree):
-        ply = len(leaf.path)
-        by_move: dict[str, Line] = {}
-        for line in known:
-            if leaf.holds(line.pv):
-                move = line.pv[ply]
-                if move not in by_move or line.depth >= by_move[move].depth:
-                    by_move[move] = line
-        best: Line | None = None
-        for move in sorted(by_move, key=lambda move: order.get(move, len(order))):
-            line = _as_seen(by_move[move], ply)
-            if best is None or takes_over(line, best, caution):
-                best = line
-        if best is not None:
-            result[leaf] = _as_seen(best, ply)
+        path = leaf.path
+        if path not in ranked:
+            ranked[path] = best_first(known, path, caution)
+        line = next((line for line in ranked[path] if leaf.covers(line.pv[len(path)])), None)
+        whole = known.get(path)
+        if line is None and whole is not None:
+            seen = as_seen(whole, len(path))
+            move = next((move for move in legal(path) if leaf.covers(move)), None)
+            if seen.bound is not Bound.LOWER and move is not None:
+                line = as_seen(replace(seen, bound=Bound.UPPER, pv=(*path, move)), len(path))
+        if line is not None:
+            result[leaf] = line
     return result
 
 
-def _as_seen(line: Line, ply: int) -> Line:
+def survey(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> dict[tuple[str, ...], Line]:
+    """What a tree's leaves come to at each of its positions, as `Known` has it."""
+    found: dict[tuple[str, ...], Line] = {}
+
+    def visit(tree: Tree) -> None:
+        if isinstance(tree, Split):
+            line = merge(tree, lines, caution)
+            if line is not None:
+                found[tree.path] = line
+            for child in tree.children:
+                visit(child)
+
+    visit(tree)
+    return found
+
+
+def as_seen(line: Line, ply: int) -> Line:
     """``line`` from the side to move ``ply`` plies below the root, or back. Mates stay counted from the root."""
     if ply % 2 == 0:
         return line

@@ -61,6 +61,12 @@ class Work:
         self.drop()
         self.job, self.leaf, self.sent_ms = job, leaf, now_ms
 
+    def settle(self, now_ms: int) -> None:
+        """The job is to end early: of a node limit it has used what its node, by its speed, has searched until now."""
+        if self.job is not None and self.busy and self.job.nodes is not None and self.job_ms:
+            searched = self.job_nodes * (now_ms - self.sent_ms) // self.job_ms
+            self.job_nodes = max(self.job_nodes, min(searched, self.job.nodes))
+
     def drop(self) -> None:
         """Forget the job, not what came of it."""
         self.spent += self.job_nodes

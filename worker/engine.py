@@ -46,6 +46,11 @@ class Limits:
     """USI moves to search; empty: all."""
     ignoremoves: tuple[str, ...] = ()
     """USI moves to leave out."""
+    alpha: int | None = None
+    """At or below it a score need not be exact (`Bound.UPPER`), from the side to move; None: it must be."""
+    beta: int | None = None
+    """At or above it a score need not be exact (`Bound.LOWER`); None: it must be. External engines, whose protocol has
+    no such words, search for exact scores all the same."""
 
     @property
     def infinite(self) -> bool:

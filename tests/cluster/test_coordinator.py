@@ -32,7 +32,7 @@ from cluster.split import Caution
 from worker.engine import STARTPOS, Bound
 from worker.score import mate_in
 
-SETTINGS = Settings(validate=True, caution=Caution(10, 20))
+SETTINGS = Settings(validate=True, caution=Caution(10, 0, 20), trunk=0)
 TIMED = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000)
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
 ONE_MOVE = "k8/9/1R7/9/9/9/9/9/4K4 w - 1"
@@ -465,11 +465,12 @@ class TestLoss:
     def test_leaves_that_stay_are_not_disturbed(self) -> None:
         bench = Bench(2)
         bench.split()
-        before = bench.job("n1")
+        before = bench.job("n2")
         bench.feed(NodeJoined("n3"))
-        assert bench.job("n1") is before
-        assert bench.job("n2").searchmoves
-        assert len(bench.job("n3").ignoremoves) == 2
+        assert bench.job("n2") is before
+        assert bench.job("n2").ignoremoves == ("7g7f",)
+        assert (bench.job("n1").moves, bench.job("n1").searchmoves) == (("7g7f",), ("3c3d",))
+        assert (bench.job("n3").moves, bench.job("n3").ignoremoves) == (("7g7f",), ("3c3d",))
 
     def test_a_node_lost_in_the_presearch_leaves_a_consultation(self) -> None:
         bench = Bench()

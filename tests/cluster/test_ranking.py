@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.ranking import Presearch, rank_moves
+from cluster.ranking import Presearch
 from cluster.split import Line
 from worker.engine import Bound
 
@@ -29,7 +29,3 @@ def test_incomplete_depths_are_better_than_nothing() -> None:
     presearch.add("n1", 1, line("a", 1))
     presearch.add("n1", 7, line("x", 1))
     assert [found.pv[0] for found in presearch.lines()] == ["a"]
-
-
-def test_every_legal_move_is_ranked_once() -> None:
-    assert rank_moves([line("c", 1), line("a", 1), line("c", 1)], ("a", "b", "c", "d")) == ("c", "a", "b", "d")

@@ -4,45 +4,58 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.split import Caution, Leaf, Line, Split, flat, inherit, leaves, line_from_root, merge, takes_over
+from cluster.split import (
+    Caution,
+    Leaf,
+    Line,
+    Split,
+    Tree,
+    best_first,
+    inherit,
+    leaves,
+    line_from_root,
+    merge,
+    survey,
+    takes_over,
+)
 from worker.engine import Bound
 from worker.score import MATE, mate_in, mated_in
 
-CAUTION = Caution(margin=10, per_ply=20)
-MOVES = ("7g7f", "2g2f", "5g5f", "3g3f")
+CAUTION = Caution(margin=10, shallow=0, per_ply=20)
+BEST, OTHERS = Leaf(moves=("7g7f",)), Leaf(ignore=("7g7f",))
+TWO = Split((), (BEST, OTHERS))
 
 
 def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> Line:
     return Line(depth, score, bound, pv)
 
 
-class TestFlat:
-    def test_two_nodes_best_move_against_the_others(self) -> None:
-        assert flat(MOVES, 2) == Split((), (Leaf(moves=("7g7f",)), Leaf(ignore=("7g7f",))))
+SCORES = st.one_of(st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.integers(0, 40).map(mated_in))
 
-    def test_one_node_searches_all(self) -> None:
-        assert flat(MOVES, 1) == Leaf()
 
-    def test_no_more_leaves_than_moves(self) -> None:
-        assert [leaf.label for leaf in leaves(flat(MOVES, 9))] == list(MOVES)
-        assert flat(MOVES[:1], 9) == Leaf()
+@st.composite
+def trees(draw: st.DrawFn, path: tuple[str, ...] = ()) -> Tree:
+    """A split of up to four children, some of them split again, two to four plies deep."""
+    count = draw(st.integers(1, 4))
+    children: list[Tree] = []
+    for number in range(count):
+        move = f"m{number}"
+        deeper = len(path) < 3 and draw(st.booleans())
+        children.append(draw(trees((*path, move))) if deeper else Leaf(path, (move,)))
+    if draw(st.booleans()):
+        children.append(Leaf(path, ignore=tuple(f"m{number}" for number in range(count))))
+    return Split(path, tuple(children))
 
-    @given(st.integers(1, 30), st.integers(1, 40))
-    def test_every_move_is_in_exactly_one_leaf(self, moves: int, parts: int) -> None:
-        names = [f"m{index}" for index in range(moves)]
-        dealt = list(leaves(flat(names, parts)))
-        assert len(dealt) <= parts
-        for name in names:
-            assert sum(leaf.covers(name) for leaf in dealt) == 1
 
-    @pytest.mark.parametrize(("moves", "parts"), [((), 2), (MOVES, 0)])
-    def test_nothing_to_deal(self, moves: tuple[str, ...], parts: int) -> None:
-        with pytest.raises(ValueError, match="cannot deal"):
-            flat(moves, parts)
+def negamax(tree: Tree, lines: dict[Leaf, Line]) -> int:
+    """By the book, with scores from the root: the root's side takes the highest, the other the lowest."""
+    if isinstance(tree, Leaf):
+        return lines[tree].score
+    choose = max if len(tree.path) % 2 == 0 else min
+    return choose(negamax(child, lines) for child in tree.children)
 
 
 class TestTakesOver:
@@ -55,6 +68,12 @@ class TestTakesOver:
         best = line(30, "7g7f", depth=14)
         assert not takes_over(line(119, "2g2f", depth=10), best, CAUTION)
         assert takes_over(line(120, "2g2f", depth=10), best, CAUTION)
+
+    def test_shallow_scores_are_noisier(self) -> None:
+        noisy = Caution(margin=10, shallow=100, per_ply=20)
+        assert not takes_over(line(59, "2g2f", depth=2), line(0, "7g7f", depth=2), noisy)
+        assert takes_over(line(60, "2g2f", depth=2), line(0, "7g7f", depth=2), noisy)
+        assert takes_over(line(15, "2g2f", depth=20), line(0, "7g7f", depth=20), noisy)
 
     def test_a_deeper_challenger_needs_no_less(self) -> None:
         assert not takes_over(line(35, "2g2f", depth=20), line(30, "7g7f", depth=10), CAUTION)
@@ -73,19 +92,16 @@ class TestTakesOver:
 
 
 class TestMerge:
-    best, others = leaves(flat(MOVES, 2))
-    tree = flat(MOVES, 2)
-
     def test_a_leaf_that_is_unknown_is_passed_over(self) -> None:
-        assert merge(self.tree, {}, CAUTION) is None
-        found = merge(self.tree, {self.others: line(-300, "2g2f")}, CAUTION)
+        assert merge(TWO, {}, CAUTION) is None
+        found = merge(TWO, {OTHERS: line(-300, "2g2f")}, CAUTION)
         assert found == line(-300, "2g2f", bound=Bound.LOWER)
 
     def test_the_first_in_the_ranking_is_the_incumbent(self) -> None:
-        known = {self.best: line(30, "7g7f"), self.others: line(35, "2g2f")}
-        assert merge(self.tree, known, CAUTION) == line(30, "7g7f")
-        known[self.others] = line(45, "2g2f")
-        assert merge(self.tree, known, CAUTION) == line(45, "2g2f")
+        known = {BEST: line(30, "7g7f"), OTHERS: line(35, "2g2f")}
+        assert merge(TWO, known, CAUTION) == line(30, "7g7f")
+        known[OTHERS] = line(45, "2g2f")
+        assert merge(TWO, known, CAUTION) == line(45, "2g2f")
 
     def test_two_plies_deep(self) -> None:
         """7g7f has the replies 3c3d and the rest; scores are from the root."""
@@ -103,7 +119,7 @@ class TestMerge:
         reply, rest = Leaf(("2g2f",), ("3c3d",)), Leaf(("2g2f",), (), ("3c3d",))
         tree = Split((), (Leaf(moves=("7g7f",)), Split(("2g2f",), (reply, rest))))
         known = {Leaf(moves=("7g7f",)): line(10, "7g7f"), reply: line(400, "2g2f", "3c3d")}
-        assert merge(tree, known, CAUTION) == line(10, "7g7f")
+        assert merge(tree, known, CAUTION) == line(10, "7g7f", bound=Bound.LOWER)
         known[rest] = line(390, "2g2f", "8c8d")
         assert merge(tree, known, CAUTION) == line(390, "2g2f", "8c8d")
 
@@ -115,14 +131,37 @@ class TestMerge:
         assert found is not None
         assert found.pv == ("2g2f",)
 
-    @given(st.permutations([-120, 0, 15, 90, 400]), st.integers(0, 60))
-    def test_without_margins_the_highest_of_equal_depth_wins(self, scores: list[int], depth: int) -> None:
-        names = [f"m{index}" for index in range(5)]
-        tree = flat(names, 5)
-        known = {leaf: line(s, leaf.moves[0], depth=depth) for leaf, s in zip(leaves(tree), scores, strict=True)}
-        found = merge(tree, known, Caution(0, 0))
+    @given(st.data())
+    def test_negamax_of_the_leaves(self, data: st.DataObject) -> None:
+        """Without margins, with every leaf known at one depth: the plain negamax of any tree, mates included."""
+        tree = data.draw(trees())
+        lines = {
+            leaf: line_from_root(leaf, 20 - len(leaf.path), data.draw(SCORES), Bound.EXACT, (leaf.moves or ("z",))[:1])
+            for leaf in leaves(tree)
+        }
+        found = merge(tree, lines, Caution(0, 0, 0))
         assert found is not None
-        assert found.score == 400
+        assert found.score == negamax(tree, lines)
+        assert found in lines.values()
+        assert found.bound is Bound.EXACT
+
+    @given(st.data())
+    def test_with_unknown_leaves_the_bound_is_true(self, data: st.DataObject) -> None:
+        """Whatever the unknown leaves turn out to be, an exact score is exact and a lower bound is not too high."""
+        tree = data.draw(trees())
+        known: dict[Leaf, Line] = {}
+        everything: dict[Leaf, Line] = {}
+        for leaf in leaves(tree):
+            score = data.draw(st.integers(-500, 500))
+            everything[leaf] = Line(20, score, Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
+            if data.draw(st.booleans()):
+                known[leaf] = everything[leaf]
+        found = merge(tree, known, Caution(0, 0, 0))
+        assert (found is None) == (not known)
+        if found is not None and found.bound is Bound.EXACT:
+            assert found.score == negamax(tree, everything)
+        if found is not None and found.bound is Bound.LOWER:
+            assert found.score <= negamax(tree, everything)
 
 
 class TestLineFromRoot:
@@ -144,29 +183,71 @@ class TestLineFromRoot:
         assert line_from_root(leaf, 1, -MATE, Bound.EXACT, ["8c8d"]).score == mate_in(1)
 
 
+def replies(path: tuple[str, ...]) -> tuple[str, ...]:
+    return ("3c3d", "8c8d") if len(path) % 2 else ("7g7f", "2g2f", "5g5f")
+
+
 class TestInherit:
     def test_a_new_tree_knows_what_the_old_one_knew(self) -> None:
-        old = [line(30, "7g7f", depth=12), line(10, "2g2f", depth=11), line(-20, "5g5f", depth=9)]
-        tree = flat(MOVES, 2)
-        known = inherit(tree, old, MOVES, CAUTION)
-        assert known == {Leaf(moves=("7g7f",)): old[0], Leaf(ignore=("7g7f",)): old[1]}
-
-    def test_the_deepest_line_of_a_move_counts(self) -> None:
-        old = [line(90, "7g7f", depth=4), line(30, "7g7f", depth=12), line(60, "7g7f", depth=8)]
-        assert inherit(flat(MOVES, 1), old, MOVES, CAUTION) == {Leaf(): old[1]}
+        old = {("7g7f",): line(30, "7g7f"), ("2g2f",): line(10, "2g2f"), ("5g5f",): line(-20, "5g5f")}
+        assert inherit(TWO, old, replies, CAUTION) == {BEST: old["7g7f",], OTHERS: old["2g2f",]}
 
     def test_what_does_not_run_through_a_leaf_is_not_its(self) -> None:
-        assert inherit(flat(MOVES, 2), [line(30, "7g7f")], MOVES, CAUTION).keys() == {Leaf(moves=("7g7f",))}
+        assert inherit(TWO, {("7g7f",): line(30, "7g7f")}, replies, CAUTION).keys() == {BEST}
 
     def test_down_the_tree_the_opponent_chooses(self) -> None:
         leaf = Leaf(("7g7f",))
-        tree = Split((), (Split(("7g7f",), (leaf,)), Leaf(ignore=("7g7f",))))
-        old = [line(100, "7g7f", "3c3d"), line(-50, "7g7f", "8c8d")]
-        assert inherit(tree, old, ("3c3d", "8c8d"), CAUTION)[leaf] == old[1]
+        tree = Split((), (Split(("7g7f",), (leaf,)), OTHERS))
+        old = {("7g7f", "3c3d"): line(100, "7g7f", "3c3d"), ("7g7f", "8c8d"): line(-50, "7g7f", "8c8d")}
+        assert inherit(tree, old, replies, CAUTION)[leaf] == old["7g7f", "8c8d"]
+
+    def test_moves_of_which_nothing_is_known_are_no_better_than_the_whole(self) -> None:
+        """The reply 3c3d was found best at depth 10; so for the opponent the others leave no less than 50."""
+        reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
+        tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
+        known = {("7g7f",): line(50, "7g7f", "3c3d", "2g2f")}
+        found = inherit(tree, known, replies, CAUTION)
+        assert found == {reply: known["7g7f",], rest: line(50, "7g7f", "8c8d", bound=Bound.LOWER)}
+        assert merge(tree, found | {OTHERS: line(0, "2g2f")}, CAUTION) == known["7g7f",]
+
+
+class TestBestFirst:
+    def test_the_first_that_is_named_is_the_incumbent(self) -> None:
+        known = {("a",): line(0, "a"), ("b",): line(5, "b"), ("c",): line(9, "c")}
+        assert [entry.pv for entry in best_first(known, (), CAUTION)] == [("a",), ("c",), ("b",)]
+        known["b",] = line(10, "b")
+        assert best_first(known, (), CAUTION)[0].pv == ("b",)
+
+    def test_what_is_played_is_the_incumbent(self) -> None:
+        known = {("a",): line(0, "a"), (): line(5, "b", "x")}
+        assert [entry.pv[0] for entry in best_first(known, (), CAUTION)] == ["b", "a"]
+        assert best_first(known, ("b",), CAUTION) == [line(5, "b", "x")]
+
+    def test_what_is_known_of_a_move_counts_before_lines_through_it(self) -> None:
+        """That the opponent has a reply after which 7g7f is fine, however deep it was searched, says little of 7g7f."""
+        known = {("a", "x"): line(300, "a", "x", depth=20), ("a",): line(-40, "a", "y", depth=9)}
+        assert best_first(known, (), CAUTION) == [known["a",]]
+        del known["a",]
+        known["a", "z"] = line(-90, "a", "z", depth=8)
+        assert best_first(known, (), CAUTION) == [known["a", "x"]]
+
+    def test_for_the_opponent_low_scores_are_good(self) -> None:
+        known = {("a", move): line(score, "a", move) for move, score in (("x", 0), ("y", -50), ("z", 90))}
+        assert [entry.score for entry in best_first(known, ("a",), CAUTION)] == [-50, 0, 90]
+
+    def test_nothing(self) -> None:
+        assert best_first({}, (), CAUTION) == []
+
+
+def test_a_survey_is_the_merge_at_each_position() -> None:
+    reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
+    tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
+    lines = {reply: line(50, "7g7f", "3c3d"), rest: line(20, "7g7f", "8c8d"), OTHERS: line(90, "2g2f")}
+    assert survey(tree, lines, CAUTION) == {("7g7f",): line(20, "7g7f", "8c8d"), (): line(90, "2g2f")}
 
 
 def test_labels() -> None:
-    assert [leaf.label for leaf in leaves(flat(MOVES, 3))] == ["7g7f", "2g2f", "others"]
+    assert [leaf.label for leaf in leaves(TWO)] == ["7g7f", "others"]
     assert Leaf().label == "all"
     assert Leaf(("7g7f",), (), ("3c3d",)).label == "7g7f others"
     assert replace(Leaf(("7g7f",)), moves=("3c3d", "8c8d")).label == "7g7f 3c3d/8c8d"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cluster.api import FleetError, SearchRequest
@@ -59,12 +61,21 @@ def test_time_limits() -> None:
 
 
 def test_a_leaf_of_its_own_is_searched_deeper_by_its_node() -> None:
-    found = fleet(2)
+    found = fleet(2, settings=replace(SETTINGS, trunk=0))
     decision = found.search(SearchRequest(1, STARTPOS, nodes=20_000))
     jobs = [job[2] for job in found.nodes[0].engine.jobs + found.nodes[1].engine.jobs]  # type: ignore[attr-defined]
     assert [len(job.searchmoves) for job in jobs] == [0, 1, 0, 0]
     assert jobs[3].ignoremoves == jobs[1].searchmoves
     assert decision.depth >= 18
+
+
+def test_a_trunk_is_not_interrupted_while_the_others_are_tested() -> None:
+    found = fleet(2)
+    found.search(SearchRequest(1, STARTPOS, nodes=20_000))
+    trunk, tester = ([job[2] for job in node.engine.jobs] for node in found.nodes)  # type: ignore[attr-defined]
+    assert [(limits.nodes, limits.searchmoves, limits.ignoremoves) for limits in trunk] == [(20_000, (), ())]
+    assert [len(limits.ignoremoves) for limits in tester[:2]] == [0, 1]
+    assert tester[1].alpha is not None
 
 
 def test_a_slow_node_is_waited_for_no_longer_than_the_soft_time() -> None:

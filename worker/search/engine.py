@@ -26,7 +26,7 @@ from worker.engine import (
     SearchResult,
 )
 from worker.nnue import Network, NetworkFileError, load_network
-from worker.score import MAX_PLY, mate_in
+from worker.score import INFINITE, MAX_PLY, mate_in
 from worker.search import tt
 from worker.search.root_mate import DEFAULT_NODES, RootMate
 from worker.search.rules import EnteringKingRule, Rules
@@ -198,13 +198,19 @@ class NumbaEngine:
                 moves = [int(move) for move in position.record.moves[:end]]
         except MoveError as error:
             raise EngineError(str(error)) from error
-        return [move for move in dict.fromkeys(moves) if move not in ignored]
+        left = [move for move in dict.fromkeys(moves) if move not in ignored]
+        if not left and not limits.searchmoves:
+            # What is left may be moves that a search leaves out for their uselessness (declined promotions).
+            left = [move for move in position.legal_moves() if move not in ignored]
+        return left
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
         began = time.monotonic_ns()
         won = self._won_by_rule()
         if won is not None:
             return SearchResult(won, None, 0, 0)
+        if limits.alpha is not None and limits.beta is not None and limits.alpha >= limits.beta:
+            raise EngineError(f"a window from {limits.alpha} to {limits.beta} is empty")
         moves = self._root_moves(limits)
         if not moves:
             if self._position.is_mated():
@@ -214,7 +220,8 @@ class NumbaEngine:
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
         number = self.number * len(self._threads) if limits.depth is None else 0
-        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, number)
+        window = (-INFINITE if limits.alpha is None else limits.alpha, INFINITE if limits.beta is None else limits.beta)
+        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, window, number)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:
@@ -237,7 +244,9 @@ class NumbaEngine:
             return enough_ms is None or elapsed_ms() < enough_ms
 
         def on_fail(line: Line) -> None:
-            if limits.multipv == 1 and elapsed_ms() >= _BOUNDS_FROM_MS:
+            # Who gave a window waits for the news that a score is above it.
+            awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
+            if limits.multipv == 1 and (awaited or elapsed_ms() >= _BOUNDS_FROM_MS):
                 show(self._infos([line], elapsed_ms()))
 
         with self._lock:

@@ -47,6 +47,8 @@ class Task:
     node_limit: int | None
     deadline_ns: int
     rules: Rules
+    window: tuple[int, int] = (-INFINITE, INFINITE)
+    """Scores at or outside of these need not be exact."""
     number: int = 0
     """Of the thread: 0 the main one, which goes through every depth; others leave some out (`worker.search.smp`)."""
 
@@ -140,7 +142,7 @@ class SearchThread:
                 continue
             fresh: list[Line] = []
             for first in range(wanted):
-                line = self._search_line(th, depth, first, on_fail)
+                line = self._search_line(th, depth, first, task.window, on_fail)
                 if line is not None:
                     fresh.append(line)
                 if th.stopped:
@@ -153,13 +155,24 @@ class SearchThread:
             if th.stopped or not on_iteration(depth):
                 return
 
-    def _search_line(self, th: Any, depth: int, first: int, on_fail: Callable[[Line], None]) -> Line | None:
-        """The best line among the root moves from ``first`` on; None where the search was stopped before it had one."""
+    def _search_line(
+        self, th: Any, depth: int, first: int, window: tuple[int, int], on_fail: Callable[[Line], None]
+    ) -> Line | None:
+        """The best line among the root moves from ``first`` on; None where the search was stopped before it had one.
+
+        Outside of ``window`` a score stays a bound. Where the last iteration ended at one of its edges, this one only
+        asks whether that still holds, by a window of nothing, as a scout does.
+        """
         record, nnue = self.position.record, self._nnue.record
         before = self.lines[first].score if first < len(self.lines) else 0
         narrow = _ASPIRATION and depth >= _WINDOW_FROM_DEPTH and first < len(self.lines) and not is_mate(before)
         delta = _WINDOW if narrow else 2 * INFINITE
-        alpha, beta = max(-INFINITE, before - delta), min(INFINITE, before + delta)
+        floor, ceiling = window
+        alpha, beta = max(floor, before - delta), min(ceiling, before + delta)
+        if floor > -INFINITE and (not self.lines or before <= floor):
+            alpha, beta, delta = floor, floor + 1, _WINDOW
+        elif ceiling < INFINITE and before >= ceiling:
+            alpha, beta, delta = ceiling - 1, ceiling, _WINDOW
         th.seldepth = 0
         found: Line | None = None
         while True:
@@ -170,11 +183,11 @@ class SearchThread:
                     found = self._line(th, depth, int(th.root_scores[first]), alpha, beta)
                 return found
             found = self._line(th, depth, score, alpha, beta)
-            if score <= alpha and alpha > -INFINITE:
+            if score <= alpha and alpha > floor:
                 beta = (alpha + beta) // 2
-                alpha = max(-INFINITE, score - delta) if score > -MATE_BOUND else -INFINITE
-            elif score >= beta and beta < INFINITE:
-                beta = min(INFINITE, score + delta) if score < MATE_BOUND else INFINITE
+                alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
+            elif score >= beta and beta < ceiling:
+                beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
             else:
                 return found
             on_fail(found)
