@@ -17,7 +17,7 @@ from cluster.settings import Settings
 from tests.cluster.heard import Heard
 from worker.engine import STARTPOS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(110), pytest.mark.usefixtures("warm")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.usefixtures("warm")]
 
 
 def installed() -> str:
@@ -61,11 +61,11 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
             assert len((await search(1)).ballots) == 2
             await search(2, kill=gps)
             assert len(heard.named("job_failed")) == 1
-            # It starts anew within a search, of which a busy machine may need all.
+            # It starts anew within a search; a busy machine may need several for it (10 s were seen).
             number = 3
             while len((await search(number)).ballots) < 2:
                 number += 1
-                assert number < 6
+                assert number < 15
         finally:
             await searcher.close()
 
