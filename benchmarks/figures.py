@@ -27,7 +27,9 @@ class Figures:
         return sum(self.samples) / len(self.samples)
 
     def facts(self) -> dict[str, float]:
-        """As plain values."""
+        """As plain values; all 0 where there are none."""
+        if not self.samples:
+            return {"n": 0} | dict.fromkeys(("mean", "p50", "p99", "worst"), 0.0)
         return {
             "n": len(self.samples),
             "mean": round(self.mean, 3),

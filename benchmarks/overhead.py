@@ -6,7 +6,8 @@ Each node's engine is a `PacedEngine`, which waits instead of searching and repo
 measured is the way between master and nodes and not who gets the processor. It counts microseconds of the machine's
 clock as nodes: every report tells when it was made.
 
-- ``start``: from `Searcher.start` to the moment at which the last node searches;
+- ``start``: from `Searcher.start` to the moment at which the last node searches (not counted where one did not begin
+  within the presearch, 300 ms);
 - ``deal``: from the coordinator's dealing of the split tree to the moment at which the last node searches its leaf;
 - ``report``: from a node's engine to the master's coordinator;
 - ``stop``: from `Searcher.stop` to the decision; ``quiet``: to the moment at which the last node has ended;
@@ -20,84 +21,34 @@ import asyncio
 import json
 import multiprocessing
 import os
+import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from benchmarks.figures import Figures, machine, show
+from benchmarks.paced import now_us, paced_engine
 from cluster.api import Decision, Listener, SearchRequest
 from cluster.events import FALLBACK
 from cluster.messages import Done, Message, Report
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
-from worker.engine import STARTPOS, Bound, InfoCallback, Limits, SearchInfo, SearchResult
-from worker.shogi import Position, move_to_usi
+from worker.engine import STARTPOS
 
-_INTERVAL_S = 0.05
 _LISTEN_S = 0.2
 """For so long reports are listened to in each round."""
 _PATIENCE_S = 30.0
-
-
-def now_us() -> int:
-    """Microseconds of a clock that all processes of this machine share."""
-    return time.monotonic_ns() // 1000
-
-
-class PacedEngine:
-    """An `Engine` that only says that it searches."""
-
-    def __init__(self) -> None:
-        self.name = "paced"
-        self.can_split = True
-        self._stop = threading.Event()
-        self._moves: list[str] = []
-
-    def new_game(self) -> None: ...
-
-    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
-        position = Position.from_sfen(sfen)
-        position.push_all(moves)
-        self._moves = [move_to_usi(move) for move in position.legal_moves()]
-        self._stop.clear()
-
-    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
-        """Report at once, and then at intervals, until stopped or out of time."""
-        allowed = [move for move in limits.searchmoves or self._moves if move not in limits.ignoremoves]
-        end = None if limits.movetime_ms is None else time.monotonic() + limits.movetime_ms / 1000
-        depth = 0
-        while True:
-            depth = min(depth + 1, 60)
-            for rank, move in enumerate(allowed[: limits.multipv], 1):
-                if on_info is not None:
-                    on_info(SearchInfo(depth, depth, -rank, Bound.EXACT, now_us(), 1, 0, (move,), rank))
-            left = _INTERVAL_S if end is None else min(_INTERVAL_S, end - time.monotonic())
-            if left <= 0 or self._stop.wait(left):
-                return SearchResult(allowed[0], None, now_us(), 1)
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def close(self) -> None: ...
-
-
-def paced_engine(*_: object) -> PacedEngine:
-    """For other processes."""
-    return PacedEngine()
 
 
 @dataclass
 class Watch:
     """Sees every message of the nodes before the coordinator does, and what the fleet says."""
 
-    nodes: int
     came: list[tuple[int, Message]] = field(default_factory=list)
     """With the time at which it came, in microseconds."""
     dealt_us: int = 0
+    dealt_to: frozenset[str] = frozenset()
+    """The nodes with a leaf: there may be more nodes than moves."""
     decided_us: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -120,13 +71,16 @@ class Watch:
         self.decided_us = now_us()
         self._changed.set()
 
-    def _on_event(self, name: str, _fields: dict[str, object]) -> None:
+    def _on_event(self, name: str, fields: dict[str, object]) -> None:
         if name == "dealt":
-            self.dealt_us = now_us()
+            leaves = fields["leaves"]
+            assert isinstance(leaves, dict)
+            self.dealt_us, self.dealt_to = now_us(), frozenset(leaves)
 
     def forget(self) -> None:
         self.came.clear()
         self.dealt_us = self.decided_us = 0
+        self.dealt_to = frozenset()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(_PATIENCE_S):
@@ -134,24 +88,33 @@ class Watch:
                 self._changed.clear()
                 await self._changed.wait()
 
-    def of(self, kind: type[Report] | type[Done], job: int) -> list[int]:
-        """When each node made its first message of that kind in its job ``job`` of this search, 0 for the first one."""
-        first: dict[str, dict[int, int]] = {}
+    def searching_since(self) -> list[int]:
+        """When each node began to search."""
+        first: dict[str, int] = {}
         for _, message in self.came:
-            if isinstance(message, kind) and message.node_id != FALLBACK:
-                first.setdefault(message.node_id, {}).setdefault(message.job_id, message.nodes)
-        return [sorted(jobs.items())[job][1] for jobs in first.values() if len(jobs) > job]
+            if isinstance(message, Report) and message.node_id != FALLBACK:
+                first.setdefault(message.node_id, message.nodes)
+        return list(first.values())
 
-    def all_have(self, kind: type[Report] | type[Done], job: int) -> bool:
-        return len(self.of(kind, job)) == self.nodes
+    def leaf_since(self, last_job_id: int) -> list[int]:
+        """When each node that has a leaf began to search it; ``last_job_id``: of the presearch."""
+        first: dict[str, int] = {}
+        for _, message in self.came:
+            if isinstance(message, Report) and message.node_id in self.dealt_to and message.job_id > last_job_id:
+                first.setdefault(message.node_id, message.nodes)
+        return list(first.values())
+
+    def ended(self, stopped_us: int) -> dict[str, int]:
+        """When each node that has a leaf ended after the stop."""
+        messages = [message for _, message in self.came if isinstance(message, Done) and message.nodes >= stopped_us]
+        return {message.node_id: message.nodes for message in messages if message.node_id in self.dealt_to}
 
 
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     """The figures of a fleet of so many nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
-    settings = Settings(presearch_min_ms=30, presearch_max_ms=30)
-    searcher = RaySearcher(nodes, engine=paced_engine, fallback=paced_engine, settings=settings, start_timeout_s=300)
-    watch = Watch(nodes)
+    searcher = RaySearcher(nodes, engine=paced_engine, fallback=paced_engine, start_timeout_s=300)
+    watch = Watch()
     await searcher.open(watch.listener())
     try:
         watch.tap(searcher)
@@ -159,10 +122,13 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
             watch.forget()
             began = now_us()
             searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
-            await watch.until(partial(watch.all_have, Report, 0))
-            figures["start"].add((max(watch.of(Report, 0)) - began) / 1000)
-            await watch.until(partial(watch.all_have, Report, 1))
-            figures["deal"].add((max(watch.of(Report, 1)) - watch.dealt_us) / 1000)
+            assert searcher._host is not None
+            presearch = searcher._host.coordinator.orders.last_job_id
+            await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
+            if len(watch.searching_since()) == nodes:
+                figures["start"].add((max(watch.searching_since()) - began) / 1000)
+            await watch.until(lambda last=presearch: len(watch.leaf_since(last)) == len(watch.dealt_to) > 0)
+            figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
             await asyncio.sleep(_LISTEN_S)
             for came, message in watch.came:
                 if isinstance(message, Report):
@@ -171,8 +137,8 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
             searcher.stop(number)
             await watch.until(lambda: watch.decided_us > 0)
             figures["stop"].add((watch.decided_us - stopped) / 1000)
-            await watch.until(partial(watch.all_have, Done, 1))
-            figures["quiet"].add((max(watch.of(Done, 1)) - stopped) / 1000)
+            await watch.until(lambda since=stopped: len(watch.ended(since)) == len(watch.dealt_to))
+            figures["quiet"].add((max(watch.ended(stopped).values()) - stopped) / 1000)
     finally:
         await searcher.close()
     return figures
@@ -213,6 +179,7 @@ def main() -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     found: dict[str, dict[str, Figures]] = {}
     for nodes in map(int, options.actors.split(",")):
+        print(f"{nodes} nodes", file=sys.stderr, flush=True)
         fleet = asyncio.run(measure_fleet(nodes, options.rounds))
         # In a process of its own: Ray would go on in this one.
         with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -113,7 +113,8 @@ class Decision:
     agreement: float = 1.0
     """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
     pondered_ms: int = 0
-    """How long this position had been pondered when the search was asked for (a ponder hit); not in ``elapsed_ms``."""
+    """How long this position had been pondered when the search was asked for (a ponder hit); not in ``elapsed_ms``,
+    but what was searched in that time is in ``nodes``."""
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
-from cluster.messages import Heartbeat, Hello, Job, Message, MessageError, NewGame, Stop, decode, encode
+from cluster.messages import Heartbeat, Hello, Message, MessageError, Order, decode, encode
 
 _log = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ class ChannelClient:
         self,
         address: ChannelAddress,
         hello: Hello,
-        on_order: Callable[[Job | Stop | NewGame], None],
+        on_order: Callable[[Order], None],
         status: Callable[[], tuple[int, bool]],
         on_cut: Callable[[], None] = lambda: None,
         heartbeat_s: float = 0.2,
@@ -257,7 +257,7 @@ class ChannelClient:
                 except MessageError as error:
                     _log.warning("%s: refused an order: %s", self._hello.node_id, error)
                     continue
-                if isinstance(message, Job | Stop | NewGame):
+                if isinstance(message, Order):
                     self._on_order(message)
                 else:
                     _log.warning("%s: refused an order of kind %s", self._hello.node_id, type(message).__name__)

@@ -5,7 +5,8 @@ else: an unknown kind, a missing, extra or wrongly typed field, a number out of 
 a `MessageError` that names what and where. What `decode` returns can be used without another look, except that moves
 are only *words* here: whether they are legal is for `cluster.root` to say.
 
-Master to node: `Job`, `Stop`, `NewGame`. Node to master: `Hello`, `Heartbeat`, `Report`, `Done`, `Leave`.
+Master to node: `Job`, `Stop`, `NewGame`, `Peers`. Node to master: `Hello`, `Heartbeat`, `Report`, `Done`, `Leave`,
+`Shared`.
 
 Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``.
 """
@@ -51,6 +52,7 @@ _Word = Annotated[str, Span(1, 8)]
 _Words = Annotated[tuple[_Word, ...], Span(0, MAX_MOVES)]
 _Name = Annotated[str, Span(1, 128)]
 _Text = Annotated[str, Span(0, 1024)]
+_Url = Annotated[str, Span(1, 256)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,15 @@ class NewGame:
 
 
 @dataclass(frozen=True, slots=True)
+class Peers:
+    """Take part in sharing from now on: listen to these nodes, and to no others any more."""
+
+    urls: Annotated[tuple[_Url, ...], Span(0, 64)]
+    bytes_per_s: _Count
+    """What the node may send to all who listen to it, together."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hello:
     """The first message of a node's life: it can search now."""
 
@@ -118,6 +129,10 @@ class Hello:
     can_split: bool = True
     nps: _Count = 0
     """See `cluster.events.NodeJoined`."""
+    share_url: Annotated[str, Span(0, 256)] = ""
+    """Where other nodes can listen to its table entries (`cluster.sharing`); empty: it takes no part."""
+    share_meaning: Annotated[str, Span(0, 64)] = ""
+    """Only nodes with the same can use each other's entries."""
 
     @property
     def peer(self) -> str:
@@ -192,17 +207,41 @@ class Leave:
     reason: Annotated[str, Span(1, 128)]
 
 
-Message = Job | Stop | NewGame | Hello | Heartbeat | Report | Done | Leave
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the node sent to others and took from them since it last said so; counts as `cluster.sharing.Traffic`'s."""
+
+    node_id: _Name
+    time_ms: _Milliseconds
+    """In which it searched, or others sent to it."""
+    min_depth: _Depth
+    """Entries from this depth on were shared in the end."""
+    bytes_out: _Count
+    entries_out: _Count
+    dropped: _Count
+    bytes_in: _Count
+    entries_in: _Count
+    used: _Count
+    lost: _Count
+    refused: _Count
+
+
+Message = Job | Stop | NewGame | Peers | Hello | Heartbeat | Report | Done | Leave | Shared
+
+Order = Job | Stop | NewGame | Peers
+"""What a master says to a node."""
 
 KINDS: Final[Mapping[str, type[Message]]] = {
     "job": Job,
     "stop": Stop,
     "new_game": NewGame,
+    "peers": Peers,
     "hello": Hello,
     "heartbeat": Heartbeat,
     "report": Report,
     "done": Done,
     "leave": Leave,
+    "shared": Shared,
 }
 _NAMES: Final[Mapping[type[Message], str]] = {kind: name for name, kind in KINDS.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import secrets
@@ -13,10 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Hello, Leave
+from cluster.messages import Hello, Leave, Order, Peers
 from cluster.node import NodeRunner
-from worker.engine import STARTPOS, Engine, Limits
+from cluster.sharing_node import TableSharing
+from worker.engine import STARTPOS, Engine, Limits, SharesTable
 from worker.warm import warm_up
+
+_log = logging.getLogger(__name__)
 
 _FIRST_SEARCH_MS = 200
 """Time, for depth is no limit that every engine knows."""
@@ -30,6 +34,8 @@ class NodeSpec:
     address: ChannelAddress
     engine: Callable[[], Engine]
     """Makes the engine, in the node's process; picklable."""
+    share_depth: int = 0
+    """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
 
 
 class NodeService:
@@ -43,21 +49,51 @@ class NodeService:
         engine.set_position(STARTPOS)
         first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
+        self._ended = threading.Event()
+        self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
+        incarnation = secrets.token_hex(4)
+        self._sharing = self._share(spec, engine, incarnation)
         self.hello = Hello(
             spec.node_id,
-            secrets.token_hex(4),
+            incarnation,
             socket.gethostname()[:128],
             os.getpid(),
             engine.name[:128],
             engine.can_split,
             first.nodes * 1000 // max(1, first.time_ms),
+            share_url=self._sharing.url if self._sharing else "",
+            share_meaning=self._sharing.meaning if self._sharing else "",
         )
-        self._ended = threading.Event()
-        self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
         self._channel = ChannelClient(
-            spec.address, self.hello, self._runner.handle, self._runner.status, self._runner.master_lost
+            spec.address, self.hello, self._take, self._runner.status, self._runner.master_lost
         )
         self._channel.start()
+
+    def _share(self, spec: NodeSpec, engine: Engine, incarnation: str) -> TableSharing | None:
+        """Sharing is a help: a node that cannot take part searches without it."""
+        if not spec.share_depth or not isinstance(engine, SharesTable):
+            return None
+        runner = self._runner
+        try:
+            return TableSharing(
+                f"{spec.node_id}/{incarnation}",
+                engine,
+                spec.address,
+                spec.share_depth,
+                busy=lambda: not runner.status()[1],
+                report=lambda shared: self._channel.send(shared),
+            )
+        except OSError as error:
+            _log.warning("%s: cannot share its table: %s", spec.node_id, error)
+            return None
+
+    def _take(self, order: Order) -> None:
+        if not isinstance(order, Peers):
+            self._runner.handle(order)
+            if self._sharing is not None:
+                self._sharing.wake()
+        elif self._sharing is not None:
+            self._sharing.take(order)
 
     def wait(self) -> None:
         """Return when the service was closed."""
@@ -70,6 +106,8 @@ class NodeService:
     def close(self) -> None:
         """End the search and say goodbye."""
         self.leave("closed")
+        if self._sharing is not None:
+            self._sharing.close()
         self._runner.close()
         self._channel.close()
         self._ended.set()

@@ -11,14 +11,15 @@ from functools import partial
 from cluster.api import FleetError, Listener
 from cluster.channel import ChannelAddress, ChannelServer
 from cluster.engine_spec import EngineSpec, FleetSpec
-from cluster.events import FALLBACK, Received
+from cluster.events import FALLBACK, NodeJoined, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
 from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.messages import EVERY_JOB, Hello, Job, Leave, Message, NewGame, Stop
+from cluster.messages import EVERY_JOB, Hello, Leave, Message, NewGame, Order, Shared, Stop
 from cluster.node_process import NodeSpec
 from cluster.places import Places, place_of
 from cluster.settings import Settings
+from cluster.sharing_master import FleetSharing
 from worker.engine import Engine
 
 _log = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class RaySearcher(HostedSearcher):
         self._channel_address: ChannelAddress | None = None
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
+        self._sharing: FleetSharing | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refused: dict[str, int] = {}
@@ -127,6 +129,8 @@ class RaySearcher(HostedSearcher):
         host, self._host = self._host, None
         if host is not None:
             host.close()
+        if self._sharing is not None:
+            self._sharing.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -141,7 +145,7 @@ class RaySearcher(HostedSearcher):
             self._channel.close()
             self._channel = None
 
-    def send(self, node_id: str, order: Job | Stop | NewGame) -> None:
+    def send(self, node_id: str, order: Order) -> None:
         """`cluster.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
         peer = self._fleet.peer(node_id)
         if peer is not None and self._channel is not None:
@@ -163,9 +167,17 @@ class RaySearcher(HostedSearcher):
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
+        share_depth = self._settings.share_depth
+        if share_depth:
+            self._sharing = FleetSharing(
+                self._settings.share_bytes_per_s,
+                lambda: self._fleet.live,
+                self.send,
+                lambda name, fields: host.log(name, **fields),
+            )
 
         def spec(node_id: str) -> NodeSpec:
-            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1))
+            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), share_depth)
 
         places.fill(spec, facts.capacity)
         await self._nodes_are_there(facts.capacity if places.local else 1)
@@ -216,18 +228,24 @@ class RaySearcher(HostedSearcher):
 
     def _receive(self, peer: str, message: Message) -> None:
         """Everything that comes from a node."""
-        if isinstance(message, Job | Stop | NewGame) or peer.rpartition("/")[0] != message.node_id:
+        if isinstance(message, Order) or peer.rpartition("/")[0] != message.node_id:
             self._refuse(f"{peer}: a {type(message).__name__} that is not its own")
             return
         if isinstance(message, Hello):
             if message.peer == peer:
                 self.log("node_ready", node=message.node_id, host=message.host, pid=message.pid, engine=message.engine)
+                if self._sharing is not None:
+                    self._sharing.said_hello(message)
                 self._apply(self._fleet.said_hello(message, now_ms()))
             return
         if isinstance(message, Leave):
             self._let_go(peer, message)
             return
         self._apply(self._fleet.heard(peer, now_ms()))
+        if isinstance(message, Shared):
+            if self._sharing is not None:
+                self._sharing.heard(message)
+            return
         if self._fleet.peer(message.node_id) == peer and self._host is not None:
             self._host.handle(Received(message))
 
@@ -259,5 +277,10 @@ class RaySearcher(HostedSearcher):
         for change in changes:
             if self._host is not None:
                 self._host.handle(change)
+            if self._sharing is not None:
+                if isinstance(change, NodeJoined):
+                    self._sharing.joined(change.node_id)
+                else:
+                    self._sharing.fleet_changed()
         if changes:
             self._changed.set()

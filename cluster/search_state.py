@@ -88,8 +88,9 @@ class Search:
         for index in range(parts):
             part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
             self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
+        sharers = set(works)
         for work in self.works.values():
-            if work not in works:
+            if work not in sharers:
                 self._add(work.node_id, [work])
 
     def join(self, node_id: str) -> tuple[Work, Group]:
@@ -118,7 +119,11 @@ class Search:
         as many as there are to be, though it has searched the whole root so far."""
         work = self.works[node_id] = self._new_work(node_id)
         most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
-        groups = [group for group in self.groups if any(work.can_split for work in self.usable(group))]
+        groups = [
+            group
+            for group in self.groups
+            if any(other.can_split and other.engine == work.engine for other in self.usable(group))
+        ]
         if work.can_split and self._worth_splitting(now_ms) and 0 < most <= len(groups):
             group = min(groups, key=lambda group: len(self.usable(group)))
             if group.phase is Phase.WHOLE and len(group.works) == 1:

@@ -57,8 +57,6 @@ class Settings:
     min_redeal_ms: int = 500
     """A node that joins with less than this to go waits for the next search."""
 
-    share_depth: int = 2
-    """Nodes tell each other the transposition-table entries of this depth and deeper; 0: none."""
     ponder_replies: int = 4
     """The most replies of the opponent that nodes are dealt over while he thinks."""
     ponder_temperature: float = 60.0
@@ -76,6 +74,12 @@ class Settings:
     """A node that sent so many reports that are not legal gets no job in that search any more."""
     progress_ms: int = 100
     """The shortest time between two `Progress` of one search."""
+
+    share_depth: int = 2
+    """Nodes send each other what they write into their tables from this depth on, or from a deeper one where that would
+    be too much (`cluster.sharing`); 0: nothing."""
+    share_bytes_per_s: int = 8_000_000
+    """What a node may send to all who listen to it, together; as much comes in."""
 
     fallback_nodes: int | None = None
     """Node limit of the fallback's search while nodes live, where it shares the CPU with them. None: it searches all

@@ -85,8 +85,9 @@ class ClusterConfig(_Section):
     """The port of this machine to which nodes report. 0: any free one. Fix it where a firewall has to know."""
     advertise: str = ""
     """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
-    mode: Literal["split", "consult", "tiers"] = "split"
-    """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups."""
+    mode: Literal["auto", "split", "consult", "tiers"] = "auto"
+    """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups.
+    "auto": what was measured as best for so many nodes and such a budget."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
     vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
@@ -95,6 +96,10 @@ class ClusterConfig(_Section):
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
+    share_depth: Annotated[int, Field(ge=0, le=100)] = 2
+    """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
+    share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
+    """What each node may send to all others together; about as much comes in."""
 
 
 class VotersConfig(_Section):

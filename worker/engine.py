@@ -137,6 +137,9 @@ class SharesTable(Protocol):
     Only between engines of the same build and rules: the words of an entry mean nothing to others.
     """
 
+    def entries_meaning(self) -> str:
+        """32 hexadecimal digits: only engines that say the same can use each other's entries."""
+
     def share(self, min_depth: int | None) -> None:
         """Collect the table entries of ``min_depth`` and deeper that searches write from now on; None: none."""
 

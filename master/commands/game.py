@@ -42,10 +42,10 @@ def play(
         str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
     ] = None,
     mode: Annotated[
-        str | None, typer.Option(metavar="split|consult", help="How nodes share the work. Default: split.")
+        str | None, typer.Option(metavar="auto|split|consult|tiers", help="How nodes share the work. Default: auto.")
     ] = None,
     vote: Annotated[
-        str | None, typer.Option(metavar="majority|optimistic", help="How nodes decide. Default: majority.")
+        str | None, typer.Option(metavar="majority|weighted|…", help="How nodes decide. Default: majority.")
     ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Search threads of each node. Default: 1.")] = None,
     hash_mb: Annotated[
@@ -287,7 +287,13 @@ def _fleet(settings: Config) -> RaySearcher:
         address=cluster.address or None,
         engine=FleetSpec(kinds, variety).build,
         fallback=replace(engine, hash_mb=16, threads=1).build,
-        settings=Settings(mode=Mode(cluster.mode), groups=cluster.groups, vote=Vote(cluster.vote)),
+        settings=Settings(
+            mode=Mode(cluster.mode),
+            groups=cluster.groups,
+            vote=Vote(cluster.vote),
+            share_depth=cluster.share_depth,
+            share_bytes_per_s=cluster.share_bytes_per_s,
+        ),
         name=settings.csa.name,
         report_port=cluster.report_port,
         advertise=cluster.advertise or None,

@@ -112,8 +112,8 @@ class DeafEngine(HashEngine):
 
 
 def endless_engine(*_: object) -> HashEngine:
-    """For other processes, which make their engine by name: searches until it is stopped, a depth every 5 ms."""
-    return HashEngine(pace_s=0.005, max_depth=100_000)
+    """For other processes, which make their engine by name: searches until it is stopped, a depth every 10 ms."""
+    return HashEngine(pace_s=0.01, max_depth=100_000)
 
 
 def broken_engine(*_: object) -> HashEngine:

@@ -77,11 +77,11 @@ class Host:
 
     def processes(self, name: str = "") -> list[int]:
         """The ids of this host's processes; of those called ``name``, where it is given."""
-        return [pid for pid in _inside(self._holder.pid) if not name or _name(pid) == name]
+        return [pid for pid in _inside(self._holder.pid) if pid != self._holder.pid and name in ("", _name(pid))]
 
     def end(self) -> None:
         """Kill everything that runs here; the host goes with it."""
-        while found := [pid for pid in self.processes() if pid != self._holder.pid]:
+        while found := self.processes():
             for pid in found:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

@@ -31,16 +31,24 @@ class OpenFleet:
         self.proxy = proxy
         self._runner = runner
         self._last_id = 0
+        self._request: SearchRequest | None = None
 
     def run(self, scenario: Coroutine[Any, Any, _T]) -> _T:
+        """Run a test's own part; what was said before it is forgotten."""
+        self.heard.forget()
         return self._runner.run(scenario)
 
-    def start(self, soft_ms: int | None, hard_ms: int | None) -> int:
-        """Begin a search; what was said before is forgotten."""
-        self.heard.forget()
+    def start(self, soft_ms: int | None, hard_ms: int | None, *moves: str) -> int:
+        """Begin a search of the position after ``moves``. Returns its id."""
         self._last_id += 1
-        self.searcher.start(SearchRequest(self._last_id, STARTPOS, soft_ms=soft_ms, hard_ms=hard_ms))
+        self._request = SearchRequest(self._last_id, STARTPOS, moves, soft_ms, hard_ms)
+        self.searcher.start(self._request)
         return self._last_id
+
+    def ponder(self, *moves: str) -> None:
+        """Search on the time of the opponent, who is to move after ``moves``."""
+        self._last_id += 1
+        self.searcher.ponder(SearchRequest(self._last_id, STARTPOS, moves))
 
     def reached_at(self, address: ChannelAddress) -> ChannelAddress:
         """The same door, through the proxy."""
@@ -60,7 +68,7 @@ class OpenFleet:
         """The fleet's own nodes that are there, without the fallback."""
         return [node_id for node_id in self.searcher.live if node_id.startswith("node-")]
 
-    async def event(self, name: str, timeout_s: float = 5.0, **fields: object) -> dict[str, object]:
+    async def event(self, name: str, timeout_s: float = 5.0, **fields: object) -> dict[str, Any]:
         """The first event of that name with these fields, once it is there."""
 
         def found() -> list[dict[str, object]]:
@@ -85,10 +93,14 @@ class OpenFleet:
         await self.heard.until(condition, timeout_s)
 
     async def decision(self) -> Decision:
-        """The search's end, checked for what must hold whatever happened: a legal line whose first move is played."""
-        decision = await self.heard.decision()
-        Position.startpos().push_all(decision.pv)
+        """The search's end, checked for what must hold whatever happened: it is in time, and its line is legal."""
+        request = self._request
+        assert request is not None
+        await self.heard.until(lambda: any(made.search_id == request.search_id for made in self.heard.decisions))
+        (decision,) = (made for made in self.heard.decisions if made.search_id == request.search_id)
+        Position.startpos().push_all((*request.moves, *decision.pv))
         assert decision.pv[0] == decision.move
+        assert request.hard_ms is None or decision.elapsed_ms <= request.hard_ms
         return decision
 
 

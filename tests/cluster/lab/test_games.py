@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.engine_spec import Variety
+from cluster.lab.engines import EnginePool
 from cluster.lab.errors import LabError
 from cluster.lab.games import Adjudicator, Arena
 from cluster.lab.processes import Task, play_all
@@ -84,6 +85,39 @@ class TestArena:
         engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
         game = Arena(QUICK, lambda *_: next(engines)).play(Game(Point("split+trunk=0+patience.last=0", 3), 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
+
+    def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:
+        made: list[tuple[Variety, int]] = []
+
+        def make(variety: Variety, number: int) -> HashEngine:
+            made.append((variety, number))
+            return HashEngine()
+
+        arena = Arena(replace(QUICK, against="consult+noise=5@2"), make)
+        for _ in range(2):
+            arena.play(Game(Point("consult+dropout=0.1", 3), 0), STARTPOS)
+        dropped, noisy = Variety(dropout=0.1), Variety(noise=5)
+        assert made == [*((dropped, number) for number in range(3)), (noisy, 0), (noisy, 1)]
+        arena.play(Game(Point("split", 1), 0), STARTPOS)
+        assert made[5:] == [(Variety(), 0)]
+
+    def test_engines_that_are_not_needed_any_more_are_closed(self) -> None:
+        made: list[HashEngine] = []
+
+        def make(_variety: Variety, _number: int) -> HashEngine:
+            made.append(HashEngine())
+            return made[-1]
+
+        pool = EnginePool(make)
+        first = pool.engines("a", Variety(), 30)
+        pool.engines("b", Variety(), 10)
+        assert pool.engines("a", Variety(), 20) == first[:20]
+        for seed in range(1, 5):
+            pool.engines("a", Variety(seed=seed, noise=1), 20)
+            pool.engines("b", Variety(), 10)
+        assert sum(not engine.closed for engine in made) <= 64 + 20
+        assert all(engine.closed for engine in first)
+        assert not any(engine.closed for engine in pool.engines("b", Variety(), 10))
 
     def test_ends(self) -> None:
         def ahead(move: str, _depth: int) -> int:

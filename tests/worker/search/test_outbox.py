@@ -39,6 +39,7 @@ def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
     put(th.record, 333, 5)
     put(th.record, 222, 4)
     put(th.record, 444, 9, bound=0)  # an evaluation and no score
+    put(th.record, 555, 127)  # a mate in one, found again at once
     entries = outbox.take()
     assert entries[:, 0].tolist() == [333, 222]
     assert [int(entry_depth(np.uint64(word))) for word in entries[:, 1]] == [5, 4]
@@ -103,11 +104,11 @@ def test_entries_of_a_search_save_another_engine_work() -> None:
     first, second = NumbaEngine(8), NumbaEngine(8)
     first.share(1)
     first.set_position(STARTPOS, ("7g7f",))
-    alone = first.go(Limits(depth=9)).nodes
+    alone = first.go(Limits(depth=12)).nodes
     entries = first.take_entries()
     second.set_position(STARTPOS, ("7g7f",))
     assert second.absorb_entries(entries) > 0.9 * len(entries)
-    assert second.go(Limits(depth=9)).nodes < 0.8 * alone
+    assert second.go(Limits(depth=12)).nodes < 0.8 * alone
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -22,8 +22,12 @@ from worker.search.tt import (
 )
 from worker.shogi import Position
 
+_TABLES: list[TranspositionTable] = []
+"""Kept, for a thread's record knows only the address of its table."""
+
 
 def thread_on(table: TranspositionTable) -> ThreadState:
+    _TABLES.append(table)
     state = ThreadState()
     state.record.tt = table.address
     state.record.tt_clusters = table.clusters

@@ -1,0 +1,52 @@
+"""A node's part in sharing as a program, for tests that run it on another host (`tests.cluster.namespaces`).
+
+Its name and the fleet's keys come as a line of JSON over standard input, each further line is a list of URLs to listen
+to. It prints its own URL, and then a line for each entry that it takes: who stored it, and a number that rises.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import threading
+
+import numpy as np
+
+from cluster.channel import ChannelAddress
+from cluster.messages import Peers
+from cluster.sharing_node import TableSharing
+from tests.cluster.sharing_process import DictTable
+from worker.engine import Entries
+
+
+class TellingTable(DictTable):
+    def absorb_entries(self, entries: Entries) -> int:
+        for key, _ in entries:
+            print(int(key) >> 32, int(key) & 0xFFFFFFFF, flush=True)
+        return len(entries)
+
+
+def main() -> None:
+    told = json.loads(sys.stdin.readline())
+    public, secret = told["public"].encode(), told["secret"].encode()
+    number, table, ended = told["number"], TellingTable(), threading.Event()
+    keys = ChannelAddress(told["master"], b"", public, secret)
+    sharing = TableSharing(f"n{number}/x", table, keys, 2, lambda: True, lambda _said: None)
+    print(sharing.url, flush=True)
+
+    def write() -> None:
+        for count in itertools.count(1):
+            if ended.wait(0.02):
+                return
+            table.put(np.array([[number << 32 | count, 1]], np.uint64))
+
+    threading.Thread(target=write).start()
+    for line in sys.stdin:
+        sharing.take(Peers(tuple(json.loads(line)), 1_000_000))
+    ended.set()
+    sharing.close()
+
+
+if __name__ == "__main__":
+    main()

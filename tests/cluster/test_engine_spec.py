@@ -1,0 +1,115 @@
+"""Which engine a node gets: a value by the node's number."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+from cluster.engine_spec import EngineSpec, FleetSpec, Networks, UsiSpec, Variety
+from worker.engine import STARTPOS, EngineError, Limits, SearchResult
+from worker.search.engine import NumbaEngine
+
+USI = UsiSpec(("/usr/games/gpsusi",), (("BookDepth", "0"),))
+
+
+class TestWhoGetsWhat:
+    def test_all_alike(self) -> None:
+        fleet = FleetSpec(variety=Variety(depths=False))
+        assert {fleet.spec_of(number) for number in range(8)} == {EngineSpec()}
+
+    def test_the_first_node_sees_everything_and_no_two_are_alike(self) -> None:
+        fleet = FleetSpec((EngineSpec(hash_mb=8),), Variety(dropout=0.05, noise=20, depths=True))
+        specs = [fleet.spec_of(number) for number in range(16)]
+        assert specs[0] == EngineSpec(hash_mb=8)
+        assert len(set(specs)) == 16
+        assert all(isinstance(spec, EngineSpec) and spec.hash_mb == 8 for spec in specs)
+        assert specs == [fleet.spec_of(number) for number in range(16)]
+
+    def test_fleets_of_different_seeds_have_no_other_voter_in_common(self) -> None:
+        one, two = (FleetSpec(variety=Variety(dropout=0.1, depths=False, seed=seed)) for seed in (1, 2))
+        assert not {one.spec_of(n) for n in range(1, 50)} & {two.spec_of(n) for n in range(1, 50)}
+
+    def test_only_depths(self) -> None:
+        fleet = FleetSpec(variety=Variety(depths=True))
+        assert [fleet.spec_of(number) for number in range(3)] == [EngineSpec(number=number) for number in range(3)]
+
+    def test_kinds_are_dealt_in_turn_and_our_own_counted_apart(self) -> None:
+        kinds = (USI, EngineSpec(), EngineSpec(eval_file="b.bin"))
+        fleet = FleetSpec(kinds, Variety(depths=True))
+        assert [fleet.spec_of(number) for number in range(6)] == [
+            USI,
+            EngineSpec(),
+            EngineSpec(eval_file="b.bin", number=1),
+            USI,
+            EngineSpec(number=2),
+            EngineSpec(eval_file="b.bin", number=3),
+        ]
+
+    def test_it_travels(self) -> None:
+        fleet = FleetSpec((USI, EngineSpec()), Variety(noise=5))
+        assert pickle.loads(pickle.dumps(fleet.build)).__self__ == fleet
+
+    @pytest.mark.parametrize("values", [{"dropout": 0.6}, {"noise": -1.0}, {"seed": -1}])
+    def test_out_of_range(self, values: dict[str, float]) -> None:
+        with pytest.raises(ValueError, match=r"expected dropout 0 to 0\.5"):
+            Variety(**values)  # type: ignore[arg-type]
+
+
+class TestNetworks:
+    def test_equal_weights_are_loaded_once(self) -> None:
+        networks = Networks()
+        plain = networks.of(EngineSpec())
+        assert networks.of(EngineSpec(hash_mb=1, number=3, seed=9)) is plain
+        dropped = networks.of(EngineSpec(dropout=0.1, seed=9))
+        assert dropped is not plain
+        assert networks.of(EngineSpec(dropout=0.1, seed=9, number=1)) is dropped
+        assert networks.of(EngineSpec(dropout=0.1, seed=8)) is not dropped
+
+    @pytest.mark.parametrize(
+        "spec", [EngineSpec(eval_file="no/such.bin"), EngineSpec(dropout=0.9), EngineSpec(threads=0)]
+    )
+    def test_what_cannot_be_made(self, spec: EngineSpec) -> None:
+        with pytest.raises(EngineError):
+            spec.build()
+
+
+def search(spec: EngineSpec, networks: Networks, limits: Limits) -> SearchResult:
+    engine = spec.build(networks)
+    engine.set_position(STARTPOS, ["7g7f", "3c3d"])
+    found = engine.go(limits)
+    assert isinstance(engine, NumbaEngine)
+    assert engine.can_split
+    engine.close()
+    return found
+
+
+@pytest.mark.usefixtures("warm")
+def test_nodes_of_one_net_search_differently_and_each_always_alike() -> None:
+    networks = Networks()
+    fleet = FleetSpec((EngineSpec(hash_mb=1),), Variety(depths=True))
+    specs = [spec for spec in map(fleet.spec_of, range(3)) if isinstance(spec, EngineSpec)]
+    limits = Limits(nodes=3000)
+    found = [search(spec, networks, limits).lines[0] for spec in specs]
+    plain = [(line.depth, line.score, line.pv) for line in found]
+    assert len(set(plain)) == 3
+    again = [search(spec, networks, limits).lines[0] for spec in specs]
+    assert [(line.depth, line.score, line.pv) for line in again] == plain
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_depth_limit_is_searched_to_by_all() -> None:
+    networks = Networks()
+    found = {search(EngineSpec(hash_mb=1, number=number), networks, Limits(depth=5)).lines for number in range(4)}
+    assert {lines[0].depth for lines in found} == {5}
+
+
+def test_a_usi_engine() -> None:
+    script = Path(__file__).parents[1] / "worker" / "scripted_usi.py"
+    engine = UsiSpec((sys.executable, str(script)), (("USI_Hash", "32"),)).build()
+    assert (engine.name, engine.can_split) == ("Scripted 1.0", True)
+    engine.close()
+    with pytest.raises(EngineError, match="cannot be started"):
+        UsiSpec(("/no/such/engine",)).build()
