@@ -136,9 +136,9 @@ class Group:
             self._merged, self._stale = judge(self.tree, self.lines, self.trunk_line, caution), False
         return self._merged
 
-    def choose_trunk(self, nodes: Sequence[Work], share: float) -> None:
-        """Of ``nodes`` this share (`Settings.trunk`) is the trunk, those that are already first."""
-        wanted = max(1, round(share * len(nodes))) if share else 0
+    def choose_trunk(self, nodes: Sequence[Work], share: float, least: int = 0) -> None:
+        """Of ``nodes`` this share (`Settings.trunk`), ``least`` at least, is the trunk: those that are already first."""
+        wanted = max(least, 1, round(share * len(nodes))) if share else least
         ordered = sorted(nodes, key=lambda work: work not in self.trunk)
         self.trunk = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
 
