@@ -85,7 +85,7 @@ class Course:
                 self._deal(group, now_ms, "ponder hit")
                 continue
             if group.phase is Phase.WHOLE and len(group.works) > 1:
-                group.trunk = group.works[:1]  # its job goes on
+                group.trunk = dict.fromkeys(group.works[:1])  # its job goes on
                 self._begin_presearch(group, now_ms)
             for work in works:
                 self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
@@ -261,7 +261,7 @@ class Course:
         search, settings = self.search, self.search.settings
         group.phase = Phase.PRESEARCH
         search.presearching.append(group)
-        group.choose_trunk(search.usable(group), max(settings.trunk, len(group.trunk)))
+        group.choose_trunk(search.usable(group), settings.trunk, len(group.trunk))
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:

@@ -52,7 +52,7 @@ class Group:
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
-    trunk: list[Work] = field(default_factory=list)
+    trunk: dict[Work, None] = field(default_factory=dict)
     """The nodes that search the whole root all the time, through presearch and deals."""
     trunk_line: Line | None = None
     """The deepest line that they have found since the presearch."""
@@ -136,10 +136,11 @@ class Group:
             self._merged, self._stale = judge(self.tree, self.lines, self.trunk_line, caution), False
         return self._merged
 
-    def choose_trunk(self, nodes: Sequence[Work], wanted: int) -> None:
-        """Of ``nodes`` so many are the trunk, those that are already first; one is left for its tree at least."""
+    def choose_trunk(self, nodes: Sequence[Work], share: float, least: int = 0) -> None:
+        """Of ``nodes`` this share (`Settings.trunk`), ``least`` at least, is the trunk: those that are already first."""
+        wanted = max(least, 1, round(share * len(nodes))) if share else least
         ordered = sorted(nodes, key=lambda work: work not in self.trunk)
-        self.trunk = ordered[: max(0, min(wanted, len(nodes) - 1))]
+        self.trunk = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
 
     @property
     def presearch_runs(self) -> bool:

@@ -35,9 +35,9 @@ class Settings:
     caution: Caution = field(default_factory=Caution)
     dealing: Dealing = field(default_factory=Dealing)
     patience: Patience = field(default_factory=Patience)
-    trunk: int = 1
-    """Nodes of a group that search the whole root all the time, while the others test its moves; one less than it has
-    at most."""
+    trunk: float = 0.75
+    """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
+    least, and all but one at most; 0: none, every node has a leaf of its own."""
     ballot_depth_slack: int = 4
     """Ballots this many plies or less behind the deepest are counted."""
 

@@ -206,7 +206,7 @@ class TestCoordinator:
 
 
 class TestTrunk:
-    settings = replace(EAGER, trunk=1)
+    settings = replace(EAGER, trunk=0.3)
 
     def test_the_trunk_goes_on_through_presearch_and_deals(self) -> None:
         bench = Bench(3, self.settings)
