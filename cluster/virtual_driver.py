@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -37,6 +38,8 @@ from cluster.settings import Settings
 from cluster.virtual_node import Run, VirtualNode, exchange
 from worker.engine import SharesTable
 
+_LONE_SLICE_MS: Final = 1000
+"""Of a node without others; it only bounds how far beyond its stop a search runs."""
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: about the way of a table entry from one node to another, in a long search."""
 
@@ -61,25 +64,34 @@ class VirtualFleet:
     """How far those have come: the end of the present slice."""
     _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
-    _sharers: list[SharesTable] = field(init=False, default_factory=list)
+    _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
+    """Engines that can use each other's table entries; empty where nothing is shared."""
 
     def __post_init__(self) -> None:
         self._coordinator = Coordinator(self.settings, standard_table())
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
             self._coordinator.handle(NodeJoined(node.node_id), self.now_ms)
-        self._sharers = [node.engine for node in self.nodes if isinstance(node.engine, SharesTable)]
-        for engine in self._sharers:
-            engine.share(self.settings.share_depth or None)
-        if not self.settings.share_depth:
-            self._sharers = []
+        alike: defaultdict[str, list[SharesTable]] = defaultdict(list)
+        for node in self.nodes:
+            if isinstance(node.engine, SharesTable):
+                alike[node.engine.entries_meaning()].append(node.engine)
+        for engines in alike.values():
+            shares = self.settings.share_depth and len(engines) > 1
+            for engine in engines:
+                engine.share(self.settings.share_depth if shares else None)
+            if shares:
+                self._sharers.append(engines)
+        if len(self.nodes) == 1:
+            self.slice_ms = _LONE_SLICE_MS
 
     def new_game(self) -> None:
         """Tell every engine that a new game begins."""
         for node in self.nodes:
             node.engine.new_game()
-        for engine in self._sharers:
-            engine.take_entries()
+        for engines in self._sharers:
+            for engine in engines:
+                engine.take_entries()
 
     def search(self, request: SearchRequest, faults: Sequence[tuple[int, NodeJoined | NodeLost]] = ()) -> Decision:
         """Search to the decision.
@@ -127,8 +139,8 @@ class VirtualFleet:
         self._horizon_ms += self.slice_ms
         for node_id in list(self._runs):
             self._advance(node_id)
-        if self._sharers:
-            exchange(self._sharers)
+        for engines in self._sharers:
+            exchange(engines)
 
     def _advance(self, node_id: str) -> None:
         run = self._runs[node_id]

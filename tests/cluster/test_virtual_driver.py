@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,8 +14,9 @@ from cluster.settings import Mode, Settings
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
 from tests.cluster.engines import HashEngine
-from worker.engine import STARTPOS
+from worker.engine import STARTPOS, Entries
 from worker.score import mate_in
+from worker.search.engine import NumbaEngine
 
 SETTINGS = Settings(validate=True)
 
@@ -135,3 +137,58 @@ def test_with_the_engine_that_ships() -> None:
     assert mate.move == "G*5b"
     assert mate.score == mate_in(1)
     assert mate.nodes < 3 * 1000
+
+
+class Absorbing(NumbaEngine):
+    """Our own searcher, which counts what it takes over from others."""
+
+    def __init__(self, spec: EngineSpec) -> None:
+        super().__init__(spec.hash_mb, network=spec.load_network(), number=spec.number)
+        self.absorbed = 0
+
+    def absorb_entries(self, entries: Entries) -> int:
+        used = super().absorb_entries(entries)
+        self.absorbed += used
+        return used
+
+
+def sharing_fleet(share_depth: int, specs: Sequence[EngineSpec]) -> tuple[VirtualFleet, list[Absorbing]]:
+    engines = [Absorbing(spec) for spec in specs]
+    nodes = [VirtualNode(f"n{number}", engine, nps=5000) for number, engine in enumerate(engines)]
+    return VirtualFleet(nodes, Settings(mode=Mode.CONSULT, share_depth=share_depth, validate=True)), engines
+
+
+ALIKE = tuple(EngineSpec(hash_mb=4, number=number) for number in range(3))
+
+
+@pytest.mark.usefixtures("warm")
+def test_nodes_tell_each_other_what_they_find_and_do_it_alike_every_time() -> None:
+    request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), nodes=5000)
+    found = []
+    for _ in range(2):
+        fleet, engines = sharing_fleet(2, ALIKE)
+        found.append((fleet.search(request), [engine.absorbed for engine in engines]))
+    assert found[0] == found[1]
+    assert all(absorbed > 100 for absorbed in found[0][1])
+    alone, engines = sharing_fleet(0, ALIKE)
+    assert alone.search(request).ballots != found[0][0].ballots
+    assert [engine.absorbed for engine in engines] == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("warm")
+def test_only_nodes_with_the_same_network_share() -> None:
+    noisy = replace(ALIKE[2], noise_cp=20, seed=5)
+    fleet, engines = sharing_fleet(2, (*ALIKE[:2], noisy))
+    fleet.search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert [engine.absorbed > 0 for engine in engines] == [True, True, False]
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_node_that_is_lost_or_stopped_is_no_longer_driven() -> None:
+    """Its engine is as it was for the next search."""
+    fleet, _ = sharing_fleet(2, ALIKE)
+    lost = fleet.search(SearchRequest(1, STARTPOS, nodes=5000), faults=[(300, NodeLost("n1", "unplugged"))])
+    assert 10_000 < lost.nodes < 12_000
+    soft = fleet.search(SearchRequest(2, STARTPOS, soft_ms=500, hard_ms=900))
+    assert soft.elapsed_ms == 500
+    assert fleet.search(SearchRequest(3, STARTPOS, nodes=5000)).nodes >= 10_000

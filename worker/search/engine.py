@@ -5,6 +5,7 @@ Lazy SMP: all threads search the root on one table, and at the end they vote. Be
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import threading
 import time
@@ -148,16 +149,20 @@ class NumbaEngine:
 
     def entries_meaning(self) -> str:
         """A digest of what decides over the words of an entry: their layout, the keys, the network and the rules."""
-        network = self._network
-        facts = str(network.architecture), network.fv_scale, self.rules, Position.startpos().key
+        facts = self._network_digest, self._network.fv_scale, self.rules, Position.startpos().key
         # The text of the table's code stands for the layout: nobody has to remember to raise a number.
-        digest = hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode())
+        return hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode()).hexdigest()[:32]
+
+    @functools.cached_property
+    def _network_digest(self) -> str:
+        network = self._network
+        digest = hashlib.sha256(str(network.architecture).encode())
         for array in (network.transformer_bias, network.transformer_weight):
             digest.update(array.data)
         for array in (array for layer in network.layers for array in layer):
             # How a layer lies in memory, and with how many zeros, depends on the CPU.
             digest.update(np.sort(array[array != 0]).astype(np.int64).data)
-        return digest.hexdigest()[:32]
+        return digest.hexdigest()
 
     def share(self, min_depth: int | None) -> None:
         """From the next search on collect table entries of ``min_depth`` and deeper for `take_entries`; None: none."""
