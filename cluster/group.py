@@ -137,7 +137,7 @@ class Group:
         return self._merged
 
     def choose_trunk(self, nodes: Sequence[Work], share: float, least: int = 0) -> None:
-        """Of ``nodes`` this share (`Settings.trunk`), at least ``least``, is the trunk: those in it already first."""
+        """Of ``nodes`` this share (`Settings.trunk`), or ``least``, is the trunk: those that are already first."""
         wanted = max(least, 1, round(share * len(nodes))) if share else least
         ordered = sorted(nodes, key=lambda work: work not in self.trunk)
         self.trunk = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
