@@ -220,8 +220,11 @@ def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
 
 
 def highest_averages(weights: Mapping[str, float], seats: int) -> dict[str, int]:
-    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt); ties to the first."""
+    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt).
+
+    Of equal averages the greater weight's goes first, else rounding could give a likelier name fewer; then the first.
+    """
     dealt = dict.fromkeys(weights, 0)
     for _ in range(seats if weights else 0):
-        dealt[max(weights, key=lambda name: weights[name] / (dealt[name] + 1))] += 1
+        dealt[max(weights, key=lambda name: (weights[name] / (dealt[name] + 1), weights[name]))] += 1
     return dealt
