@@ -33,6 +33,7 @@ from cluster.api import Decision, Listener, SearchRequest
 from cluster.events import FALLBACK
 from cluster.messages import Done, Message, Report
 from cluster.ray_driver import RaySearcher
+from cluster.settings import Mode, Settings
 from worker.engine import STARTPOS
 
 _LISTEN_S = 0.2
@@ -113,7 +114,9 @@ class Watch:
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     """The figures of a fleet of so many nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
-    searcher = RaySearcher(nodes, engine=paced_engine, fallback=paced_engine, start_timeout_s=300)
+    # Without a trunk, so that every node gets a leaf; engines that wait have no tables to share.
+    settings = Settings(mode=Mode.SPLIT, trunk=0, share_depth=0)
+    searcher = RaySearcher(nodes, None, paced_engine, paced_engine, settings, start_timeout_s=300)
     watch = Watch()
     await searcher.open(watch.listener())
     try:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -227,14 +228,18 @@ class ChannelClient:
             poller.register(source, zmq.POLLIN)
         _send(socket, encode(self._hello))
         cut_since: float | None = None
+        greeted = False
         due = time.monotonic() + self._heartbeat_s
         while True:
-            ready = dict(poller.poll(max(0, int((due - time.monotonic()) * 1000))))
+            ready = dict(poller.poll(max(0, math.ceil((due - time.monotonic()) * 1000))))
             if socket in ready:
                 self._take_orders(socket)
             if monitor in ready:
                 connected = recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
                 cut_since = None if connected else cut_since or time.monotonic()
+                if connected and greeted:  # what was on its way when the last connection ended is lost
+                    _send(socket, encode(self._hello))
+                greeted |= connected
             if inbox in ready and not _pass_on(inbox, socket):
                 break
             if time.monotonic() >= due:

@@ -42,14 +42,16 @@ class Fallback:
         if task is None:
             return
         task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        await asyncio.gather(task, return_exceptions=True)
 
     async def _keep(self) -> None:
         pause_s = 0.5
         while True:
             began = asyncio.get_running_loop().time()
-            last_words = await self._run()
+            try:
+                last_words = await self._run()
+            except (OSError, ValueError) as error:  # no process to be had, or a line of its errors without end
+                last_words = str(error)
             self._on_event("fallback_failed", {"why": last_words})
             pause_s = 0.5 if asyncio.get_running_loop().time() - began > 60 else min(pause_s * 2, _LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)

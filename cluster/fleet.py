@@ -85,6 +85,11 @@ class Fleet:
         member.gone = True
         return self._lose(member, reason)
 
+    def is_gone(self, peer: str) -> bool:
+        """Whether that life of a node is known to be over."""
+        member = self.members.get(peer.rpartition("/")[0])
+        return member is not None and member.hello.peer == peer and member.gone
+
     def expire(self, now_ms: int) -> list[Change]:
         """Nodes that were silent for too long. To be called several times within the timeout.
 

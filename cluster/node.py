@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from cluster.messages import Done, Job, NewGame, Report, Stop
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
@@ -72,6 +73,7 @@ class NodeRunner:
                         self.engine.stop()
                 case NewGame():
                     self._new_game = True
+                    self._wake.notify()
 
     def master_lost(self) -> None:
         """The master is out of reach, and its stop would be too: end what nothing else would end soon."""
@@ -84,7 +86,8 @@ class NodeRunner:
     def status(self) -> tuple[int, bool]:
         """The id of the last job that came (0: none), and whether nothing is being searched."""
         with self._wake:
-            return self._accepted, self._next is None and self._running is None
+            idle = self._next is None and self._running is None and not self._new_game
+            return self._accepted, idle
 
     def close(self, timeout_s: float = 2.0) -> None:
         """End the search and the thread, and close the engine. An engine that does not heed its stop is left behind."""
@@ -104,13 +107,21 @@ class NodeRunner:
     def _loop(self) -> None:
         while True:
             with self._wake:
-                while self._next is None and not self._closing:
+                while self._next is None and not self._new_game and not self._closing:
                     self._wake.wait()
-                if self._closing or self._next is None:
+                if self._closing:
                     return
+                new_game = self._new_game
+            # Not under the lock: an external engine may take seconds, in which heartbeats and stops must go on.
+            fault = self._attempt(self.engine.new_game) if new_game else ""
+            with self._wake:
+                if new_game:
+                    self._new_game = False
+                if self._next is None:
+                    continue
                 job, self._next = self._next, None
-                new_game, self._new_game = self._new_game, False
-                error = self._set_up(job, new_game)
+                # Under the lock: from here on the engine's stop flag counts for this job.
+                error = fault or self._attempt(partial(self.engine.set_position, job.sfen, job.moves))
                 if not error:
                     self._running = job
             if error:
@@ -118,16 +129,14 @@ class NodeRunner:
             else:
                 self._search(job)
 
-    def _set_up(self, job: Job, new_game: bool) -> str:
-        """Under the lock: from here on the engine's stop flag counts for this job. Returns what is wrong, or ``""``."""
+    def _attempt(self, step: Callable[[], None]) -> str:
+        """What is wrong after ``step`` of the engine, or ``""``."""
         try:
-            if new_game:
-                self.engine.new_game()
-            self.engine.set_position(job.sfen, job.moves)
+            step()
         except EngineError as error:
             return str(error)[:1000] or "engine error"
         except Exception as error:
-            _log.exception("%s: the engine failed on a position", self.node_id)
+            _log.exception("%s: the engine failed before a search", self.node_id)
             return f"{type(error).__name__}: {error}"[:1000]
         return ""
 

@@ -83,7 +83,7 @@ class Places:
 
     async def restart(self, node_id: str) -> None:
         """End that node's process; another takes its place."""
-        with contextlib.suppress(RayLost):
+        with contextlib.suppress(NodeDied):
             if node_id in self._actors:
                 await self._ray.end(self._actors[node_id])
 
@@ -129,8 +129,12 @@ class Places:
             began = now_ms()
             self._waiting.add(node_id)
             self._keeper.log("node_starting", node=node_id)
-            with contextlib.suppress(RayLost):
+            try:
                 await self._live(node_id, self._ray)
+            except RayLost:
+                pass  # said once, by who starts it again
+            except NodeDied as error:
+                self._keeper.log("node_failed", node=node_id, why=str(error))
             pause_s = 0.1 if now_ms() - began > 10_000 else min(pause_s * 2, _LONGEST_PAUSE_S)
             await asyncio.sleep(pause_s)
 

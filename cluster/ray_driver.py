@@ -15,7 +15,7 @@ from cluster.events import FALLBACK, NodeJoined, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
 from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.messages import EVERY_JOB, Hello, Leave, Message, NewGame, Order, Shared, Stop
+from cluster.messages import EVERY_JOB, Heartbeat, Hello, Leave, Message, NewGame, Order, Shared, Stop
 from cluster.node_process import NodeSpec
 from cluster.places import Places, place_of
 from cluster.settings import Settings
@@ -233,13 +233,18 @@ class RaySearcher(HostedSearcher):
             return
         if isinstance(message, Hello):
             if message.peer == peer:
-                self.log("node_ready", node=message.node_id, host=message.host, pid=message.pid, engine=message.engine)
+                if changes := self._fleet.said_hello(message, now_ms()):
+                    about = {"host": message.host, "pid": message.pid, "engine": message.engine}
+                    self.log("node_ready", node=message.node_id, **about)
                 if self._sharing is not None:
                     self._sharing.said_hello(message)
-                self._apply(self._fleet.said_hello(message, now_ms()))
+                self._apply(changes)
             return
         if isinstance(message, Leave):
             self._let_go(peer, message)
+            return
+        if isinstance(message, Heartbeat) and not message.idle and self._fleet.is_gone(peer):
+            self._dismiss(peer, "it searches though it was sent away")
             return
         self._apply(self._fleet.heard(peer, now_ms()))
         if isinstance(message, Shared):

@@ -28,6 +28,8 @@ from cluster.node_process import NodeSpec
 from cluster.ray_cluster import NodeDied, RayCluster, RayFacts
 
 _LENGTH = struct.Struct(">I")
+_LONGEST_LINE = 1 << 24
+"""Of Ray's errors, in bytes: beyond it nobody would read them any more, and Ray would stand still."""
 _CLOSING_S = 10.0
 """How long Ray may take to end."""
 
@@ -75,6 +77,7 @@ class RayProcess:
             stderr=asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             start_new_session=True,
+            limit=_LONGEST_LINE,
         )
         assert process.stdout is not None
         assert process.stderr is not None
@@ -118,11 +121,13 @@ class RayProcess:
             return
         assert process.stdin is not None
         process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSING_S + 2):
-                await process.wait()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING_S + 2):
+                    await process.wait()
+        finally:  # also where the caller was cancelled meanwhile: nobody else would
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
         for task in self._tasks:
             task.cancel()

@@ -42,7 +42,9 @@ class FleetSharing:
         self._logging: asyncio.TimerHandle | None = None
 
     def said_hello(self, hello: Hello) -> None:
+        """Also once more, after a connection that was lost: its peers are told again."""
         self._peering.said_hello(hello)
+        self.fleet_changed()
 
     def joined(self, node_id: str) -> None:
         """The node came, or came back."""

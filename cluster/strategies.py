@@ -36,9 +36,9 @@ SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
 
 
 def offered() -> tuple[str, ...]:
-    """The names of all modes; of those that vote, with each vote."""
+    """The names of all modes but auto, which is one of the others; of those that vote, with each vote."""
     names: list[str] = []
-    for mode in Mode:
+    for mode in (mode for mode in Mode if mode is not Mode.AUTO):
         names += [f"{mode}:{vote}" for vote in Vote] if mode is Mode.CONSULT else [str(mode)]
     return tuple(names)
 
@@ -56,7 +56,7 @@ def strategy(text: str) -> Strategy:
         vote = Vote(vote_name) if colon else Settings().vote
     except ValueError:
         raise StrategyError(
-            f"no strategy {head!r}: there are {', '.join(offered())}; other modes take a vote behind a colon too"
+            f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote behind a colon too"
         ) from None
     settings, variety = Settings(mode=mode, vote=vote), Variety()
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]

@@ -201,7 +201,8 @@ class GameClock:
         comfortable = hard - min(self.settings.untouched_ms, hard / 3) if comes_back else hard
         if unit <= margin:
             return min(target_ms, comfortable)  # with units so fine there is nothing to align to
-        units = math.floor(max(target_ms, control.least_ms) / unit + 0.5) + (not control.roundup)
+        # A unit at least is charged whatever happens: less of it than all would be given away.
+        units = max(1, math.floor(max(target_ms, control.least_ms) / unit + 0.5) + (not control.roundup))
         if comes_back:
             units = min(units, max(1, math.floor((comfortable + margin) / unit)))
         return units * unit - margin

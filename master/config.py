@@ -91,12 +91,13 @@ class ClusterConfig(_Section):
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
     vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
-    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md."""
+    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md.
+    Mode "auto" chooses the vote too."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
-    share_depth: Annotated[int, Field(ge=0, le=100)] = 2
+    share_depth: Annotated[int, Field(ge=0, le=60)] = 2
     """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
     """What each node may send to all others together; about as much comes in."""
@@ -138,7 +139,7 @@ class ClockConfig(_Section):
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
     """Kept back on each move for the way to the server and back, in milliseconds."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
-    """Besides, a twentieth of the time at stake is kept back, up to this, in milliseconds."""
+    """Besides, a tenth of the time at stake is kept back, up to this, in milliseconds."""
 
 
 class PlayConfig(_Section):

@@ -28,6 +28,10 @@ _EVERY_ENGINE: Final = ("USI_Hash", "USI_Ponder")
 _QUIT_S: Final = 1.0
 
 
+_SECRETS = frozenset({"GOUGI_CSA_PASSWORD", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
+"""Environment variables that are nothing to a program of others."""
+
+
 class UsiProcess:
     """A running engine that has said ``usiok``.
 
@@ -55,6 +59,7 @@ class UsiProcess:
                 stderr=subprocess.PIPE,
                 cwd=folder,
                 start_new_session=True,
+                env={name: value for name, value in os.environ.items() if name not in _SECRETS},
             )
         except (OSError, ValueError) as error:
             raise EngineError(f"{self.label}: cannot be started: {error}") from error

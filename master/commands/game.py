@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -194,6 +195,7 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
+    os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(settings.csa.name, ",".join(filter(None, (settings.csa.game, password))))
     game_settings = GameSettings(player=_player_settings(settings), record_folder=Path(settings.records.folder))
     compile_searcher()

@@ -14,7 +14,8 @@ from cluster.strategies import StrategyError, adjustable, offered, strategy
 def test_every_mode_and_every_vote_is_offered_and_understood() -> None:
     strategies = [strategy(name) for name in offered()]
     assert [found.name for found in strategies] == list(offered())
-    assert {found.settings.mode for found in strategies} == set(Mode)
+    assert {found.settings.mode for found in strategies} == set(Mode) - {Mode.AUTO}
+    assert strategy("auto").settings.mode is Mode.AUTO
     assert {found.settings.vote for found in strategies if found.settings.mode is Mode.CONSULT} == set(Vote)
 
 

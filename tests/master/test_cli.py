@@ -238,7 +238,7 @@ def test_play_without_a_password(tmp_path: Path) -> None:
         (["--time", "ten"], "--time: 'ten': expected whole seconds"),
         (["--time", "0+0"], "--time: '0+0'"),
         (["--nodes", "0"], "command line: [cluster] nodes"),
-        (["--vote", "loudest"], "'majority' or 'optimistic'"),
+        (["--vote", "loudest"], "'majority', 'optimistic'"),
         (["--games", "many"], "--games"),
         (["--name", "two words"], "command line: [csa] name"),
         (["--config", "missing.toml"], "missing.toml: cannot read the configuration"),

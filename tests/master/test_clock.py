@@ -226,3 +226,13 @@ def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:
     assert byoyomi.budget(0.0, known_ms=5_000.0) == Budget(9_200, 9_200)
     both = GameClock((CONTROLS["byoyomi 10"],) * 2, SETTINGS)
     assert both.budget(0.0, ply=40, known_ms=10.0**6).soft_ms >= 9_700
+
+
+def test_a_hit_on_what_is_long_known_uses_the_unit_that_it_is_charged_for_all_the_same() -> None:
+    """Times that are rounded up charge a whole second for the quickest move."""
+    control = TimeControl(total_ms=60_000, roundup=True, least_ms=0)
+    fresh = GameClock((control,) * 2, SETTINGS).budget(0.0, ply=20)
+    known = GameClock((control,) * 2, SETTINGS).budget(0.0, ply=20, known_ms=10.0**6)
+    assert known.soft_ms == control.unit_ms - SETTINGS.network_margin_ms
+    assert known.soft_ms <= fresh.soft_ms
+    assert known.hard_ms >= known.soft_ms

@@ -165,7 +165,7 @@ class NumbaEngine:
         return digest.hexdigest()
 
     def share(self, min_depth: int | None) -> None:
-        """From the next search on collect table entries of ``min_depth`` and deeper for `take_entries`; None: none."""
+        """Collect table entries of ``min_depth`` and deeper for `take_entries` from now on; None: none."""
         for thread in self._threads:
             thread.record.share_depth = NEVER if min_depth is None else min_depth
 

@@ -25,8 +25,6 @@ class Outbox:
         self._words = aligned_zeros((RING, 2), np.uint64)
         self._record = record
         self._taken = 0
-        self.lost = 0
-        """Entries that were overwritten before they were taken."""
         record.outbox = self._words.ctypes.data
 
     def take(self) -> Entries:
@@ -35,7 +33,6 @@ class Outbox:
         if written == self._taken:
             return np.empty((0, 2), np.uint64)
         if written - self._taken > RING:
-            self.lost += written - self._taken - RING
             self._taken = written - RING
         places = np.arange(self._taken, written) & (RING - 1)
         self._taken = written
