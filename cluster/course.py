@@ -69,20 +69,22 @@ class Course:
             self.decide(now_ms)
             return
         if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
-            self._reinforce([node_id for node_id in search.roster if node_id not in search.works], now_ms)
+            new = [node_id for node_id in search.roster if node_id not in search.works]
+            self._add_nodes(new, now_ms, "ponder hit")
         self._log_start()
         if fallback:
             self.fallback_joined(now_ms)
 
-    def _reinforce(self, node_ids: Sequence[str], now_ms: int) -> None:
+    def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str) -> None:
+        """Take in nodes that are new to this search."""
         search = self.search
         touched: dict[Group, list[Work]] = {}
         for node_id in node_ids:
-            work, group = search.reinforce(node_id, now_ms)
+            work, group = search.join(node_id, now_ms)
             touched.setdefault(group, []).append(work)
         for group, works in touched.items():
             if group.phase is Phase.SPLIT:
-                self._deal(group, now_ms, "ponder hit")
+                self._deal(group, now_ms, why)
                 continue
             if group.phase is Phase.WHOLE and len(group.works) > 1:
                 group.trunk = dict.fromkeys(group.works[:1])  # its job goes on
@@ -118,8 +120,13 @@ class Course:
 
     def joined(self, node_id: str, now_ms: int) -> None:
         search = self.search
-        work, group = search.join(node_id)
-        if search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms:
+        late = search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms
+        if node_id not in search.works:
+            if not late:
+                self._add_nodes([node_id], now_ms, f"{node_id} joined")
+            return
+        work, group = search.back(node_id)
+        if late:
             return
         if group.phase is Phase.SPLIT:
             self._deal(group, now_ms, f"{node_id} joined")

@@ -82,12 +82,9 @@ class Group:
     """``_merged`` is not what ``lines`` say now."""
 
     @property
-    def busy(self) -> bool:
-        return any(work.busy for work in self.works)
-
-    def usable(self, limit: int | None) -> list[Work]:
-        """The nodes that can be given another job; ``limit`` as `Work.may_work` has it."""
-        return [work for work in self.works if work.may_work(limit)]
+    def is_lone(self) -> bool:
+        """Whether it is one node that searches the whole root."""
+        return self.phase is Phase.WHOLE and len(self.works) == 1
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
         """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
@@ -159,16 +156,20 @@ class Group:
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
-    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int]]:
-        """Name, engine, answer and nodes searched of each voter that has an answer: the group where it has dealt its
-        tree, else each of its nodes."""
+    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int, int]]:
+        """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
+        dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
             return [
-                (work.node_id, work.engine, work.ballot, work.nodes) for work in self.works if work.ballot is not None
+                (work.node_id, work.engine, work.ballot, work.nodes, 1)
+                for work in self.works
+                if work.ballot is not None
             ]
         line = self.merged(caution)
-        nodes = sum(work.nodes for work in self.works)
-        return [] if line is None else [(self.name, self.works[0].engine, line, nodes)]
+        if line is None:
+            return []
+        searched = [work.nodes for work in self.works if work.nodes]
+        return [(self.name, self.works[0].engine, line, sum(searched), max(1, len(searched)))]
 
     def why_redeal(self, settings: Settings) -> str | None:
         """Why the tree should be dealt again by what is known now; None: it should not. To look costs as much as there
