@@ -198,7 +198,7 @@ class Course:
             self._orders.log("job_resent", node=work.node_id, job=work.leaf.label)
             self._orders.out.append(SendJob(work.node_id, work.job))
         elif beat.idle:
-            work.done = True
+            self._over(work, now_ms)
 
     def _report(self, work: Work, report: Report, now_ms: int) -> None:
         search, leaf = self.search, work.leaf
@@ -227,14 +227,25 @@ class Course:
             search.fallback_line = line
 
     def _done(self, work: Work, done: Done, now_ms: int) -> None:
-        work.done = True
         work.job_nodes = max(work.job_nodes, done.nodes)
         work.job_ms = max(work.job_ms, done.time_ms)
         self.search.dirty = True
         if done.error:
+            work.done = True
             self._failed(work, done.error, now_ms)
-        elif work.node_id == FALLBACK:
+        else:
+            self._over(work, now_ms)
+
+    def _over(self, work: Work, now_ms: int) -> None:
+        """A job has come to its end. Where only time ends the search, and others go on, its node can do more."""
+        search = self.search
+        work.done = True
+        if work.node_id == FALLBACK:
             self._wake_fallback(now_ms)
+        elif search.request.nodes is None and search.request.depth is None and search.busy():
+            group = search.group_of(work)
+            group.job_ended(work)
+            self._reconsider(group, now_ms)
 
     # --- the way of a group ---------------------------------------------------------------------------------------
 
@@ -268,7 +279,7 @@ class Course:
         search, settings = self.search, self.search.settings
         group.phase = Phase.PRESEARCH
         search.presearching.append(group)
-        group.choose_trunk(search.usable(group), settings.trunk, len(group.trunk))
+        group.choose_trunk(search.usable(group), settings.trunk, search.roster.speeds, len(group.trunk))
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:
