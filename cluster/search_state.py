@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
 from cluster.consultation import comparable, count
@@ -12,7 +12,7 @@ from cluster.group import Group, Phase
 from cluster.root import Root
 from cluster.roster import Roster
 from cluster.settings import Mode, Settings
-from cluster.split import Line
+from cluster.split import Line, as_seen
 from cluster.work import Work
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
@@ -216,7 +216,9 @@ class Search:
         self._mate_proven |= any(proves_mate(line) for line in lines)
 
     def lines(self) -> Iterator[Line]:
-        """Every line that is known of the root."""
+        """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
+
+        Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.inherit`)."""
         for group in self.groups:
             if group.phase is Phase.SPLIT:
                 yield from group.lines.values()
@@ -337,12 +339,12 @@ def is_infinite(request: SearchRequest) -> bool:
 
 
 def lines_below(search: Search, request: SearchRequest) -> list[Line]:
-    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there."""
+    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there.
+
+    Without those that only say that a reply is no better than so much: nothing tells that it would be played.
+    """
     before = search.request
     if request.sfen != before.sfen or request.moves[:-1] != before.moves or len(request.moves) != len(before.moves) + 1:
         return []
-    return [
-        Line(line.depth - 1, -line.score, line.bound, line.pv[1:])
-        for line in search.lines()
-        if line.pv[0] == request.moves[-1] and len(line.pv) > 1
-    ]
+    seen = [as_seen(line, 1) for line in search.lines() if line.pv[0] == request.moves[-1] and len(line.pv) > 1]
+    return [replace(line, depth=line.depth - 1, pv=line.pv[1:]) for line in seen if line.bound is not Bound.UPPER]
