@@ -6,8 +6,9 @@ between them lie the two tiers of Gikou's consultation of clusters. Losses, join
 
 A group's way::
 
-    two nodes or more: PRESEARCH ─ a line, and time over ─► SPLIT   (re-dealt when a node leaves or comes)
-    one node:          WHOLE
+    two nodes or more: PRESEARCH ─ a line, and time over ─► SPLIT   (dealt again when a node leaves or comes, and
+                           ▲                                         where what is found gives a reason)
+    one node:          WHOLE ─ another node comes, if it pays
 
 A presearch that comes to nothing ends in as many groups as it had nodes (`Search.scatter`); until a group has dealt
 its tree its nodes vote for themselves. A group in ``SPLIT`` that is left with one node gives it the whole root, and

@@ -190,3 +190,15 @@ def test_a_node_that_comes_back_with_another_engine_is_a_voter_of_its_own() -> N
     job = bench.job("n3")
     assert (job.searchmoves, job.ignoremoves, job.moves) == ((), (), ())
     assert len({bench.job(node).searchmoves or bench.job(node).ignoremoves for node in ("n1", "n2")}) == 1
+
+
+def test_a_node_that_comes_back_is_judged_anew() -> None:
+    bench = two_groups()
+    for refusals in (4, 1):
+        for _ in range(refusals):
+            bench.report("n3", 6, 30, "1a1a")
+        if refusals == 4:
+            bench.feed(NodeLost("n3", "died"))
+            bench.feed(NodeJoined("n3"))
+    assert not bench.events("job_failed")
+    assert bench.jobs["n3"] is not None
