@@ -40,6 +40,8 @@ class Ballot:
     pv: tuple[str, ...] = ()
     nodes: int = 0
     """Searched by all nodes of the voter so far."""
+    members: int = 1
+    """So many nodes of the cluster have searched for it."""
 
 
 @dataclass(frozen=True, slots=True)

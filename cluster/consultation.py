@@ -24,7 +24,8 @@ class Vote(enum.StrEnum):
     """How ballots are counted. "Known win" and "known loss" are mate scores, whatever the depth behind them."""
 
     MAJORITY = "majority"
-    """Most votes; a tie, or any known win, goes to the highest score (Gikou)."""
+    """Most votes, of which a group has one for each of its nodes that searched; a tie, or any known win, goes to the
+    highest score (Gikou)."""
     OPTIMISTIC = "optimistic"
     """The highest score."""
     WEIGHTED = "weighted"
@@ -87,7 +88,7 @@ def count(ballots: Sequence[Ballot], vote: Vote) -> Count:
 def _weights(ballots: Sequence[Ballot], vote: Vote) -> list[float]:
     """What each ballot counts, where no win is known; never all nothing."""
     if vote is Vote.MAJORITY:
-        return [1.0] * len(ballots)
+        return [float(ballot.members) for ballot in ballots]
     open_scores = [ballot.score for ballot in ballots if ballot.score > -MATE_BOUND]
     if not open_scores:  # all see themselves mated: the longest defence
         longest = max(ballot.score for ballot in ballots)
@@ -103,7 +104,7 @@ def _weight(ballot: Ballot, worst: int, vote: Vote) -> float:
         case Vote.SCORE_SUM:
             return float(ballot.score - worst + max(1, ballot.depth))
         case _:
-            return 1.0
+            return float(ballot.members)
 
 
 def _highest(ballots: Sequence[Ballot]) -> Ballot:

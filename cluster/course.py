@@ -69,20 +69,22 @@ class Course:
             self.decide(now_ms)
             return
         if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
-            self._reinforce([node_id for node_id in search.roster if node_id not in search.works], now_ms)
+            new = [node_id for node_id in search.roster if node_id not in search.works]
+            self._add_nodes(new, now_ms, "ponder hit")
         self._log_start()
         if fallback:
             self.fallback_joined(now_ms)
 
-    def _reinforce(self, node_ids: Sequence[str], now_ms: int) -> None:
+    def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str) -> None:
+        """Take in nodes that are new to this search."""
         search = self.search
         touched: dict[Group, list[Work]] = {}
         for node_id in node_ids:
-            work, group = search.reinforce(node_id, now_ms)
+            work, group = search.join(node_id, now_ms)
             touched.setdefault(group, []).append(work)
         for group, works in touched.items():
             if group.phase is Phase.SPLIT:
-                self._deal(group, now_ms, "ponder hit")
+                self._deal(group, now_ms, why)
                 continue
             if group.phase is Phase.WHOLE and len(group.works) > 1:
                 group.trunk = dict.fromkeys(group.works[:1])  # its job goes on
@@ -118,8 +120,13 @@ class Course:
 
     def joined(self, node_id: str, now_ms: int) -> None:
         search = self.search
-        work, group = search.join(node_id)
-        if search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms:
+        late = search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms
+        if node_id not in search.works:
+            if not late:
+                self._add_nodes([node_id], now_ms, f"{node_id} joined")
+            return
+        work, group = search.back(node_id)
+        if late:
             return
         if group.phase is Phase.SPLIT:
             self._deal(group, now_ms, f"{node_id} joined")
@@ -191,7 +198,7 @@ class Course:
             self._orders.log("job_resent", node=work.node_id, job=work.leaf.label)
             self._orders.out.append(SendJob(work.node_id, work.job))
         elif beat.idle:
-            work.done = True
+            self._over(work, now_ms)
 
     def _report(self, work: Work, report: Report, now_ms: int) -> None:
         search, leaf = self.search, work.leaf
@@ -220,14 +227,25 @@ class Course:
             search.fallback_line = line
 
     def _done(self, work: Work, done: Done, now_ms: int) -> None:
-        work.done = True
         work.job_nodes = max(work.job_nodes, done.nodes)
         work.job_ms = max(work.job_ms, done.time_ms)
         self.search.dirty = True
         if done.error:
+            work.done = True
             self._failed(work, done.error, now_ms)
-        elif work.node_id == FALLBACK:
+        else:
+            self._over(work, now_ms)
+
+    def _over(self, work: Work, now_ms: int) -> None:
+        """A job has come to its end. Where only time ends the search, and others go on, its node can do more."""
+        search = self.search
+        work.done = True
+        if work.node_id == FALLBACK:
             self._wake_fallback(now_ms)
+        elif search.request.nodes is None and search.request.depth is None and search.busy():
+            group = search.group_of(work)
+            group.job_ended(work)
+            self._reconsider(group, now_ms)
 
     # --- the way of a group ---------------------------------------------------------------------------------------
 
@@ -261,7 +279,7 @@ class Course:
         search, settings = self.search, self.search.settings
         group.phase = Phase.PRESEARCH
         search.presearching.append(group)
-        group.choose_trunk(search.usable(group), settings.trunk, len(group.trunk))
+        group.choose_trunk(search.usable(group), settings.trunk, search.roster.speeds, len(group.trunk))
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:

@@ -6,8 +6,9 @@ between them lie the two tiers of Gikou's consultation of clusters. Losses, join
 
 A group's way::
 
-    two nodes or more: PRESEARCH ─ a line, and time over ─► SPLIT   (re-dealt when a node leaves or comes)
-    one node:          WHOLE
+    two nodes or more: PRESEARCH ─ a line, and time over ─► SPLIT   (dealt again when a node leaves or comes, and
+                           ▲                                         where what is found gives a reason)
+    one node:          WHOLE ─ another node comes, if it pays
 
 A presearch that comes to nothing ends in as many groups as it had nodes (`Search.scatter`); until a group has dealt
 its tree its nodes vote for themselves. A group in ``SPLIT`` that is left with one node gives it the whole root, and
@@ -21,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cluster.dealing import deal
+from cluster.messages import Job
 from cluster.ranking import Presearch
 from cluster.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.roster import speed_class
@@ -73,6 +75,10 @@ class Group:
     """The most nodes that one of its nodes has searched."""
     dealt_furthest: int = 0
     """How many that were at the last deal."""
+    _finished: dict[Leaf, Job] = field(default_factory=dict)
+    """Leaves whose search came to its end by itself, with that job; some may be of an earlier tree."""
+    _ended: dict[Work, None] = field(default_factory=dict)
+    """Whose jobs came to their end since the last deal."""
     _first: Leaf | None = None
     """The leaf that the trunk has, as a part of the whole root."""
     _unlooked: int = 0
@@ -82,12 +88,9 @@ class Group:
     """``_merged`` is not what ``lines`` say now."""
 
     @property
-    def busy(self) -> bool:
-        return any(work.busy for work in self.works)
-
-    def usable(self, limit: int | None) -> list[Work]:
-        """The nodes that can be given another job; ``limit`` as `Work.may_work` has it."""
-        return [work for work in self.works if work.may_work(limit)]
+    def is_lone(self) -> bool:
+        """Whether it is one node that searches the whole root."""
+        return self.phase is Phase.WHOLE and len(self.works) == 1
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
         """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
@@ -136,10 +139,12 @@ class Group:
             self._merged, self._stale = judge(self.tree, self.lines, self.trunk_line, caution), False
         return self._merged
 
-    def choose_trunk(self, nodes: Sequence[Work], share: float, least: int = 0) -> None:
-        """Of ``nodes`` this share (`Settings.trunk`), or ``least``, is the trunk: those that are already first."""
+    def choose_trunk(self, nodes: Sequence[Work], share: float, speeds: Mapping[str, float], least: int = 0) -> None:
+        """Of ``nodes`` this share (`Settings.trunk`), or ``least``, is the trunk: those that are already first, the
+        oldest before the others, then the fastest. ``speeds``: as `deal` has them."""
         wanted = max(least, 1, round(share * len(nodes))) if share else least
-        ordered = sorted(nodes, key=lambda work: work not in self.trunk)
+        places = {work: place for place, work in enumerate(self.trunk)}
+        ordered = sorted(nodes, key=lambda work: (places.get(work, len(places)), -_class(work, speeds)))
         self.trunk = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
 
     @property
@@ -159,23 +164,30 @@ class Group:
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
-    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int]]:
-        """Name, engine, answer and nodes searched of each voter that has an answer: the group where it has dealt its
-        tree, else each of its nodes."""
+    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int, int]]:
+        """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
+        dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
             return [
-                (work.node_id, work.engine, work.ballot, work.nodes) for work in self.works if work.ballot is not None
+                (work.node_id, work.engine, work.ballot, work.nodes, 1)
+                for work in self.works
+                if work.ballot is not None
             ]
         line = self.merged(caution)
-        nodes = sum(work.nodes for work in self.works)
-        return [] if line is None else [(self.name, self.works[0].engine, line, nodes)]
+        if line is None:
+            return []
+        searched = [work.nodes for work in self.works if work.nodes]
+        return [(self.name, self.works[0].engine, line, sum(searched), max(1, len(searched)))]
 
     def why_redeal(self, settings: Settings) -> str | None:
         """Why the tree should be dealt again by what is known now; None: it should not. To look costs as much as there
         are leaves: in a large group it is done for every so many reports."""
-        if self._unlooked <= (len(self.works) if len(self.works) > _SMALL else 0):
+        if not self._ended and self._unlooked <= (len(self.works) if len(self.works) > _SMALL else 0):
             return None
         self._unlooked = 0
+        for work in self._ended:
+            if work.done:
+                return f"the job of {work.leaf.label} is over"
         caution, patience = settings.caution, settings.patience
         best = self.merged(caution)
         why = reason(self.tree, self.lines, self.contenders, best, caution)
@@ -193,10 +205,27 @@ class Group:
                 return f"the window of {leaf.label} is lost"
             if is_decided(leaf, self.tree, self.lines, best, patience.ahead):
                 return f"{leaf.label} is decided"
+        held |= self._settled(wanted, settings)
         for leaf in wanted:
             if leaf not in held and not is_decided(leaf, self.tree, self.lines, best, patience.ahead):
                 return f"{leaf.label} is due"
         return None
+
+    def job_ended(self, work: Work) -> None:
+        """The job of ``work`` is over before its time: its leaf needs no more, and it can be given another."""
+        if self.phase is Phase.SPLIT and work not in self.trunk and work.job is not None:
+            self._ended[work] = None
+            if work.leaf in self.lines:
+                self._finished[work.leaf] = work.job
+
+    def _settled(self, wanted: Mapping[Leaf, Window], settings: Settings) -> set[Leaf]:
+        """The leaves of the tree whose jobs are over, if what they were to find out still matters."""
+        slack = settings.patience.window_slack
+        return {
+            leaf
+            for leaf, job in self._finished.items()
+            if leaf in wanted and not window_is_lost(job, leaf, self.lines.get(leaf), wanted[leaf], slack)
+        }
 
     def deal(
         self, nodes: Sequence[Work], legal: Legal, settings: Settings, speeds: Mapping[str, float]
@@ -204,7 +233,7 @@ class Group:
         """Deal the tree anew over ``nodes`` (one at least), by what is known. The trunk has its first leaf.
 
         Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
-        likeliest go to the fastest nodes.
+        likeliest go to the fastest nodes. A node for which there is no leaf joins the trunk, if there is one.
 
         Args:
             speeds: by node id, as `cluster.roster.Roster.speeds`.
@@ -217,12 +246,13 @@ class Group:
         best = self.merged(caution)
         if best is not None:
             self.known[()] = self.known[best.pv[:1]] = best
-        self.choose_trunk(nodes, settings.trunk)
+        self.choose_trunk(nodes, settings.trunk, speeds)
         if not self.trunk:
             self.trunk_line = None
         others = [work for work in nodes if work not in self.trunk]
-        waiting = [leaf for leaf in self.lines if is_decided(leaf, self.tree, self.lines, best, patience.ahead)]
-        for more in range(len(waiting), -1, -1):
+        waiting = self._settled(windows(self.tree, self.lines, caution), settings)
+        waiting.update(leaf for leaf in self.lines if is_decided(leaf, self.tree, self.lines, best, patience.ahead))
+        for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
             tree = deal(self.known, legal, len(others) + bool(self.trunk) + more, settings.dealing, caution)
             self._first, *rest = leaves(tree)
             wanted = dict.fromkeys(
@@ -244,18 +274,32 @@ class Group:
         for work in self.works:
             leaf = work.leaf
             if work in self.trunk:
-                if work.job is None or work.job.multipv > 1 or leaf != WHOLE_ROOT:
+                if not _searches_all(work):
                     given.append((work, WHOLE_ROOT))
                 continue
-            if work.job is None or leaf not in wanted:
+            if work.job is None or leaf not in wanted or work in self._ended:
                 (free if work in usable else taken).append(work)
                 continue
             del wanted[leaf]
             lost = window_is_lost(work.job, leaf, self.lines.get(leaf), self.windows[leaf], patience.window_slack)
             if lost and work in usable:
                 given.append((work, leaf))
-        free.sort(key=lambda work: -speed_class(speeds.get(work.node_id, 1.0)))
-        places = match([(work.leaf, speed_class(speeds.get(work.node_id, 1.0))) for work in free], wanted)
+        self._ended.clear()
+        free.sort(key=lambda work: -_class(work, speeds))
+        places = match([(work.leaf, _class(work, speeds)) for work in free], wanted)
         given += [(free[place], leaf) for place, leaf in zip(places, wanted, strict=False)]
         busy = set(places)
-        return given, taken + [work for place, work in enumerate(free) if place not in busy]
+        left = [work for place, work in enumerate(free) if place not in busy]
+        if not self.trunk:
+            return given, taken + left
+        self.trunk.update(dict.fromkeys(left))
+        return given + [(work, WHOLE_ROOT) for work in left if not _searches_all(work)], taken
+
+
+def _searches_all(work: Work) -> bool:
+    """Whether its job is that of the trunk."""
+    return work.job is not None and work.job.multipv == 1 and work.leaf == WHOLE_ROOT
+
+
+def _class(work: Work, speeds: Mapping[str, float]) -> int:
+    return speed_class(speeds.get(work.node_id, 1.0))

@@ -61,6 +61,7 @@ class Pondering:
         self._scouts: Course | None = None
         self._scouting_until_ms = 0
         self._dealt = False
+        """Something was known to deal by."""
 
     def begin(self, now_ms: int) -> None:
         """Give every node a job, if there is one."""
@@ -69,7 +70,7 @@ class Pondering:
         if len({line.pv[0] for line in self._hints}) >= self._width:
             self._deal(self._hints, now_ms)
             return
-        settings = replace(self._settings, mode=Mode.SPLIT)
+        settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
         self._scouts = self._course(self.request, self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
@@ -122,7 +123,9 @@ class Pondering:
             return
         self._scouts.abandon(now_ms)
         self._scouts = None
-        self._deal((*self._hints, *found), now_ms)
+        self._hints = (*self._hints, *found)
+        if self._roster:  # else the first node that joins begins again
+            self._deal(self._hints, now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
         """When time alone brings something about, later than ``now_ms``; None: never."""
@@ -178,8 +181,8 @@ class Pondering:
 
     def _deal(self, lines: Sequence[Line], now_ms: int) -> None:
         """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
-        self._dealt = True
         likely = likelihoods(lines, self._settings.ponder_temperature)
+        self._dealt = bool(likely)
         roots: dict[str, tuple[SearchRequest, Root]] = {}
         for reply in sorted(likely, key=lambda reply: -likely[reply]):
             request = replace(self.request, moves=(*self.request.moves, reply))

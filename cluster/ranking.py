@@ -1,4 +1,4 @@
-"""The presearch: every node searches the same position with MultiPV, and the furthest one ranks the root moves."""
+"""The presearch: all nodes but the trunk search the root with MultiPV, and the furthest one ranks its moves."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, SearchRequest
 from cluster.consultation import comparable, count
@@ -12,7 +12,7 @@ from cluster.group import Group, Phase
 from cluster.root import Root
 from cluster.roster import Roster
 from cluster.settings import Mode, Settings
-from cluster.split import Line
+from cluster.split import Line, as_seen
 from cluster.work import Work
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
@@ -93,40 +93,40 @@ class Search:
             if work not in sharers:
                 self._add(work.node_id, [work])
 
-    def join(self, node_id: str) -> tuple[Work, Group]:
-        """A node that came, or came back: to the group that it was of, else to the smallest one that shares out a tree,
-        else it is a group of its own."""
-        work = self.works.get(node_id)
-        if work is None:
-            work = self.works[node_id] = self._new_work(node_id)
-            sharing = [
-                group
-                for group in self.groups
-                if group.phase is not Phase.WHOLE and group.works[0].engine == work.engine
-            ]
-            if sharing and work.can_split:
-                group = min(sharing, key=lambda group: len(self.usable(group)))
-                group.works.append(work)
-                self._group_of[node_id] = group
-            else:
-                self._add(node_id, [work])
-        work.alive, work.failed = True, False
+    def back(self, node_id: str) -> tuple[Work, Group]:
+        """A node that was here comes back: to the group that it was of, unless it has become one that does not fit."""
+        work, facts = self.works[node_id], self.roster.facts(node_id)
+        group = self.group_of(work)
+        fits = facts.can_split and facts.engine == work.engine
+        work.engine, work.can_split = facts.engine, facts.can_split
+        work.alive, work.failed, work.refused = True, False, 0
+        if not fits and len(group.works) > 1:
+            group.works.remove(work)
+            group.trunk.pop(work, None)
+            work.ballot = None
+            self._add(node_id, [work])
         self.dirty = True
-        return work, self._group_of[node_id]
+        return work, self.group_of(work)
 
-    def reinforce(self, node_id: str, now_ms: int) -> tuple[Work, Group]:
-        """A node that comes from other work when this search has begun already: to the smallest group where there are
-        as many as there are to be, though it has searched the whole root so far."""
+    def join(self, node_id: str, now_ms: int) -> tuple[Work, Group]:
+        """A node that comes when this search has begun already: to the smallest group that shares out a tree, or could
+        with it, where there are as many groups as there are to be; else it is a group of its own.
+
+        In ``SPLIT`` a group of more than one node comes first: the others search the whole root, and it is one tree.
+        """
         work = self.works[node_id] = self._new_work(node_id)
         most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
+        worth = self._worth_splitting(now_ms)
         groups = [
             group
             for group in self.groups
-            if any(other.can_split and other.engine == work.engine for other in self.usable(group))
+            if any(other.can_split and other.engine == work.engine for other in group.works)
+            and (group.phase is not Phase.WHOLE or (worth and self.usable(group)))
         ]
-        if work.can_split and self._worth_splitting(now_ms) and 0 < most <= len(groups):
-            group = min(groups, key=lambda group: len(self.usable(group)))
-            if group.phase is Phase.WHOLE and len(group.works) == 1:
+        if work.can_split and 0 < most <= len(groups):
+            one = self.settings.mode is Mode.SPLIT
+            group = min(groups, key=lambda group: (one and group.is_lone, len(self.usable(group))))
+            if group.is_lone:
                 group.name = self._new_name()
             group.works.append(work)
             self._group_of[node_id] = group
@@ -157,7 +157,7 @@ class Search:
 
     def _new_name(self) -> str:
         self._named += 1
-        return "split" if self.settings.mode is Mode.SPLIT else f"group-{self._named}"
+        return "split" if self.settings.mode is Mode.SPLIT and self._named == 1 else f"group-{self._named}"
 
     def _add(self, name: str, works: list[Work]) -> None:
         group = Group(name, works)
@@ -216,7 +216,9 @@ class Search:
         self._mate_proven |= any(proves_mate(line) for line in lines)
 
     def lines(self) -> Iterator[Line]:
-        """Every line that is known of the root."""
+        """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
+
+        Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.inherit`)."""
         for group in self.groups:
             if group.phase is Phase.SPLIT:
                 yield from group.lines.values()
@@ -245,9 +247,9 @@ class Search:
         lines: dict[str, Line] = {}
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
-            for name, engine, line, nodes in group.voters(self.settings.caution):
+            for name, engine, line, nodes, members in group.voters(self.settings.caution):
                 lines[name] = line
-                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes)
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members)
                 by_engine.setdefault(engine, []).append(ballot)
         # Each engine counts depth in its own way.
         slack = self.settings.ballot_depth_slack
@@ -337,12 +339,12 @@ def is_infinite(request: SearchRequest) -> bool:
 
 
 def lines_below(search: Search, request: SearchRequest) -> list[Line]:
-    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there."""
+    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there.
+
+    Without those that only say that a reply is no better than so much: nothing tells that it would be played.
+    """
     before = search.request
     if request.sfen != before.sfen or request.moves[:-1] != before.moves or len(request.moves) != len(before.moves) + 1:
         return []
-    return [
-        Line(line.depth - 1, -line.score, line.bound, line.pv[1:])
-        for line in search.lines()
-        if line.pv[0] == request.moves[-1] and len(line.pv) > 1
-    ]
+    seen = [as_seen(line, 1) for line in search.lines() if line.pv[0] == request.moves[-1] and len(line.pv) > 1]
+    return [replace(line, depth=line.depth - 1, pv=line.pv[1:]) for line in seen if line.bound is not Bound.UPPER]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Final
 
 from cluster.consultation import Vote
 from cluster.dealing import Dealing
 from cluster.redeal import Patience
 from cluster.split import Caution
+
+_SHARES: Final = frozenset({"trunk", "presearch_share"})
+"""From 0 to 1."""
+_COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_replies"})
+"""At least 1."""
 
 
 class Mode(enum.StrEnum):
@@ -26,7 +32,11 @@ class Mode(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The coordinator's settings. Times in milliseconds."""
+    """The coordinator's settings. Times in milliseconds.
+
+    Raises (constructor):
+        ValueError: a value is out of its range; the text names the setting and the range.
+    """
 
     mode: Mode = Mode.SPLIT
     groups: int = 4
@@ -86,3 +96,17 @@ class Settings:
     the time, as it should on a master's own machine."""
     validate: bool = False
     """Check the coordinator's invariants after every event (tests; costs time)."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                continue
+            if item.name in _SHARES:
+                if not 0 <= value <= 1:
+                    raise ValueError(f"{item.name} is {value}: expected 0 to 1")
+            elif item.name == "ponder_temperature":
+                if not value > 0:
+                    raise ValueError(f"{item.name} is {value}: expected more than 0")
+            elif value < (least := 1 if item.name in _COUNTS else 0):
+                raise ValueError(f"{item.name} is {value}: expected {least} or more")

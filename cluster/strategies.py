@@ -47,7 +47,7 @@ def strategy(text: str) -> Strategy:
     """The strategy of a name.
 
     Raises:
-        StrategyError: there is no such mode, vote or setting, or its value is no number.
+        StrategyError: there is no such mode, vote or setting, or its value is no number or out of range.
     """
     head, *changes = text.strip().split("+")
     mode_name, colon, vote_name = head.partition(":")
@@ -96,9 +96,13 @@ def _changed(settings: Any, path: list[str], value: str, where: str) -> Any:
     if rest or not isinstance(known, (int, float)) or isinstance(known, bool):
         raise StrategyError(f"{where}: no such setting; there are {', '.join(adjustable())}")
     try:
-        return replace(settings, **{head: int(value) if isinstance(known, int) else float(value)})
+        number = int(value) if isinstance(known, int) else float(value)
     except ValueError:
         raise StrategyError(f"{where}: {value!r} is no {type(known).__name__}") from None
+    try:
+        return replace(settings, **{head: number})
+    except ValueError as error:
+        raise StrategyError(f"{where}: {error}") from None
 
 
 def _varied(variety: Variety, key: str, value: str, text: str) -> Variety:

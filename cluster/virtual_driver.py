@@ -71,7 +71,7 @@ class VirtualFleet:
         self._coordinator = Coordinator(self.settings, standard_table())
         self._by_id = {node.node_id: node for node in self.nodes}
         for node in self.nodes:
-            self._coordinator.handle(NodeJoined(node.node_id), self.now_ms)
+            self._coordinator.handle(node.joins(), self.now_ms)
         alike: defaultdict[str, list[SharesTable]] = defaultdict(list)
         for node in self.nodes:
             if isinstance(node.engine, SharesTable):
@@ -97,7 +97,8 @@ class VirtualFleet:
         """Search to the decision.
 
         Args:
-            faults: nodes that leave or come back, each with its time in milliseconds after the start.
+            faults: nodes that leave or come back (`VirtualNode.joins`), each with its time in milliseconds after the
+                start.
 
         Raises:
             ValueError: as `Coordinator.handle`.

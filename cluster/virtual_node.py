@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cluster.events import NodeJoined
 from cluster.messages import Done, Job, Report
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable, Steppable, SteppedSearch
 
@@ -19,6 +20,10 @@ class VirtualNode:
     engine: Engine
     nps: int = 1_000_000
     delay_ms: int = 0
+
+    def joins(self) -> NodeJoined:
+        """What the coordinator is told of it, as `cluster.fleet` does it of a real node."""
+        return NodeJoined(self.node_id, self.engine.name[:128], self.engine.can_split, self.nps)
 
 
 class Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +115,11 @@ def test_the_winner_stood_for_election(ballots: list[Ballot], vote: Vote, slack:
     assert 0 < counted.agreement <= 1
     if len({ballot.move for ballot in stood}) == 1:
         assert counted.agreement == pytest.approx(1)
+
+
+@pytest.mark.parametrize("vote", [Vote.MAJORITY, Vote.MATE_FIRST])
+def test_a_group_has_as_many_votes_as_nodes(vote: Vote) -> None:
+    group = replace(ballot("a", 50, 20), members=7)
+    lone = ballot("b", 60, 12)
+    assert count([group, lone], vote).ballot == group
+    assert count([group, lone], vote).agreement == pytest.approx(7 / 8)

@@ -140,3 +140,65 @@ def test_what_a_group_that_is_not_counted_searched_is_wasted() -> None:
     bench.report("n3", 8, 90, "2g2f")
     bench.tick(900)
     assert (bench.decisions[0].nodes, bench.decisions[0].wasted) == (500 + 500 + 2000 + 800, 800)
+
+
+def test_the_groups_of_two_engines_have_names_of_their_own() -> None:
+    bench = Bench(0)
+    for name, engine in (("x1", "X"), ("y1", "Y")):
+        bench.feed(NodeJoined(name, engine))
+    bench.feed(Start(replace(TIMED, soft_ms=5000, hard_ms=9000)))
+    for name, engine in (("x2", "X"), ("y2", "Y")):
+        bench.feed(NodeJoined(name, engine))  # `Settings.validate` looks at the names
+    for lone, new, move in (("x1", "x2", "7g7f"), ("y1", "y2", "2g2f")):
+        bench.report(lone, 5, 30, move)
+        bench.report(new, 5, 30, move)
+    bench.tick(300)
+    bench.feed(StopSearch(1))
+    assert bench.decisions[0].pv == (bench.decisions[0].move,)
+    assert {ballot.voter for ballot in bench.decisions[0].ballots} <= {"split", "group-2", "x1", "y1"}
+
+
+def test_newcomers_of_a_split_search_make_one_tree() -> None:
+    bench = Bench(1)
+    bench.feed(Start(replace(TIMED, soft_ms=5000, hard_ms=9000)))
+    bench.report("n1", 5, 30, "7g7f")
+    for number in range(2, 9):
+        bench.feed(NodeJoined(f"n{number}"))
+    bench.report("n2", 5, 30, "7g7f")
+    bench.tick(300)
+    dealt = bench.events("dealt")[0]
+    assert (dealt["group"], len(dealt["leaves"])) == ("split", 8)  # type: ignore[arg-type]
+
+
+def test_a_foreign_voter_does_not_overrule_a_whole_group() -> None:
+    bench = Bench(2)
+    bench.feed(NodeJoined("gps", "other"))
+    bench.split()
+    bench.report("n1", 12, 50, "7g7f")
+    bench.report("n2", 12, -50, "5g5f")
+    bench.report("gps", 12, 60, "2g2f")
+    bench.tick(1000)
+    assert bench.decisions[0].move == "7g7f"
+    assert [(ballot.voter, ballot.members) for ballot in bench.decisions[0].ballots] == [("split", 2), ("gps", 1)]
+
+
+def test_a_node_that_comes_back_with_another_engine_is_a_voter_of_its_own() -> None:
+    bench = Bench(3)
+    bench.split()
+    bench.feed(NodeLost("n3", "died"))
+    bench.feed(NodeJoined("n3", "other", can_split=False))
+    job = bench.job("n3")
+    assert (job.searchmoves, job.ignoremoves, job.moves) == ((), (), ())
+    assert len({bench.job(node).searchmoves or bench.job(node).ignoremoves for node in ("n1", "n2")}) == 1
+
+
+def test_a_node_that_comes_back_is_judged_anew() -> None:
+    bench = two_groups()
+    for refusals in (4, 1):
+        for _ in range(refusals):
+            bench.report("n3", 6, 30, "1a1a")
+        if refusals == 4:
+            bench.feed(NodeLost("n3", "died"))
+            bench.feed(NodeJoined("n3"))
+    assert not bench.events("job_failed")
+    assert bench.jobs["n3"] is not None

@@ -90,6 +90,19 @@ class TestDealing:
         bench.report("n1", 3, 0, "4a3b")  # voters who agree are likelier to be right than a shallow scout
         assert bench.events("pondering")[0]["replies"] == {"3c3d": ["n1"], "4a3b": ["n2"], "8c8d": ["n3"]}
 
+    def test_bounds_on_replies_that_nobody_would_play_are_no_hints(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 9, 30, "7g7f", "3c3d", bound=Bound.LOWER)  # for the opponent: at most
+        bench.feed(StopSearch(1))
+        bench.feed(Ponder(PONDER))
+        assert bench.job("n1").moves == ("7g7f",)
+
+    def test_all_scouts_rank_the_replies(self) -> None:
+        bench = Bench(4, replace(SETTINGS, trunk=0.75))
+        bench.feed(Ponder(PONDER))
+        assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
+
     def test_another_move_than_was_searched_says_nothing(self) -> None:
         bench = Bench(1)
         bench.feed(Start(TIMED))
@@ -361,6 +374,26 @@ class TestFaults:
         bench.feed(NodeLost("n3", "died"))
         bench.feed(Start(HIT))
         assert bench.coordinator.searching
+
+    def test_all_scouts_are_lost_and_one_comes_back(self) -> None:
+        bench = Bench(2)
+        bench.feed(Ponder(PONDER))
+        for node_id in ("n1", "n2"):
+            bench.feed(NodeLost(node_id, "died"))
+            bench.jobs[node_id] = None
+        bench.tick(50)
+        bench.feed(NodeJoined("n1"))
+        assert bench.job("n1").moves == ("7g7f",)
+        bench.report("n1", 5, 10, "3c3d")
+        bench.tick(300)
+        assert replies(bench) == {"3c3d": ["n1"]}
+
+    def test_a_node_that_comes_after_scouts_that_found_nothing_begins_again(self) -> None:
+        bench = Bench(1)
+        bench.feed(Ponder(PONDER))
+        bench.done("n1", 0, "out of memory")
+        bench.feed(NodeJoined("n2"))
+        assert bench.job("n2").moves == ("7g7f",)
 
     def test_a_node_that_fails_is_left_out_of_that_reply_only(self) -> None:
         bench = pondering()

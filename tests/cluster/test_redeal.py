@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+import cluster.group
 from cluster.api import SearchRequest
-from cluster.events import NodeLost, Start
-from cluster.messages import Job
+from cluster.dealing import Dealing, deal
+from cluster.events import NodeJoined, NodeLost, Received, Start
+from cluster.group import Group
+from cluster.messages import Heartbeat, Job
 from cluster.redeal import Patience, contention, is_decided, match, reason, window_is_lost
-from cluster.split import Caution, Leaf, Line, Split, judge
+from cluster.settings import Settings
+from cluster.split import Caution, Known, Leaf, Legal, Line, Split, Tree, judge, leaves
 from cluster.windows import OPEN, Window
+from cluster.work import Work
 from tests.cluster.test_coordinator import SETTINGS, TIMED, Bench
 from worker.engine import STARTPOS, Bound
 from worker.score import mate_in
@@ -255,3 +260,89 @@ class TestTrunk:
         bench.report("n1", 8, 30, "7g7f", "3c3d")
         bench.report("n2", 8, mate_in(5), "2g2f", "8c8d")
         assert bench.decisions[0].move == "2g2f"
+
+    def test_the_fastest_nodes_are_the_trunk(self) -> None:
+        bench = Bench(0, self.settings)
+        for name, nps in (("n1", 500_000), ("n2", 1_000_000), ("n3", 3_000_000)):
+            bench.feed(NodeJoined(name, nps=nps))
+        bench.feed(Start(TIMED))
+        assert [bench.job(name).multipv for name in ("n1", "n2", "n3")] == [2, 2, 1]
+
+    def test_a_node_without_a_leaf_joins_the_trunk_and_leaves_it_again(self) -> None:
+        bench = Bench(4, replace(EAGER, trunk=0.75))
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f", "3c3d")
+        bench.report("n4", 5, 30, "7g7f", "3c3d", multipv=1)
+        bench.report("n4", 5, 20, "2g2f", "3c3d", multipv=2)
+        bench.tick(300)
+        trunk = [bench.job(f"n{number}") for number in (1, 2, 3)]
+        scout = bench.job("n4")
+        bench.tick(100)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n4", 10, 10, "2g2f", bound=Bound.UPPER)
+        assert bench.events("dealt")[0]["why"] == "others is decided"
+        assert (bench.job("n4").searchmoves, bench.job("n4").ignoremoves, bench.job("n4").moves) == ((), (), ())
+        bench.tick(100)
+        bench.report("n2", 14, 33, "7g7f", "3c3d")
+        assert bench.events("dealt")[0]["why"] == "others is due"
+        assert bench.job("n4").ignoremoves == scout.ignoremoves
+        assert [bench.job(f"n{number}") for number in (1, 2, 3)] == trunk
+
+
+class TestEnd:
+    def test_a_job_that_ends_early_makes_room_for_another(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, 10, "2g2f", bound=Bound.UPPER)
+        bench.tick(100)
+        bench.done("n2")
+        assert bench.events("dealt")[0]["why"] == "the job of others is over"
+        assert {bench.job(node).moves for node in ("n1", "n2")} == {("7g7f",)}
+        ids = {bench.job(node).job_id for node in ("n1", "n2")}
+        bench.tick(100)
+        first = next(node for node in ("n1", "n2") if bench.job(node).searchmoves)
+        bench.report(first, 9, -30, "3c3d")
+        assert {bench.job(node).job_id for node in ("n1", "n2")} == ids, "what is over is not due"
+
+    def test_an_idle_heartbeat_says_the_same(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.report("n2", 8, 10, "2g2f", bound=Bound.UPPER)
+        bench.feed(Received(Heartbeat("n2", "x", bench.job("n2").job_id, True)), 600)
+        assert bench.events("dealt")
+
+    def test_what_was_searched_to_its_depth_is_not_dealt_again(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000, depth=10))
+        bench.report("n2", 9, 10, "2g2f", bound=Bound.UPPER)
+        bench.tick(100)
+        bench.done("n2")
+        assert not bench.events("dealt")
+
+
+def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[int] = []
+
+    def counted(known: Known, legal: Legal, count: int, dealing: Dealing, caution: Caution) -> Tree:
+        parts.append(count)
+        return deal(known, legal, count, dealing, caution)
+
+    monkeypatch.setattr(cluster.group, "deal", counted)
+
+    def legal(path: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
+
+    group = Group("split", [Work(f"n{number}") for number in range(256)])
+    group.choose_trunk(group.works, 0.75, {})
+    group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
+    group.deal(group.works, legal, Settings(), {})
+    for leaf in tuple(leaves(group.tree))[1:]:
+        first = next(move for move in legal(leaf.path) if leaf.covers(move))
+        if leaf.path:
+            group.lines[leaf] = line(45, *leaf.path, first, f"m{len(leaf.path) + 1}_3")
+        else:
+            group.lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
+    parts.clear()
+    group.deal(group.works, legal, Settings(), {})
+    assert 1 < len(parts) <= 4

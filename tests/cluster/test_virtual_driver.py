@@ -9,7 +9,7 @@ import pytest
 
 from cluster.api import FleetError, SearchRequest
 from cluster.engine_spec import EngineSpec
-from cluster.events import NodeJoined, NodeLost
+from cluster.events import NodeLost
 from cluster.settings import Mode, Settings
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
@@ -92,7 +92,7 @@ def test_a_slow_node_is_waited_for_no_longer_than_the_soft_time() -> None:
 def test_losses_and_joins_at_any_time(at_ms: int) -> None:
     found = fleet(3)
     request = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500)
-    decision = found.search(request, [(at_ms, NodeLost("n1", "test")), (at_ms + 150, NodeJoined("n1"))])
+    decision = found.search(request, [(at_ms, NodeLost("n1", "test")), (at_ms + 150, found.nodes[0].joins())])
     assert decision.elapsed_ms == 1000
     assert "node_lost" in names(found)
 
@@ -192,3 +192,12 @@ def test_a_node_that_is_lost_or_stopped_is_no_longer_driven() -> None:
     soft = fleet.search(SearchRequest(2, STARTPOS, soft_ms=500, hard_ms=900))
     assert soft.elapsed_ms == 500
     assert fleet.search(SearchRequest(3, STARTPOS, nodes=5000)).nodes >= 10_000
+
+
+def test_the_coordinator_knows_the_engines_and_their_speeds() -> None:
+    found = fleet(3, nps=5_000)
+    found.nodes[2].engine.can_split = False
+    other = VirtualFleet([*found.nodes[:2], replace(found.nodes[2], nps=20_000)], SETTINGS)
+    decision = other.search(SearchRequest(1, STARTPOS, nodes=5000))
+    assert {ballot.voter for ballot in decision.ballots} == {"split", "n3"}
+    assert {view.node_id: view.speed for view in decision.fleet} == pytest.approx({"n1": 1, "n2": 1, "n3": 4}, rel=0.2)
