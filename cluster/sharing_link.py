@@ -62,8 +62,13 @@ class ShareLink:
             end.curve_publickey, end.curve_secretkey = keys.client_public, keys.client_secret
             end.linger = 0
             end.sndhwm = end.rcvhwm = _QUEUE
-            end.setsockopt(zmq.HEARTBEAT_IVL, 1000)
-            end.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3000)
+            # A connection that was cut is given up by the system after some 4 s. Not by ZeroMQ's heartbeats: where a
+            # queue is full and its peer goes, the next one ends the process (libzmq 4.3.5: timer_event, out_event).
+            end.setsockopt(zmq.TCP_KEEPALIVE, 1)
+            end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)
+            end.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 1)
+            end.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
+            end.setsockopt(zmq.TCP_MAXRT, 3000)
         self._bell_lock = threading.Lock()
         self._bell = self._context.socket(zmq.PAIR)
         self._rung = self._context.socket(zmq.PAIR)
