@@ -16,13 +16,13 @@ dlshogi's multi-ponder, with the numbers by likelihood, and with the split trees
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cluster.api import Known, SearchRequest
 from cluster.course import Course
+from cluster.dealing import likelihood
 from cluster.jobs import Orders
 from cluster.root import Root
 from cluster.roster import Roster, speed_class
@@ -217,7 +217,7 @@ def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
     best = max((line.score for line in lines), default=0)
     weights: defaultdict[str, float] = defaultdict(float)
     for line in lines:
-        weights[line.pv[0]] += math.exp((line.score - best) / temperature)
+        weights[line.pv[0]] += likelihood(line.score - best, temperature)
     total = sum(weights.values())
     return {move: weight / total for move, weight in weights.items()}
 

@@ -63,7 +63,7 @@ class ShareLink:
             end.linger = 0
             end.sndhwm = end.rcvhwm = _QUEUE
             # A connection that was cut is given up by the system after some 4 s. Not by ZeroMQ's heartbeats: where a
-            # queue is full and its peer goes, the next one ends the process (libzmq 4.3.5: timer_event, out_event).
+            # queue is full and its peer goes, they end the process (libzmq 4.3.5, three times of three).
             end.setsockopt(zmq.TCP_KEEPALIVE, 1)
             end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)
             end.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 1)

@@ -226,7 +226,7 @@ class Storm:
     vote=st.sampled_from(Vote),
     groups=st.integers(1, 3),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int | None, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
     chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=fallback_nodes, validate=True)
@@ -250,7 +250,7 @@ def test_the_storms_have_ponder_hits_in_them() -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_same_events_bring_the_same_instructions(seed: int) -> None:
     decided = []
     for _ in range(2):

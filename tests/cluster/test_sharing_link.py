@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -281,3 +283,17 @@ def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog:
     sharing.wake()
     sharing.take(Peers((), 1))
     assert "sharing failed and is off" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_node_at_rest_outlives_the_one_that_it_listens_to(keys: ChannelAddress) -> None:
+    """With heartbeats of ZeroMQ's own, libzmq 4.3.5 ends the process here: ``Assertion failed: !_io_error``."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cluster.full_queue", "listen"],
+        input=f"{keys.client_public.decode()} {keys.client_secret.decode()}\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["alive"]), done.stderr

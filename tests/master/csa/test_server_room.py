@@ -380,7 +380,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.one_of(LINES, st.text(max_size=20)), st.integers(0, 1500)), max_size=60)
 )

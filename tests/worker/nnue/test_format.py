@@ -126,7 +126,7 @@ def test_shapes_are_checked(small: NetworkFile) -> None:
 
 
 @given(share=st.floats(0, 1, exclude_max=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_truncated_anywhere(data: bytes, share: float) -> None:
     length = int(share * len(data))
     with pytest.raises(NetworkFileError, match=r"^cut\.bin: byte ") as caught:
@@ -136,21 +136,21 @@ def test_truncated_anywhere(data: bytes, share: float) -> None:
 
 
 @given(length=st.integers(0, 200))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_truncated_in_the_header(data: bytes, length: int) -> None:
     with pytest.raises(NetworkFileError, match=r"^cut\.bin: byte \d+: file ends inside"):
         parse_network(data[:length], file="cut.bin")
 
 
 @given(extra=st.binary(min_size=1, max_size=100))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_trailing_bytes(data: bytes, extra: bytes) -> None:
     with pytest.raises(NetworkFileError, match=rf"byte {len(data)}: {len(extra)} more bytes, expected the end"):
         parse_network(data + extra)
 
 
 @given(at=st.integers(0, STRING_AT + len(str(SMALL)) - 1), value=st.integers(0, 255))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_damaged_header_gives_no_other_network(data: bytes, at: int, value: int) -> None:
     damaged = bytearray(data)
     damaged[at] = value

@@ -27,7 +27,7 @@ def snapshot(position: Position) -> tuple[object, ...]:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_unmake_restores_everything(seed: int) -> None:
     rng = random.Random(seed)
     position = Position.from_sfen(rng.choice([*HANDICAPS.values()]))
@@ -48,7 +48,7 @@ def test_unmake_restores_everything(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_moves_survive_both_notations(seed: int) -> None:
     rng = random.Random(seed)
     position = Position.startpos()
@@ -200,7 +200,7 @@ def test_a_bad_sfen_says_what_is_wrong(sfen: str, words: str) -> None:
 
 
 @given(st.text(alphabet="lnsgkbrpLNSGKBRP+123456789/ bw-", max_size=80))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         position = Position.from_sfen(text)

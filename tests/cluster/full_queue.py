@@ -1,0 +1,47 @@
+"""A node that listens and does not read, as one at rest, while the node that it listens to goes: a program of its own,
+for what it must not do is end.
+
+Prints ``alive`` where it has outlived that by three seconds.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from cluster.channel import ChannelAddress
+from cluster.sharing_link import ShareLink
+
+
+def flood(keys: ChannelAddress) -> None:
+    """Publish without end; killed by the other process."""
+    link = ShareLink(keys)
+    print(link.url, flush=True)
+    while True:
+        link.publish(bytes(200_000))
+        time.sleep(0.002)
+
+
+def listen(keys: ChannelAddress) -> None:
+    command = [sys.executable, "-m", "tests.cluster.full_queue", "flood"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+        assert peer.stdin is not None
+        assert peer.stdout is not None
+        peer.stdin.write(f"{keys.client_public.decode()} {keys.client_secret.decode()}\n")
+        peer.stdin.flush()
+        url = peer.stdout.readline().strip()
+        link = ShareLink(keys)
+        link.listen_to([url])
+        time.sleep(2.0)  # its queue, and the system's buffers, are full long before
+        peer.kill()
+    time.sleep(3.0)
+    assert link.receive(), "nothing had come: the queue cannot have been full"
+    link.close()
+    print("alive", flush=True)
+
+
+if __name__ == "__main__":
+    public, secret = (word.encode() for word in sys.stdin.readline().split())
+    address = ChannelAddress("tcp://127.0.0.1:9", b"", public, secret)
+    flood(address) if sys.argv[1] == "flood" else listen(address)
