@@ -39,6 +39,7 @@ class Settings:
     """
 
     mode: Mode = Mode.SPLIT
+    """The configuration's default is ``auto``, which needs a table (`cluster.coordinator.Coordinator`)."""
     groups: int = 4
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
     vote: Vote = Vote.MAJORITY
