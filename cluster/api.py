@@ -27,6 +27,14 @@ class SearchRequest:
     nodes: int | None = None
     """Node limit of every node's search (reproducible games, tests, the lab)."""
     depth: int | None = None
+    multipv: int = 1
+    """How many root moves `Progress.lines` and `Decision.lines` give a line of. With more than one the nodes look at
+    several moves each instead of the best alone: for analysis, not for play."""
+    max_moves: int = 0
+    """The game is drawn once the position has so many moves behind it, by its move number; 0: never."""
+    draw_black: int = 0
+    """What a draw is worth to black where black is to move at the root, in centipawns."""
+    draw_white: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,16 @@ class Ballot:
     """Searched by all nodes of the voter so far."""
     members: int = 1
     """So many nodes of the cluster have searched for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootLine:
+    """A root move and what is known of it."""
+
+    score: int
+    depth: int
+    pv: tuple[str, ...]
+    """From the root: its first move is the root move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +92,8 @@ class Progress:
     fleet: tuple[NodeView, ...] = ()
     agreement: float = 1.0
     """As `Decision.agreement`, for what would be played now."""
+    lines: tuple[RootLine, ...] = ()
+    """The best root moves, best first; as many as `SearchRequest.multipv` asks for, where so many are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +137,8 @@ class Decision:
     pondered_ms: int = 0
     """How long this position had been pondered when the search was asked for (a ponder hit); not in ``elapsed_ms``,
     but what was searched in that time is in ``nodes``."""
+    lines: tuple[RootLine, ...] = ()
+    """As `Progress.lines`; the first is that of ``move``."""
 
 
 @dataclass(slots=True)
