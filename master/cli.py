@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import engine, game, lab, match, settings
+from master.commands import engine, fleet, game, lab, match, settings
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command(name="bench")(engine.bench)
 app.command(name="warm")(engine.warm)
 app.command(name="match")(match.match)
 app.command(name="lab")(lab.lab)
+app.add_typer(fleet.app, name="fleet")
 app.command(name="config")(settings.config)
 
 
