@@ -28,7 +28,7 @@ resource "aws_vpc" "this" {
 # Whoever forgets to name a security group gets one that allows nothing.
 resource "aws_default_security_group" "none" {
   count  = local.make_network ? 1 : 0
-  vpc_id = local.vpc_id
+  vpc_id = aws_vpc.this[0].id
   tags   = merge(local.tags, { Name = "${var.name}-none" })
 }
 

@@ -75,7 +75,8 @@ resource "aws_autoscaling_group" "workers" {
 
   mixed_instances_policy {
     instances_distribution {
-      on_demand_base_capacity                  = local.on_demand_nodes
+      # Nothing here may follow from the number of nodes: a change of this policy starts an instance refresh.
+      on_demand_base_capacity                  = var.on_demand_nodes == null ? 0 : var.on_demand_nodes
       on_demand_percentage_above_base_capacity = var.on_demand_nodes == null ? 100 : 100 - var.spot_percent
       on_demand_allocation_strategy            = "prioritized"
       spot_allocation_strategy                 = "price-capacity-optimized"
