@@ -19,21 +19,22 @@ locals {
       Resource = "*"
     },
     { Sid = "Read", Effect = "Allow", Action = ["s3:GetObject"], Resource = local.read_prefixes },
-    { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn], Condition = { StringLike = { "s3:prefix" = ["books/*", "nets/*"] } } },
+    { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn], Condition = { StringLike = { "s3:prefix" = ["books/*", "nets/*", "fleet/*"] } } },
   ], local.kms_statement_list)
 
   head_statements = concat(local.statements_of_all, [
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
-    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books"] : "${local.bucket_arn}/${prefix}/*"] },
+    { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.bucket_arn}/${prefix}/*"] },
+    { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.bucket_arn}/fleet/ledger.json"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity"], Resource = [local.asg_arn] },
-    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions"], Resource = "*" },
+    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory"], Resource = "*" },
     ], length(local.password_arns) == 0 ? [] : [
     { Sid = "Password", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = local.password_arns },
   ])
 
   worker_statements = concat(local.statements_of_all, [
     { Sid = "Token", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = [local.token_arn] },
-    { Sid = "Logs", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.bucket_arn}/logs/*"] },
+    { Sid = "Logs", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.bucket_arn}/logs/*", "${local.bucket_arn}/fleet/machines/*"] },
   ])
 }
 

@@ -162,6 +162,9 @@ def down(
         Path | None,
         typer.Option(metavar="FOLDER", help="Where games, logs and books of the fleet's own bucket are copied."),
     ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, metavar="S", help="How long AWS may take to forget what was destroyed.")
+    ] = 120,
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
@@ -195,7 +198,7 @@ def down(
         keep = [facts.bucket] if facts is not None and not facts.bucket_is_own else []
         name = facts.name if facts is not None else _settings(config, folder).name
         _note("asking AWS what is left")
-        left = operator.left_over(name, keep)
+        left = operator.left_over(name, keep, wait)
         for thing in left:
             print(f"left: {thing}")
         if left:

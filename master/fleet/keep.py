@@ -134,7 +134,8 @@ class LedgerKeeper:
 
     def _read(self) -> Ledger:
         if self._ledger is None:
-            raw = self._archive.get(costs.KEY)
+            # Looked for first: who may read just this object of a bucket gets no "not found", but a refusal.
+            raw = self._archive.get(costs.KEY) if self._archive.keys(costs.KEY) else None
             try:
                 self._ledger = costs.decode(raw) if raw is not None else Ledger()
             except LedgerError as error:

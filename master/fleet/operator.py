@@ -28,8 +28,6 @@ _LOOK_S: Final = 5.0
 _WORTH: Final = ("records/", "logs/", "books/")
 """What of a bucket is worth keeping; releases, configuration and nets came from here."""
 _STATUS: Final = "fleet/"
-_GOING_S: Final = 120.0
-"""How long AWS may take to forget what was destroyed."""
 
 
 class FleetDown(Exception):
@@ -197,8 +195,16 @@ class Operator:
         bucket.purge("" if facts.bucket_is_own else _STATUS)
         return len(kept)
 
-    def left_over(self, name: str, keep: list[str], patience_s: float = _GOING_S) -> list[str]:
-        """What is left of a fleet, by terraform's state and by AWS itself. Raises TerraformError, AwsError."""
+    def left_over(self, name: str, keep: list[str], patience_s: float) -> list[str]:
+        """What is left of a fleet, by terraform's state and by AWS itself.
+
+        Args:
+            keep: names of what is meant to stay.
+            patience_s: how long AWS may take to forget what was destroyed.
+
+        Raises:
+            TerraformError, AwsError: that cannot be seen.
+        """
         in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
         return in_state + self.cloud().left_over(name, patience_s, keep)
 

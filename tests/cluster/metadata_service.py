@@ -25,12 +25,12 @@ class MetadataService:
         service = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_PUT(self) -> None:  # noqa: N802 - the name that http.server wants
+            def do_PUT(self) -> None:
                 good = self.path == "/latest/api/token" and self.headers["X-aws-ec2-metadata-token-ttl-seconds"]
                 service.tokens_given += 1
                 self._answer(200 if good else 400, service.token)
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 value = service.values.get(self.path.removeprefix("/latest/meta-data/"))
                 if self.headers["X-aws-ec2-metadata-token"] != service.token:
                     self._answer(401, "")

@@ -246,7 +246,9 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
     metadata = host.start(service, fleet.environment, piped=True)
     assert metadata.stdin is not None and metadata.stdout is not None
     assert metadata.stdout.readline() == "serving\n"
-    watch = host.start([sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True)
+    watch = host.start(
+        [sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
+    )
     assert watch.stdout is not None
     fleet.search()
     fleet.searched_by(3)
@@ -266,7 +268,7 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
     metadata.stdin.close()
     (raylet,) = host.processes("raylet")
     number = fleet.begin(soft_ms=None, hard_ms=None)
-    os.kill(raylet, signal.SIGTERM)
+    os.kill(raylet, signal.SIGKILL)
     again = fleet.event("node_ready", 45, after_ms=lost["when_ms"], host=host.name)
     fleet.event("node_joined", after_ms=lost["when_ms"], node=again["node"])
     fleet.searched_by(3)
