@@ -69,7 +69,7 @@ def machines_report(url: str) -> Iterator[None]:
     machines = Machines(url, GROUP, BUCKET)
 
     def run() -> None:
-        while not over.wait(0.5):
+        while not over.wait(2):
             machines.report()
 
     thread = threading.Thread(target=run, daemon=True)
