@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="fleet",
-    help="A fleet of machines on AWS: plan, up, status, scale, cost, down. docs/fleet.md has more.",
+    help="""A fleet of machines on AWS, from nothing to a game and back to nothing. More: docs/fleet-operation.md.
+
+    Examples:
+
+      gougi fleet up --nodes 16
+
+      gougi fleet status
+
+      gougi fleet down
+    """,
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -212,6 +221,7 @@ def watch(
     run_dir: Annotated[Path, typer.Option(envvar="GOUGI_RUN_DIR", help="Where node processes say that they are here.")],
     archive: Annotated[str, typer.Option(help="For this machine's reports. Default: the fleet's bucket.")] = "",
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
+    region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
     endpoint: Annotated[str, typer.Option(help="Of the metadata. Default: this EC2 machine's own.")] = "",
     poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two looks.")] = 5.0,
 ) -> int:
@@ -224,7 +234,7 @@ def watch(
 
     with _told():
         where = archive or (f"s3://{bucket}" if bucket else "")
-        watcher = NodeWatch(InstanceMetadata(endpoint or None), run_dir, _event, _archive(where), poll)
+        watcher = NodeWatch(InstanceMetadata(endpoint or None), run_dir, _event, _archive(where, region), poll)
         return RELEASED if watcher.run(_until_signal()) else 0
 
 
@@ -259,11 +269,11 @@ def keep(
                 head = InstanceMetadata().get("instance-id") or ""
             except MetadataError as error:
                 raise CommandError(str(error), FAILED) from error
-            fleet_bucket = _archive(f"s3://{bucket}" if bucket else where)
+            fleet_bucket = _archive(f"s3://{bucket}" if bucket else where, region)
             assert fleet_bucket is not None
             given = fleet.variables.get("usd_per_hour", {})
             ledger = LedgerKeeper(Cloud(region or None), fleet_bucket, name, region, given)
-        place = _archive(where)
+        place = _archive(where, region)
         assert place is not None
         copies = Copies(Path(settings.records.folder), place, _event)
         rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
@@ -356,10 +366,10 @@ def _operator(config: Path | None, folder: str | None) -> Operator:
     return Operator(_settings(config, folder), config or find_file())
 
 
-def _archive(where: str) -> Archive | None:
+def _archive(where: str, region: str) -> Archive | None:
     from master.fleet.archive import open_archive
 
-    return open_archive(where) if where else None
+    return open_archive(where, region or None) if where else None
 
 
 @contextlib.contextmanager

@@ -35,8 +35,12 @@ class Archive(Protocol):
         """Delete all whose keys begin with ``prefix``, older versions too."""
 
 
-def open_archive(where: str) -> Archive:
+def open_archive(where: str, region: str | None = None) -> Archive:
     """An archive by its name: ``s3://BUCKET[/PREFIX]`` or a folder. Nothing is asked or made yet.
+
+    Args:
+        where: the name.
+        region: the bucket's; None: as AWS's tools find it. A machine without the Internet reaches its own alone.
 
     Raises:
         ArchiveError: the name is none, or boto3 is missing.
@@ -49,7 +53,7 @@ def open_archive(where: str) -> Archive:
     if parts.scheme != "s3" or not parts.netloc:
         raise ArchiveError(f"{where}: expected s3://BUCKET/PREFIX or a folder")
     try:
-        return S3Archive(client("s3"), parts.netloc, parts.path.strip("/"))
+        return S3Archive(client("s3", region), parts.netloc, parts.path.strip("/"))
     except AwsError as error:
         raise ArchiveError(str(error)) from error
 

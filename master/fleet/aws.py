@@ -7,6 +7,7 @@ for all services, such as a stand-in for tests.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -66,6 +67,9 @@ def advice(text: str) -> str:
 def client(service: str, region: str | None = None) -> Any:
     """A boto3 client that gives up within half a minute.
 
+    Args:
+        region: None: as AWS's tools find it; terraform's variable for it counts too.
+
     Raises:
         AwsError: boto3 is not installed, or there is no region.
     """
@@ -76,7 +80,7 @@ def client(service: str, region: str | None = None) -> Any:
         raise AwsError("boto3 is missing: pip install 'gougi[fleet]'") from error
     config = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": 4})
     with told(AwsError, service):
-        return boto3.client(service, region_name=region, config=config)
+        return boto3.client(service, region_name=region or os.environ.get("AWS_REGION"), config=config)
 
 
 @contextlib.contextmanager

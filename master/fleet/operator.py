@@ -145,7 +145,7 @@ class Operator:
 
     def status(self, facts: Facts) -> FleetStatus:
         """How the fleet is. Raises AwsError, ArchiveError."""
-        cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}")
+        cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
         machines = cloud.machines(facts.name)
         running = [machine.facts for machine in machines]
         given = self._settings.variables.get("usd_per_hour", {})
@@ -188,7 +188,7 @@ class Operator:
         Raises:
             ArchiveError: a copy failed; nothing was deleted then.
         """
-        bucket, copies = open_archive(f"s3://{facts.bucket}"), FolderArchive(folder)
+        bucket, copies = open_archive(f"s3://{facts.bucket}", facts.region), FolderArchive(folder)
         kept = [key for key in bucket.keys("") if key.startswith(_WORTH)] if facts.bucket_is_own else []
         for key in kept:
             copies.put(key, bucket.get(key) or b"")

@@ -15,7 +15,7 @@ import pytest
 from tests.master.command import gougi
 from tests.master.fleet.stand_in import Machines, client, environment, module, moto, why_not
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(560)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PASSWORD = "trip-that-stands-nowhere-4711"
 TOKEN, TOKEN_PARAMETER = "token-that-stands-nowhere-0815", "/gougi/gougi/ray-token"
