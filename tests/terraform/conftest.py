@@ -22,7 +22,7 @@ class Terraform:
     def __init__(self, scratch: Path, mirror: str) -> None:
         rc = scratch / "terraform.rc"
         rc.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{mirror}"\n  }}\n}}\n')
-        aws = {name: "test" for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+        aws = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
         known = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self.env = {
             **known,

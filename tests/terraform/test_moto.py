@@ -103,7 +103,7 @@ def test_a_fleet_is_made_scaled_and_destroyed(terraform: Terraform, aws: str, tm
     left = client(aws, "resourcegroupstaggingapi").get_resources(TagFilters=[{"Key": "gougi-fleet"}])
     gone = [each["ResourceARN"] for each in left["ResourceTagMappingList"] if ":instance/" not in each["ResourceARN"]]
     assert gone == []
-    assert ssm.describe_parameters()["Parameters"] == []
+    assert ssm.get_parameters_by_path(Path="/gougi", Recursive=True)["Parameters"] == []
 
 
 def _is_closed(aws: str) -> None:
