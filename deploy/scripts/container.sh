@@ -21,9 +21,10 @@ case "${1:-}" in
     ray=$!
     # Bash is process 1 here: it hears SIGTERM in `wait`, and passes it on when the nodes are dismissed.
     trap '"$scripts/drain.sh" || true; kill -TERM "$ray"' TERM
-    wait "$ray" || code=$?
-    if kill -0 "$ray" 2>/dev/null; then wait "$ray" || code=$?; fi
-    exit "${code:-0}"
+    while kill -0 "$ray" 2>/dev/null; do wait "$ray" || true; done
+    code=0
+    wait "$ray" || code=$? # bash remembers how it ended
+    exit "$code"
     ;;
   *) exec "${GOUGI:-/opt/gougi/venv/bin/gougi}" "$@" ;;
 esac
