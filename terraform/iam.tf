@@ -19,22 +19,25 @@ locals {
       Resource = "*"
     },
     { Sid = "Read", Effect = "Allow", Action = ["s3:GetObject"], Resource = local.read_prefixes },
-    { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn], Condition = { StringLike = { "s3:prefix" = ["books/*", "nets/*", "fleet/*"] } } },
+    # Without it S3 says of an object that is not there that it is forbidden.
+    { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn] },
   ], local.kms_statement_list)
 
   head_statements = concat(local.statements_of_all, [
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
+    # `gougi fleet keep`: games, logs, books, and the ledger of what the fleet costs.
     { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.bucket_arn}/${prefix}/*"] },
-    { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.bucket_arn}/fleet/ledger.json"] },
+    { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.bucket_arn}/fleet/*"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity"], Resource = [local.asg_arn] },
-    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory"], Resource = "*" },
+    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory"], Resource = "*" },
     ], length(local.password_arns) == 0 ? [] : [
     { Sid = "Password", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = local.password_arns },
   ])
 
   worker_statements = concat(local.statements_of_all, [
     { Sid = "Token", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = [local.token_arn] },
-    { Sid = "Logs", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.bucket_arn}/logs/*", "${local.bucket_arn}/fleet/machines/*"] },
+    # `gougi fleet watch` says how the machine is.
+    { Sid = "Report", Effect = "Allow", Action = ["s3:PutObject"], Resource = ["${local.bucket_arn}/fleet/machines/*"] },
   ])
 }
 
@@ -47,7 +50,7 @@ resource "aws_iam_role" "head" {
 
 resource "aws_iam_role_policy" "head" {
   # checkov:skip=CKV_AWS_290: the actions with Resource "*" (Session Manager's channels) know no resources
-  # checkov:skip=CKV_AWS_355: as above, and the Describe actions of auto-scaling know none either
+  # checkov:skip=CKV_AWS_355: as above, and the Describe actions know none either
   name   = "head"
   role   = aws_iam_role.head.id
   policy = jsonencode({ Version = "2012-10-17", Statement = local.head_statements })

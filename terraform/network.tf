@@ -27,9 +27,11 @@ resource "aws_vpc" "this" {
 
 # Whoever forgets to name a security group gets one that allows nothing.
 resource "aws_default_security_group" "none" {
-  count  = local.make_network ? 1 : 0
-  vpc_id = aws_vpc.this[0].id
-  tags   = merge(local.tags, { Name = "${var.name}-none" })
+  count   = local.make_network ? 1 : 0
+  vpc_id  = aws_vpc.this[0].id
+  ingress = []
+  egress  = []
+  tags    = merge(local.tags, { Name = "${var.name}-none" })
 }
 
 resource "aws_subnet" "head" {
@@ -77,6 +79,7 @@ resource "aws_route_table" "head" {
 resource "aws_route_table" "workers" {
   count  = local.make_network ? 1 : 0
   vpc_id = local.vpc_id
+  route  = [] # the S3 endpoint adds its own
   tags   = merge(local.tags, { Name = "${var.name}-workers" })
 }
 

@@ -3,21 +3,16 @@
 #
 #   install.sh RELEASE VENV
 #
-# RELEASE is an unpacked bundle (then nothing comes from a network) or a folder with requirements.lock and gougi's wheel
-# in wheels/ (then the packages come from the package index that pip is set up with).
+# RELEASE is an unpacked bundle; nothing comes from a network.
 set -euo pipefail
 [ $# = 2 ] || { echo "usage: install.sh RELEASE VENV" >&2; exit 2; }
 release=$1 venv=$2
 shopt -s nullglob
 own=("$release"/wheels/gougi-*.whl)
 [ "${#own[@]}" = 1 ] || { echo "install.sh: $release/wheels: expected one gougi-*.whl, found ${#own[@]}" >&2; exit 1; }
-wheels=("$release"/wheels/*.whl)
-from=()
-[ "${#wheels[@]}" = 1 ] || from=(--no-index --find-links "$release/wheels")
 
 python3.11 -m venv --clear "$venv"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir --quiet)
-"${pip[@]}" install "${from[@]}" --require-hashes --requirement "$release/requirements.lock"
+"${pip[@]}" install --no-index --find-links "$release/wheels" --require-hashes --requirement "$release/requirements.lock"
 "${pip[@]}" install --no-index --no-deps "${own[0]}"
-"$venv/bin/python" -m compileall -q "$venv/lib" || true # files that are no Python of this version are in some packages
 "$venv/bin/gougi" --version

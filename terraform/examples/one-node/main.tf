@@ -1,4 +1,4 @@
-# One worker, on-demand: the smallest fleet that plays. About 0.5 US dollars an hour in us-east-1, see `usd_per_hour`.
+# One worker, on-demand: the smallest fleet that plays. About 1.1 US dollars an hour in Tokyo, see `usd_per_hour`.
 
 terraform {
   required_version = ">= 1.11"

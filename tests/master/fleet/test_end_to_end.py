@@ -131,7 +131,9 @@ def test_up_scale_status_cost_down(tmp_path: Path) -> None:
         assert "nothing is left of the fleet gougi" in owner.fleet("down", "--yes")
         assert {vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"]} == vpcs
         assert not s3.list_buckets()["Buckets"]
-        assert [parameter["Name"] for parameter in ssm.describe_parameters()["Parameters"]] == ["/gougi/csa-password"]
+        named = [{"Key": "Name", "Option": "BeginsWith", "Values": ["/gougi/"]}]
+        found = ssm.describe_parameters(ParameterFilters=named)["Parameters"]
+        assert [parameter["Name"] for parameter in found] == ["/gougi/csa-password"]
 
 
 def _secrets_stand_nowhere(owner: Owner) -> None:
