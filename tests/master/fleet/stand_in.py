@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import time
@@ -32,6 +33,7 @@ def why_not() -> str:
 @contextmanager
 def moto() -> Iterator[str]:
     """A server of its own; its URL."""
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each of a thousand requests
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     try:

@@ -25,7 +25,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     programs.mkdir()
     nothing = str(tmp_path / "none")
     return {
-        **{name: "" for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")},
+        **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), ""),
         "PATH": str(programs),
         "HOME": str(tmp_path),
         "AWS_CONFIG_FILE": nothing,
