@@ -148,13 +148,22 @@ class LedgerKeeper:
         return ledger
 
 
-def keep(copies: Copies | None, ledger: LedgerKeeper | None, head: str, rule: EndRule, tell: Tell, stop: Event) -> str:
+def keep(
+    copies: Copies | None,
+    ledger: LedgerKeeper | None,
+    head: str,
+    rule: EndRule,
+    tell: Tell,
+    stop: Event,
+    step_s: float = STEP_S,
+) -> str:
     """Run until the fleet is to end (returns why) or ``stop`` is set (returns ``""``); the last copies are made then.
 
     Args:
         copies: None: nothing is copied.
         ledger: None: nothing is counted, as where no cloud is.
         head: this machine's instance id; empty: it is none.
+        step_s: between two looks at the folder.
     """
     began = time.time()
     looked, run_usd, why = -1e9, 0.0, ""
@@ -171,7 +180,7 @@ def keep(copies: Copies | None, ledger: LedgerKeeper | None, head: str, rule: En
                 tell("ledger_not_kept", {"why": str(error)})
         why = rule.why(now, began, None if copies is None else copies.last_move(), run_usd)
         if not why:
-            stop.wait(STEP_S)
+            stop.wait(step_s)
     if why:
         tell("fleet_ends", {"why": why})
         if ledger is not None:

@@ -95,7 +95,7 @@ def test_it_ends_when_it_is_time_and_makes_the_last_copies(records: Path, tmp_pa
     archive = FolderArchive(tmp_path / "archive")
     told = Told()
     os.utime(records / "game.csa", (1, 1))
-    why = keep(Copies(records, archive, told), None, "", EndRule(idle_hours=1e-9), told, threading.Event())
+    why = keep(Copies(records, archive, told), None, "", EndRule(idle_hours=1e-9), told, threading.Event(), 0.05)
     assert why.startswith("idle")
     assert "logs/gougi-1.jsonl" in archive.keys("")  # though it was written just now
     stop = threading.Event()
