@@ -71,7 +71,6 @@ class PlayersBook(Protocol):
         """Hear of everything that happens in the game."""
 
 
-
 class LoginRefusedError(Exception):
     """The server does not let us in; the text says who and where, never with what password."""
 

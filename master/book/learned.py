@@ -210,9 +210,7 @@ class LearnedBook:
         lessons, lesson_seconds = self._rows("SELECT count(*), total(seconds) FROM lessons")[0]
         positions, moves = self._rows("SELECT count(DISTINCT position), count(*) FROM imported")[0]
         games = dict(self._rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
-        return BookStats(
-            thoughts, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps()
-        )
+        return BookStats(thoughts, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
     def export(self) -> Iterator[ExportedPosition]:
         """All positions in a book file's order: byte order of the key. What was thought stands first."""

@@ -19,7 +19,7 @@ import concurrent.futures
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
@@ -64,7 +64,7 @@ class BookService:
         self._study = study or StudySettings()
         self._rng = rng
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
-        self._last: concurrent.futures.Future[object] | None = None
+        self._last: concurrent.futures.Future[Any] | None = None
         self._opening: OpeningBook | None = None
         self._learned: LearnedBook | None = None
         self._speed = Speed()
@@ -79,6 +79,11 @@ class BookService:
     def nps(self) -> float | None:
         """The fleet's speed, nodes a second; None where it was never measured."""
         return self._speed.nps
+
+    @property
+    def knows(self) -> bool:
+        """Whether there is anything to ask: a file, or a book that learns."""
+        return self.learns or bool(self._settings.files)
 
     def open(self) -> None:
         """Open all books; before a clock runs, as it reads whole files.
@@ -186,13 +191,13 @@ class BookService:
         elif thought is not None:
             self._learned.keep(lesson.sfen, thought)
 
-    def _submit(self, work: Callable[[], T]) -> concurrent.futures.Future[T | None]:
-        future = self._thread.submit(_guarded, work)
+    def _submit(self, work: Callable[[], T | None]) -> concurrent.futures.Future[T | None]:
+        future = self._thread.submit(lambda: _guarded(work))
         self._last = future
         return future
 
 
-def _guarded(work: Callable[[], T]) -> T | None:
+def _guarded(work: Callable[[], T | None]) -> T | None:
     """A book that fails is no book; the game goes on."""
     try:
         return work()

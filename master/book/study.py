@@ -47,10 +47,16 @@ class StudyingSearcher:
         service: has the lessons, and takes what they bring.
         next_id: gives rising search ids, the same as the games' (`master.game.next_search_id`).
         by_nodes: lessons end by nodes searched, not by time: for one node, and repeatable.
+        between_games: whether `observe` begins to study.
     """
 
     def __init__(
-        self, searcher: Searcher, service: BookService, next_id: Callable[[], int], by_nodes: bool = False
+        self,
+        searcher: Searcher,
+        service: BookService,
+        next_id: Callable[[], int],
+        by_nodes: bool = False,
+        between_games: bool = True,
     ) -> None:
         self.name = searcher.name
         self.on_studied: Callable[[Studied], None] = lambda _: None
@@ -61,6 +67,7 @@ class StudyingSearcher:
         self._service = service
         self._next_id = next_id
         self._by_nodes = by_nodes
+        self._between_games = between_games and service.learns
         self._listener = Listener()
         self._study: asyncio.Task[int] | None = None
         self._lesson: Lesson | None = None
@@ -73,13 +80,14 @@ class StudyingSearcher:
     def observe(self, event: GameEvent) -> None:
         """Begin to study where a game is waited for, and stop where one is found: `master.game.Observer`."""
         if isinstance(event, (LoggedIn, GameEnded)):
-            self.begin()
+            if self._between_games:
+                self.begin()
         elif isinstance(event, GameFound):
             self.interrupt()
 
     def begin(self) -> None:
         """Study in the background until there is nothing left, or a game begins."""
-        if self._service.learns and (self._study is None or self._study.done()):
+        if self._study is None or self._study.done():
             self._stopping = False
             self._study = asyncio.get_running_loop().create_task(self._guarded_study())
 
@@ -149,9 +157,7 @@ class StudyingSearcher:
         if self._by_nodes:
             return SearchRequest(search_id, lesson.start_sfen, lesson.moves, nodes=nodes)
         time_ms = max(1, round(nodes * 1000 / (self._service.nps or REFERENCE_NPS)))
-        return SearchRequest(
-            search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS
-        )
+        return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
 
     def _abandon(self) -> None:
         """A game needs the searcher now: whatever the lesson's search had found is lost."""

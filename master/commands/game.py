@@ -162,7 +162,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     async def main() -> list[EmbeddedResult]:
         async with show:
             show.say(f"the cluster against a single searcher; {total_s} s and {increment_s} s a move each")
-            cluster = Seat(_fleet(settings), fleet_listener(show.fleet_event), show.observe)
+            cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event), show.observe)
             opponent = Seat(LocalSearcher(_engine(settings).build), fleet_listener(), show.view.observe_opponent)
             return await play_embedded(embedded, cluster, opponent, on_result)
 
@@ -179,10 +179,12 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 
 def _play_online(settings: Config, plain: bool) -> int:
     from cluster.api import FleetError
+    from master.book.study import StudyingSearcher
+    from master.commands.book import open_books
     from master.config import ConfigError, csa_password
     from master.csa.client import CsaConnectionError
     from master.events import GameEnded, GameEvent
-    from master.game import GameSettings, LoginRefusedError, ServerAddress
+    from master.game import GameSettings, LoginRefusedError, ServerAddress, next_search_id
     from master.game_loop import play_games
     from master.instructions import Login
     from master.log import fleet_listener
@@ -197,8 +199,13 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(settings.csa.name, ",".join(filter(None, (settings.csa.game, password))))
-    game_settings = GameSettings(player=_player_settings(settings), record_folder=Path(settings.records.folder))
     compile_searcher()
+    books = open_books(settings)
+    game_settings = GameSettings(
+        player=_player_settings(settings),
+        record_folder=Path(settings.records.folder),
+        book=books if books.knows else None,
+    )
     show = _show(plain)
 
     def observe(event: GameEvent) -> None:
@@ -207,15 +214,18 @@ def _play_online(settings: Config, plain: bool) -> int:
             _tell_result(show, event.outcome, event.outcome.record_path)
 
     async def main() -> list[GameOutcome]:
-        fleet, listener = _fleet(settings), fleet_listener(show.fleet_event)
+        fleet, listener = make_fleet(settings), fleet_listener(show.fleet_event)
+        searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
         async with show:
             try:
-                await fleet.open(listener)
+                await searcher.open(listener)
                 return await play_games(
-                    server, login, fleet, listener, game_settings, [observe], count=settings.csa.games
-                )
+                    server, login, searcher, listener, game_settings, [observe, searcher.observe],
+                    count=settings.csa.games,
+                )  # fmt: skip
             finally:
-                await fleet.close()
+                await searcher.close()
+                await books.close()
 
     try:
         with _logged(settings, show.warn):
@@ -274,7 +284,8 @@ def _path(eval_file: str) -> str | None:
     return str(Path(eval_file).expanduser().absolute()) if eval_file else None
 
 
-def _fleet(settings: Config) -> RaySearcher:
+def make_fleet(settings: Config) -> RaySearcher:
+    """The fleet that the configuration describes; not open yet."""
 
     from cluster.consultation import Vote
     from cluster.engine_spec import FleetSpec, Variety
@@ -312,6 +323,7 @@ def _player_settings(settings: Config) -> PlayerSettings:
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
         ponder=play.ponder,
+        book_ms=settings.book.answer_ms,
     )
 
 
