@@ -109,7 +109,7 @@ def _in_processes(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colo
     try:
         for number in range(jobs):
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(
+            process: BaseProcess = context.Process(
                 target=_work, args=(theirs, chunks[number::jobs], rules, merge_colours), daemon=True
             )
             process.start()
@@ -123,15 +123,15 @@ def _in_processes(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colo
                     yield ready.recv()
                 except EOFError:
                     running.discard(ready)
-        for process in processes:
-            process.join()
-            if process.exitcode:
-                raise BookError(f"a process that read records ended with exit code {process.exitcode}")
+        for worker in processes:
+            worker.join()
+            if worker.exitcode:
+                raise BookError(f"a process that read records ended with exit code {worker.exitcode}")
     finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join()
+        for worker in processes:
+            worker.terminate()
+        for worker in processes:
+            worker.join()
 
 
 def _work(pipe: Connection, chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool) -> None:

@@ -7,6 +7,7 @@ played from a book: whether a repetition is wanted is the search's to say.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Final
 from master.book.learned import LearnedBook
 from master.book.look_ahead import LookAhead, look_ahead
 from master.book.style import StyleWeights, style_weights
-from master.book.thoughts import REFERENCE_NPS
+from master.book.thoughts import reference_seconds
 from master.instructions import AskBook, BookAnswer
 from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
 from worker.shogi import MoveError, Position
@@ -35,6 +36,8 @@ class OpeningSettings:
     """YaneuraOu's options. ``file`` is not looked at."""
     look_ahead: LookAhead = LookAhead.WORST
     style: StyleWeights = field(default_factory=lambda: StyleWeights({}))
+    search_nodes: int | None = None
+    """What a search of the whole fleet is limited to, where it is limited by nodes (reproducible games)."""
 
 
 class OpeningBook:
@@ -77,11 +80,17 @@ class OpeningBook:
 
     def _from_learned(self, position: Position, soft_ms: int, nps: float | None) -> BookAnswer | None:
         thought = None if self._learned is None else self._learned.thought(position.sfen())
-        if thought is None or nps is None or thought.seconds <= soft_ms / 1000 * nps / REFERENCE_NPS:
+        if thought is None or thought.seconds <= self._search_seconds(soft_ms, nps):
             return None
         if not _legal(position, thought.move) or _repeats(position, thought.move):
             return None
         return BookAnswer(thought.move, LEARNED, thought.score, thought.depth, thought.pv)
+
+    def _search_seconds(self, soft_ms: int, nps: float | None) -> float:
+        """What a search could think now, in reference seconds; where that is not known, more than any thought."""
+        if self._settings.search_nodes is not None:
+            return reference_seconds(self._settings.search_nodes)
+        return math.inf if nps is None else reference_seconds(soft_ms / 1000 * nps)
 
     def _from_books(self, position: Position) -> BookAnswer | None:
         for name, book in self._books:

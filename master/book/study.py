@@ -102,6 +102,10 @@ class StudyingSearcher:
 
         Cancelled, it stops the search, waits a moment for what it had found, and keeps that.
         """
+        self._stopping = False
+        return await self._run()
+
+    async def _run(self) -> int:
         finished = 0
         before: Lesson | None = None
         while not self._stopping:
@@ -114,7 +118,7 @@ class StudyingSearcher:
 
     async def _guarded_study(self) -> int:
         try:
-            return await self.study()
+            return await self._run()
         except Exception:
             log.exception("study_failed")
             return 0

@@ -15,7 +15,7 @@ REFERENCE_NPS: Final = 1_000_000
 """Nodes of a reference second."""
 
 
-def reference_seconds(nodes: int) -> float:
+def reference_seconds(nodes: float) -> float:
     """``nodes`` of the whole fleet in reference seconds."""
     return nodes / REFERENCE_NPS
 
