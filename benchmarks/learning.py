@@ -1,4 +1,4 @@
-"""How soon does the learning book change a losing line? The real player, over TCP, against an opponent who repeats himself.
+"""How soon does the book that learns leave a losing line? The real player against an opponent who repeats himself.
 
     python -m benchmarks.learning                       # 400 nodes a move against 8,000
     python -m benchmarks.learning --nodes 2000 --rounds 12 --white

@@ -82,6 +82,9 @@ def learn(
     address: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
     ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="One searcher in this process instead of the fleet.")
+    ] = False,
     config: ConfigFile = None,
 ) -> int:
     """Think again about the moves of lost games, now: what `gougi play` does between its games.
@@ -94,6 +97,8 @@ def learn(
       gougi book learn
 
       gougi book learn --book learned.sqlite --nodes 4
+
+      gougi book learn --single
     """
     options: dict[str, dict[str, Any]] = {
         "book": {"learn": None if book is None else str(book), "study": True},
@@ -105,7 +110,7 @@ def learn(
     from master.book.learned import LearnedBook
     from master.book.service import BookService
     from master.book.study import Studied, StudyingSearcher
-    from master.commands.game import make_fleet
+    from master.commands.game import make_fleet, make_single
     from master.game import next_search_id
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
@@ -138,7 +143,8 @@ def learn(
         print(f"move {lesson.ply}: {found}, {count_text(decision.nodes)} nodes; {state}", flush=True)
 
     async def main() -> int:
-        searcher = StudyingSearcher(make_fleet(settings), service, next_search_id)
+        fleet = make_single(settings) if single else make_fleet(settings)
+        searcher = StudyingSearcher(fleet, service, next_search_id)
         searcher.on_studied = tell
         try:
             await searcher.open(fleet_listener())

@@ -30,7 +30,8 @@ def print_thought(console: Console, name: str, position: Position, thought: Thou
     how = "studied after a lost game" if thought.studied else "played"
     console.print(
         f"{name}: {pv_text(position.sfen(), thought.pv or (thought.move,))}  {score_text(thought.score)}"
-        f"  depth {thought.depth}, {thought.seconds:.2f} reference seconds, {how}"
+        f"  depth {thought.depth}, {thought.seconds:.2f} reference seconds, {how}",
+        soft_wrap=True,
     )
 
 

@@ -16,6 +16,7 @@ from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from cluster.engine_spec import EngineSpec, NodeKind
+    from cluster.local_driver import LocalSearcher
     from cluster.ray_driver import RaySearcher
     from master.config import Config, NodeKindConfig
     from master.events import GameOutcome
@@ -139,7 +140,6 @@ def serve(
 def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
     compile_searcher()
     from cluster.api import FleetError
-    from cluster.local_driver import LocalSearcher
     from master.csa.server import ServerError
     from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
     from master.log import fleet_listener
@@ -163,7 +163,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
         async with show:
             show.say(f"the cluster against a single searcher; {total_s} s and {increment_s} s a move each")
             cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event), show.observe)
-            opponent = Seat(LocalSearcher(_engine(settings).build), fleet_listener(), show.view.observe_opponent)
+            opponent = Seat(make_single(settings), fleet_listener(), show.view.observe_opponent)
             return await play_embedded(embedded, cluster, opponent, on_result)
 
     try:
@@ -282,6 +282,13 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
 
 def _path(eval_file: str) -> str | None:
     return str(Path(eval_file).expanduser().absolute()) if eval_file else None
+
+
+def make_single(settings: Config) -> LocalSearcher:
+    """One searcher in this process, as the configuration describes a node; not open yet."""
+    from cluster.local_driver import LocalSearcher
+
+    return LocalSearcher(_engine(settings).build)
 
 
 def make_fleet(settings: Config) -> RaySearcher:
