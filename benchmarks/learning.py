@@ -2,6 +2,7 @@
 
     python -m benchmarks.learning                       # 400 nodes a move against 8,000
     python -m benchmarks.learning --nodes 2000 --rounds 12 --white
+    python -m benchmarks.learning --sweep 10 --rounds 4    # 400, 437, 474 … nodes, in both colours
 
 Our player has so many nodes for each move, the opponent (the same engine) ``--stronger`` times as many; what he once
 played in a game he plays again. After each lost game the player studies what that game left (method II), and plays
@@ -17,6 +18,7 @@ import argparse
 import asyncio
 import itertools
 import logging
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -169,9 +171,24 @@ def main() -> None:
     parser.add_argument("--stronger", type=int, default=Plan().stronger, help="so many times as many for the opponent")
     parser.add_argument("--rounds", type=int, default=Plan().rounds)
     parser.add_argument("--white", action="store_true", help="we play white")
+    parser.add_argument("--sweep", type=int, default=0, metavar="N", help="N lines in each colour, and a summary")
     arguments = parser.parse_args()
     plan = Plan(arguments.nodes, arguments.stronger, arguments.rounds, arguments.white)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    if not arguments.sweep:
+        show_line(plan)
+        return
+    lines = [
+        show_line(replace(plan, nodes=plan.nodes + 37 * number, white=white))
+        for number in range(arguments.sweep)
+        for white in (False, True)
+    ]
+    print(summary([rounds for rounds in lines if rounds[0].outcome.conclusion == "LOSE"]))
+
+
+def show_line(plan: Plan) -> list[Round]:
+    """Play one line's rounds, and tell of each."""
+    print(f"{plan.nodes} nodes against {plan.nodes * plan.stronger}, {'white' if plan.white else 'black'}")
     began = time.monotonic()
     rounds: list[Round] = []
 
@@ -193,7 +210,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         uvloop.run(play_rounds(plan, Path(folder) / "learned.sqlite", tell))
     changed = next((number for number, played in enumerate(rounds, start=1) if played.leaves(rounds[0])), None)
-    print(f"the first game's line is left in round {changed}; {time.monotonic() - began:.0f} s in all")
+    print(f"the first game's line is left in round {changed}; {time.monotonic() - began:.0f} s in all", flush=True)
+    return rounds
+
+
+def summary(lines: list[list[Round]]) -> str:
+    """How often the game after a lost one and its study was another one."""
+    follow = [(before, after) for rounds in lines for before, after in itertools.pairwise(rounds)]
+    second = sum(rounds[1].leaves(rounds[0]) is not None for rounds in lines if len(rounds) > 1)
+    other = sum(after.leaves(before) is not None for before, after in follow)
+    saved = sum(rounds[-1].outcome.conclusion != "LOSE" for rounds in lines)
+    lengths = [
+        statistics.mean(rounds[number].outcome.plies for rounds in lines if len(rounds) > number)
+        for number in range(max(map(len, lines)))
+    ]
+    return (
+        f"{len(lines)} lost lines: {second} left in round 2; after {len(follow)} losses {other} other games,"
+        f" {saved} lines no longer lost in the end; plies by round: {', '.join(f'{length:.0f}' for length in lengths)}"
+    )
 
 
 def _ply(studied: Studied) -> int:

@@ -16,13 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from master.book.lessons import Lesson, OwnMove
 from master.book.schema import connect
 from master.book.thoughts import PositionKey, Thought
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, ranked, split_sfen
+
+_LESSONS_OF_A_GAME: Final = 100_000
+"""Importance that lies between the lessons of one game and the next."""
+_AFTER_THE_OTHERS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ class LearnedBook:
                     (number, own.ply, key.text, move, own.known_score, seconds),
                 )
             for rank, lesson in enumerate(lessons):
-                self._add_lesson(lesson, importance=number * 1000 - rank)
+                self._add_lesson(lesson, importance=number * _LESSONS_OF_A_GAME - rank)
 
     def _add_lesson(self, lesson: Lesson, importance: int) -> None:
         key = PositionKey.of(lesson.sfen).text
@@ -154,12 +158,23 @@ class LearnedBook:
         )
         return None if row is None else Lesson(row[0], tuple(row[1].split()), row[2], row[3], row[4])
 
-    def finish_lesson(self, lesson: Lesson, thought: Thought | None) -> None:
-        """Take a lesson from the queue, and keep what it brought. Both or neither."""
+    def finish_lesson(self, lesson: Lesson, thought: Thought | None, following: Lesson | None = None) -> None:
+        """Take a lesson from the queue, and keep what it brought; all of it or nothing.
+
+        Args:
+            following: another that comes of it, unless its position is in the queue: after the others of its game.
+        """
+        position = PositionKey.of(lesson.sfen).text
         with self._transaction():
-            self._run("DELETE FROM lessons WHERE position = ?", (PositionKey.of(lesson.sfen).text,))
+            row = self._row("SELECT importance FROM lessons WHERE position = ?", position)
+            self._run("DELETE FROM lessons WHERE position = ?", (position,))
             if thought is not None:
                 self.keep(lesson.sfen, thought)
+            if row is not None and following is not None and not self._queued(following):
+                self._add_lesson(following, row[0] - _AFTER_THE_OTHERS)
+
+    def _queued(self, lesson: Lesson) -> bool:
+        return self._row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
 
     # Candidates of other books
 

@@ -2,7 +2,8 @@
 
 The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
 the own moves before the turn are searched again, the nearest first, each for twice the time that it has had. The better
-evaluation of a longer search moves the turn of the next such game towards its cause.
+evaluation of a longer search moves the turn towards its cause: where a position turns out to be bad already, whatever
+is played, the own move before it is studied too, and so on back.
 
 Source: the idea of a book that thinks again about the moves of lost games is known from several tournament programs;
 which moves and how long is ours, and measured by ``benchmarks/learning.py``.
@@ -62,6 +63,27 @@ class StudySettings:
     """How much longer than before."""
     most_seconds: float = 3600.0
     """A position that was thought on for so many reference seconds is left; earlier ones are taken instead."""
+
+
+def earlier_lesson(
+    lesson: Lesson, found: Thought, sfen: str, before: Thought | None, settings: StudySettings
+) -> Lesson | None:
+    """What to study after a lesson that has found its position to be bad: the own move before it.
+
+    Args:
+        lesson: what was studied.
+        found: what came of it.
+        sfen: the position two plies before it.
+        before: what the book knows about that.
+        settings: what is bad, and how much longer to think.
+
+    Returns:
+        None where the position is not bad, or nothing was thought before it, or that was studied already.
+    """
+    if found.score > -settings.bad_score or before is None or before.studied:
+        return None
+    seconds = min(before.seconds * settings.factor, settings.most_seconds)
+    return Lesson(lesson.start_sfen, lesson.moves[:-2], sfen, lesson.ply - 2, seconds)
 
 
 def find_turn(own: Sequence[OwnMove], bad_score: int) -> int | None:

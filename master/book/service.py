@@ -25,7 +25,7 @@ import structlog
 
 from cluster.api import Decision
 from master.book.learned import LearnedBook, PlayedGame
-from master.book.lessons import Lesson, OwnMove, StudySettings, plan_lessons
+from master.book.lessons import Lesson, OwnMove, StudySettings, earlier_lesson, plan_lessons
 from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
 from master.book.speed import Speed
@@ -33,6 +33,7 @@ from master.book.thoughts import Thought
 from master.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
 from master.instructions import AskBook, BookAnswer
 from worker.book import BookError
+from worker.shogi import Position
 
 T = TypeVar("T")
 
@@ -187,9 +188,18 @@ class BookService:
         if self._learned is None:
             return
         if finished:
-            self._learned.finish_lesson(lesson, thought)
+            following = None if thought is None else self._following(self._learned, lesson, thought)
+            self._learned.finish_lesson(lesson, thought, following)
         elif thought is not None:
             self._learned.keep(lesson.sfen, thought)
+
+    def _following(self, learned: LearnedBook, lesson: Lesson, thought: Thought) -> Lesson | None:
+        if len(lesson.moves) < 2:
+            return None
+        position = Position.from_sfen(lesson.start_sfen)
+        position.push_all(lesson.moves[:-2])
+        sfen = position.sfen()
+        return earlier_lesson(lesson, thought, sfen, learned.thought(sfen), self._study)
 
     def _submit(self, work: Callable[[], T | None]) -> concurrent.futures.Future[T | None]:
         future = self._thread.submit(lambda: _guarded(work))

@@ -15,6 +15,7 @@ from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from master.book.learned import LearnedBook
+    from master.book.lessons import StudySettings
     from master.book.service import BookService
     from master.config import BookConfig, Config
     from worker.book import BookMove, Lookup
@@ -35,7 +36,6 @@ app.command(name="import")(import_)
 
 def open_books(settings: Config) -> BookService:
     """The player's books as the configuration has them, open; what is wrong with them ends the command."""
-    from master.book.lessons import StudySettings
     from master.book.look_ahead import LookAhead
     from master.book.opening import OpeningSettings
     from master.book.service import BookService
@@ -50,12 +50,18 @@ def open_books(settings: Config) -> BookService:
         style=StyleWeights({style: getattr(book, style.value) for style in Style}),
     )
     learn = Path(book.learn).expanduser() if book.learn else None
-    service = BookService(opening, learn, StudySettings(book.study_bad_score, book.study_moves))
+    service = BookService(opening, learn, _study(book))
     try:
         service.open()
     except BookError as error:
         raise CommandError(str(error)) from error
     return service
+
+
+def _study(book: BookConfig) -> StudySettings:
+    from master.book.lessons import StudySettings
+
+    return StudySettings(book.study_bad_score, book.study_moves)
 
 
 def _choice(book: BookConfig) -> Any:
@@ -126,7 +132,7 @@ def learn(
         print(f"{path}: nothing is left to study")
         return 0
     compile_searcher()
-    service = BookService(learn=path)
+    service = BookService(learn=path, study=_study(settings.book))
     try:
         service.open()
     except BookError as error:

@@ -111,7 +111,7 @@ def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
     first, second = rounds
     assert first.outcome.conclusion == "LOSE"
     assert first.from_book == 0
-    assert len(first.studied) == 4
+    assert len(first.studied) >= 4
     assert all(studied.finished for studied in first.studied)
     assert second.from_book > 0
     leaves = second.leaves(first)

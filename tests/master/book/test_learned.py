@@ -59,6 +59,20 @@ def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -
         assert (stats.lessons, stats.games, stats.thoughts) == (1, {"LOSE": 3}, 1)
 
 
+def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:
+    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN")
+    older, near, far, further = lesson("9g9f", "9c9d"), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d"), lesson()
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.add_game(game, [older])
+        book.add_game(game, [near, far])
+        book.finish_lesson(near, None, following=far)  # it is in the queue
+        assert book.next_lesson() == far
+        book.finish_lesson(far, None, following=further)
+        assert book.next_lesson() == further
+        book.finish_lesson(further, None)
+        assert book.next_lesson() == older
+
+
 def test_nothing_is_lost_where_the_process_dies(tmp_path: Path) -> None:
     path, later = tmp_path / "learned.sqlite", tmp_path / "later.sqlite"
     with LearnedBook(path) as book:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from master.book.lessons import OwnMove, StudySettings, find_turn, plan_lessons
+from master.book.lessons import Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, plan_lessons
 from master.book.thoughts import Thought
 from worker.shogi import STARTPOS
 
@@ -62,6 +63,20 @@ def test_thought_on_for_long_enough_the_moves_before_are_taken() -> None:
 
 
 @pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0)])
+def test_a_position_that_was_bad_already_leads_further_back() -> None:
+    lesson = Lesson(STARTPOS, ("7g7f", "3c3d", "2g2f", "8c8d"), "position 2", 5, 2.0)
+    before = Thought("2g2f", 40, 9, 1.5, ("2g2f",))
+    settings = StudySettings()
+
+    def following(score: int, known: Thought | None = before) -> Lesson | None:
+        return earlier_lesson(lesson, Thought("2f2e", score, 10, 2.0), "position 1", known, settings)
+
+    assert following(-300) == Lesson(STARTPOS, ("7g7f", "3c3d"), "position 1", 3, 3.0)
+    assert following(-299) is None
+    assert following(-900, None) is None
+    assert following(-900, replace(before, studied=True)) is None
+
+
 def test_a_loss_out_of_the_blue(reason: str, lessons: int) -> None:
     assert len(plan(game([0, 0, 20]), reason)) == lessons
 

@@ -98,6 +98,27 @@ def test_all_lessons_in_their_order(tmp_path: Path) -> None:
         assert thought.studied
 
 
+def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None:
+    made = lessons(tmp_path / "l.sqlite")
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        for lesson in made:
+            book.finish_lesson(lesson, None)
+        book.keep(STARTPOS, Thought("2g2f", 30, 8, 0.5, ("2g2f",)))
+        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), made[1:2])
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", lambda position: (first_legal(position)[0], -400), by_nodes=True)
+        await study.open()
+        assert await study.searcher.study() == 2
+        assert [(request.moves, request.nodes) for request in study.inner.requests] == [
+            (LINES[1], 2_000_000),
+            ((), 1_000_000),
+        ]
+        await study.close()
+
+    run(main())
+
+
 @pytest.mark.parametrize(("nps", "time_ms"), [(None, 2000), (4e6, 500)])
 def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: int) -> None:
     lessons(tmp_path / "l.sqlite")
