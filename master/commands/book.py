@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from master.commands.book_import import SQLITE, import_
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.book_learn import learn
+from master.commands.book_settings import choice_settings, learned_path
+from master.commands.common import CommandError
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from master.book.learned import LearnedBook
-    from master.book.lessons import StudySettings
-    from master.book.service import BookService
-    from master.config import BookConfig, Config
+    from master.config import BookConfig
     from worker.book import BookMove, Lookup
     from worker.shogi import Position
 
@@ -26,148 +26,24 @@ LearnedFile = Annotated[
 ]
 
 app = typer.Typer(
-    help="Opening books: make them from game records, look at them, learn from lost games.",
+    help="""Opening books: make them from game records, look at them, learn from lost games.
+
+    What the player does with its books is set in the configuration's section [book].
+
+    Examples:
+
+      gougi book import --from wdoor2024 --min-rating 3800 --out floodgate.db
+
+      gougi book show 7g7f 3c3d --book floodgate.db
+
+      gougi book learn --book learned.sqlite
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 app.command(name="import")(import_)
-
-
-def open_books(settings: Config) -> BookService:
-    """The player's books as the configuration has them, open; what is wrong with them ends the command."""
-    from master.book.look_ahead import LookAhead
-    from master.book.opening import OpeningSettings
-    from master.book.service import BookService
-    from master.book.style import Style, StyleWeights
-    from worker.book import BookError
-
-    book = settings.book
-    opening = OpeningSettings(
-        files=tuple(Path(file).expanduser() for file in book.files),
-        choice=_choice(book),
-        look_ahead=LookAhead(book.look_ahead),
-        style=StyleWeights({style: getattr(book, style.value) for style in Style}),
-    )
-    learn = Path(book.learn).expanduser() if book.learn else None
-    service = BookService(opening, learn, _study(book))
-    try:
-        service.open()
-    except BookError as error:
-        raise CommandError(str(error)) from error
-    return service
-
-
-def _study(book: BookConfig) -> StudySettings:
-    from master.book.lessons import StudySettings
-
-    return StudySettings(book.study_bad_score, book.study_moves)
-
-
-def _choice(book: BookConfig) -> Any:
-    from worker.book import BookSettings
-
-    return BookSettings(
-        on_the_fly=book.on_the_fly,
-        narrow=book.narrow,
-        last_ply=book.moves,
-        ignore_percent=book.ignore_rate,
-        eval_diff=book.eval_diff,
-        eval_limits=(book.eval_black_limit, book.eval_white_limit),
-        depth_limit=book.depth_limit,
-        by_count=book.consider_move_count,
-        any_ply=book.ignore_ply,
-        flipped=book.flipped,
-    )
-
-
-@app.command()
-def learn(
-    book: LearnedFile = None,
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
-    ] = None,
-    single: Annotated[
-        bool, typer.Option("--single", help="One searcher in this process instead of the fleet.")
-    ] = False,
-    config: ConfigFile = None,
-) -> int:
-    """Think again about the moves of lost games, now: what `gougi play` does between its games.
-
-    Every lesson is a position before the turn of a lost game, searched for twice the time that it has had. Ctrl-C stops
-    at once; what is left stays in the queue, and the same command goes on with it.
-
-    Examples:
-
-      gougi book learn
-
-      gougi book learn --book learned.sqlite --nodes 4
-
-      gougi book learn --single
-    """
-    options: dict[str, dict[str, Any]] = {
-        "book": {"learn": None if book is None else str(book), "study": True},
-        "cluster": {"nodes": nodes, "address": address},
-    }
-    settings = load(config, options)
-    path = _learned_path(settings)
-    from cluster.api import FleetError
-    from master.book.learned import LearnedBook
-    from master.book.service import BookService
-    from master.book.study import Studied, StudyingSearcher
-    from master.commands.game import make_fleet, make_single
-    from master.game import next_search_id
-    from master.log import fleet_listener
-    from master.run import Interrupted, run_to_end
-    from master.ui.notation import count_text, score_text
-    from worker.book import BookError
-
-    try:
-        with LearnedBook(path, write=False) as reader:
-            stats = reader.stats()
-    except BookError as error:
-        raise CommandError(str(error)) from error
-    if not stats.lessons:
-        print(f"{path}: nothing is left to study")
-        return 0
-    compile_searcher()
-    service = BookService(learn=path, study=_study(settings.book))
-    try:
-        service.open()
-    except BookError as error:
-        raise CommandError(str(error)) from error
-    print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
-    left = stats.lessons
-
-    def tell(studied: Studied) -> None:
-        nonlocal left
-        lesson, decision = studied.lesson, studied.decision
-        left -= studied.finished
-        found = f"{decision.move} {score_text(decision.score)} depth {decision.depth}"
-        state = f"{left} left" if studied.finished else "stopped, stays in the queue"
-        print(f"move {lesson.ply}: {found}, {count_text(decision.nodes)} nodes; {state}", flush=True)
-
-    async def main() -> int:
-        fleet = make_single(settings) if single else make_fleet(settings)
-        searcher = StudyingSearcher(fleet, service, next_search_id)
-        searcher.on_studied = tell
-        try:
-            await searcher.open(fleet_listener())
-            return await searcher.study()
-        finally:
-            await searcher.close()
-            await service.close()
-
-    try:
-        finished = run_to_end(main)
-    except FleetError as error:
-        raise CommandError(str(error), FAILED) from error
-    except Interrupted:
-        print("interrupted; the same command goes on")
-        return INTERRUPTED
-    print(f"{finished} lessons learned")
-    return 0
+app.command()(learn)
 
 
 @app.command()
@@ -211,7 +87,7 @@ def show(
                     print_thought(console, str(path), here, learned.thought(here.sfen()))
                     entries = _entries(learned, here, settings.book)
             else:
-                entries, _ = legal_entries(Book(path, on_the_fly=True), here, _choice(settings.book))
+                entries, _ = legal_entries(Book(path, on_the_fly=True), here, choice_settings(settings.book))
             print_candidates(console, str(path), here, entries)
     except BookError as error:
         raise CommandError(str(error)) from error
@@ -232,7 +108,7 @@ def stats(
     """
     from worker.book import BookError
 
-    path = book or _learned_path(load(config))
+    path = book or learned_path(load(config))
     try:
         for name, value in _stats(path):
             print(f"{name:22}{value}")
@@ -263,7 +139,7 @@ def export(
     if out.suffix != ".db":
         raise CommandError(f"{out}: expected a name that ends in .db")
     try:
-        with _open_learned(book or _learned_path(load(config))) as learned:
+        with _open_learned(book or learned_path(load(config))) as learned:
             positions = learned.export()
             count = write_positions(
                 out, ((f"{item.key} {item.ply}", [WrittenMove(move) for move in item.moves]) for item in positions)
@@ -271,12 +147,6 @@ def export(
     except BookError as error:
         raise CommandError(str(error)) from error
     print(f"{out}: {count} positions")
-
-
-def _learned_path(settings: Config) -> Path:
-    if not settings.book.learn:
-        raise CommandError("no book that learns: name one by --book, or in the configuration ([book] learn)")
-    return Path(settings.book.learn).expanduser()
 
 
 def _open_learned(path: Path) -> closing[LearnedBook]:
@@ -288,7 +158,7 @@ def _open_learned(path: Path) -> closing[LearnedBook]:
 def _entries(book: Lookup, position: Position, config: BookConfig) -> list[BookMove]:
     from worker.book import legal_entries
 
-    return legal_entries(book, position, _choice(config))[0]
+    return legal_entries(book, position, choice_settings(config))[0]
 
 
 def _position(words: list[str]) -> Position:

@@ -180,7 +180,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 def _play_online(settings: Config, plain: bool) -> int:
     from cluster.api import FleetError
     from master.book.study import StudyingSearcher
-    from master.commands.book import open_books
+    from master.commands.book_settings import open_books
     from master.config import ConfigError, csa_password
     from master.csa.client import CsaConnectionError
     from master.events import GameEnded, GameEvent

@@ -62,7 +62,6 @@ def test_thought_on_for_long_enough_the_moves_before_are_taken() -> None:
     assert plan(own, known=known, most_seconds=60.0, moves=2) == [(5, 60.0), (3, 2.0)]
 
 
-@pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0)])
 def test_a_position_that_was_bad_already_leads_further_back() -> None:
     lesson = Lesson(STARTPOS, ("7g7f", "3c3d", "2g2f", "8c8d"), "position 2", 5, 2.0)
     before = Thought("2g2f", 40, 9, 1.5, ("2g2f",))
@@ -77,6 +76,7 @@ def test_a_position_that_was_bad_already_leads_further_back() -> None:
     assert following(-900, replace(before, studied=True)) is None
 
 
+@pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0)])
 def test_a_loss_out_of_the_blue(reason: str, lessons: int) -> None:
     assert len(plan(game([0, 0, 20]), reason)) == lessons
 
