@@ -176,6 +176,10 @@ class LearnedBook:
     def _queued(self, lesson: Lesson) -> bool:
         return self._row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
 
+    def lessons_left(self) -> int:
+        """How many lessons are in the queue."""
+        return int(self._rows("SELECT count(*) FROM lessons")[0][0])
+
     # Candidates of other books
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:

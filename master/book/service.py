@@ -150,9 +150,10 @@ class BookService:
         """What to think about now; None for nothing, also where the book cannot be read (it is logged)."""
         return await asyncio.wrap_future(self._submit(self._next_lesson))
 
-    async def learned(self, lesson: Lesson, thought: Thought | None, finished: bool) -> None:
-        """What a lesson brought; one that was not finished stays in the queue."""
-        await asyncio.wrap_future(self._submit(lambda: self._learned_something(lesson, thought, finished)))
+    async def learned(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
+        """What a lesson brought; one that was not finished stays in the queue. How many lessons there are now."""
+        left = self._submit(lambda: self._learned_something(lesson, thought, finished))
+        return await asyncio.wrap_future(left) or 0
 
     # On the book's thread
 
@@ -184,14 +185,15 @@ class BookService:
     def _next_lesson(self) -> Lesson | None:
         return None if self._learned is None else self._learned.next_lesson()
 
-    def _learned_something(self, lesson: Lesson, thought: Thought | None, finished: bool) -> None:
+    def _learned_something(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
         if self._learned is None:
-            return
+            return 0
         if finished:
             following = None if thought is None else self._following(self._learned, lesson, thought)
             self._learned.finish_lesson(lesson, thought, following)
         elif thought is not None:
             self._learned.keep(lesson.sfen, thought)
+        return self._learned.lessons_left()
 
     def _following(self, learned: LearnedBook, lesson: Lesson, thought: Thought) -> Lesson | None:
         if len(lesson.moves) < 2:

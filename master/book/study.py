@@ -19,8 +19,9 @@ from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchReq
 from master.book.lessons import Lesson
 from master.book.notes import thought_of
 from master.book.service import BookService
-from master.book.thoughts import REFERENCE_NPS
+from master.book.thoughts import REFERENCE_NPS, reference_seconds
 from master.events import GameEnded, GameEvent, GameFound, LoggedIn
+from worker.score import MATE_BOUND
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book.study")
 
@@ -28,6 +29,10 @@ STOP_S: Final = 1.0
 """How long a stopped search's decision is waited for before a game."""
 _SLACK_MS: Final = 1000
 """From the time of a lesson to its hard deadline."""
+_ENOUGH: Final = 0.8
+"""Of the nodes that a lesson is to have."""
+_ATTEMPTS: Final = 3
+"""Searches of a lesson, each by the speed of the one before, until it has had enough nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class Studied:
     lesson: Lesson
     decision: Decision
     finished: bool
+    left: int
+    """Lessons in the queue now."""
 
 
 class StudyingSearcher:
@@ -124,22 +131,35 @@ class StudyingSearcher:
             return 0
 
     async def _study_one(self, lesson: Lesson) -> bool:
+        """Search one lesson. Whether it was finished."""
+        log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), sfen=lesson.sfen)
+        nps = self._service.nps or REFERENCE_NPS
+        for _ in range(_ATTEMPTS):
+            decision = await self._search(lesson, nps)
+            if decision is None:
+                return False
+            if self._stopping or self._by_nodes or _is_enough(decision, lesson):
+                break
+            # The fleet was slower than thought: what was found so far may be less than the game had found.
+            nps = decision.nodes * 1000 / max(1, decision.elapsed_ms)
+        return await self._keep(lesson, decision, finished=not self._stopping)
+
+    async def _search(self, lesson: Lesson, nps: float) -> Decision | None:
+        """The decision on a lesson; None where a game took the searcher away."""
         self._lesson, self._search_id = lesson, self._next_id()
         self._decision = asyncio.get_running_loop().create_future()
-        log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), sfen=lesson.sfen)
         try:
-            self._searcher.start(self._request(lesson, self._search_id))
+            self._searcher.start(self._request(lesson, self._search_id, nps))
             try:
-                decision = await asyncio.shield(self._decision)
+                return await asyncio.shield(self._decision)
             except asyncio.CancelledError:
-                if self._decision.cancelled():  # a game took the searcher away
-                    return False
+                if self._decision.cancelled():
+                    return None
                 self.interrupt()
                 done, _ = await asyncio.wait({self._decision}, timeout=STOP_S)
                 if done and not self._decision.cancelled():
                     await self._keep(lesson, self._decision.result(), finished=False)
                 raise
-            return await self._keep(lesson, decision, finished=not self._stopping)
         finally:
             self._lesson = self._search_id = self._decision = None
 
@@ -148,19 +168,17 @@ class StudyingSearcher:
         thought = thought_of(decision)
         if thought is not None:
             thought = replace(thought, studied=True)
-        await self._service.learned(lesson, thought, finished)
-        log.info(
-            "lesson_over", ply=lesson.ply, finished=finished, move=decision.move, score=decision.score,
-            depth=decision.depth, nodes=decision.nodes,
-        )  # fmt: skip
-        self.on_studied(Studied(lesson, decision, finished))
+        left = await self._service.learned(lesson, thought, finished)
+        found = {"move": decision.move, "score": decision.score, "depth": decision.depth, "nodes": decision.nodes}
+        log.info("lesson_over", ply=lesson.ply, finished=finished, **found)
+        self.on_studied(Studied(lesson, decision, finished, left))
         return finished
 
-    def _request(self, lesson: Lesson, search_id: int) -> SearchRequest:
+    def _request(self, lesson: Lesson, search_id: int, nps: float) -> SearchRequest:
         nodes = max(1, round(lesson.seconds * REFERENCE_NPS))
         if self._by_nodes:
             return SearchRequest(search_id, lesson.start_sfen, lesson.moves, nodes=nodes)
-        time_ms = max(1, round(nodes * 1000 / (self._service.nps or REFERENCE_NPS)))
+        time_ms = max(1, round(nodes * 1000 / max(1.0, nps)))
         return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
 
     def _abandon(self) -> None:
@@ -234,3 +252,10 @@ class StudyingSearcher:
                 self._decision.set_result(decision)
         else:
             self._listener.on_decision(decision)
+
+
+def _is_enough(decision: Decision, lesson: Lesson) -> bool:
+    """Whether a search was as long as wanted, or longer would find no more: nothing to search, or a mate."""
+    if not decision.nodes or decision.score is None or abs(decision.score) >= MATE_BOUND:
+        return True
+    return reference_seconds(decision.nodes) >= _ENOUGH * lesson.seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,11 +45,17 @@ def learn(
     }
     settings = load(config, options)
     path = learned_path(settings)
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     from cluster.api import FleetError
+    from cluster.api import Progress as SearchProgress
     from master.book.learned import LearnedBook
+    from master.book.lessons import Lesson
     from master.book.service import BookService
     from master.book.study import Studied, StudyingSearcher
-    from master.commands.game import make_fleet, make_single
+    from master.book.thoughts import reference_seconds
+    from master.commands.game import logged, make_fleet, make_single
     from master.game import next_search_id
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
@@ -70,20 +77,26 @@ def learn(
     except BookError as error:
         raise CommandError(str(error)) from error
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
-    left = stats.lessons
+    console = Console(stderr=True)
+    board = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+    )
+    task = board.add_task("opening the fleet", total=None)
+
+    def show(lesson: Lesson, progress: SearchProgress) -> None:
+        words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
+        board.update(task, description=words, total=lesson.seconds, completed=reference_seconds(progress.nodes))
 
     def tell(studied: Studied) -> None:
-        nonlocal left
         lesson, decision = studied.lesson, studied.decision
-        left -= studied.finished
         found = f"{decision.move} {score_text(decision.score)} depth {decision.depth}"
-        state = f"{left} left" if studied.finished else "stopped, stays in the queue"
+        state = f"{studied.left} left" if studied.finished else "stopped, stays in the queue"
         print(f"move {lesson.ply}: {found}, {count_text(decision.nodes)} nodes; {state}", flush=True)
 
     async def main() -> int:
         fleet = make_single(settings) if single else make_fleet(settings)
         searcher = StudyingSearcher(fleet, service, next_search_id)
-        searcher.on_studied = tell
+        searcher.on_studied, searcher.on_progress = tell, show
         try:
             await searcher.open(fleet_listener())
             return await searcher.study()
@@ -92,7 +105,8 @@ def learn(
             await service.close()
 
     try:
-        finished = run_to_end(main)
+        with logged(settings, console.print), board if console.is_terminal else contextlib.nullcontext():
+            finished = run_to_end(main)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:

@@ -128,7 +128,7 @@ def serve(
             await asyncio.Event().wait()
 
     try:
-        with _logged(settings, lambda line: print(line, flush=True)):
+        with logged(settings, lambda line: print(line, flush=True)):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
@@ -167,7 +167,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
             return await play_embedded(embedded, cluster, opponent, on_result)
 
     try:
-        with _logged(settings, show.warn):
+        with logged(settings, show.warn):
             results = run_to_end(main)
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
@@ -228,7 +228,7 @@ def _play_online(settings: Config, plain: bool) -> int:
                 await books.close()
 
     try:
-        with _logged(settings, show.warn):
+        with logged(settings, show.warn):
             run_to_end(main)
     except LoginRefusedError as error:
         raise CommandError(str(error), BAD_INPUT) from error
@@ -343,7 +343,8 @@ def _show(plain: bool) -> Show:
 
 
 @contextlib.contextmanager
-def _logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
+def logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
+    """The log of a command that plays or searches; ``console`` gets what the terminal is to show."""
     from master.log import LogError, open_log
 
     log = settings.log

@@ -137,6 +137,40 @@ def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: in
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("found", "searches"),
+    [
+        ([(400_000, 2000, 0), (1_700_000, 10_000, 0)], 2),  # a fifth of the speed that was thought
+        ([(400_000, 2000, 0)] * 3, 3),  # no use
+        ([(400_000, 2000, -31_990)], 1),  # more would find no more
+        ([(1_600_000, 2000, 0)], 1),
+        ([(0, 0, None)], 1),  # the only legal move
+    ],
+)
+def test_a_fleet_that_is_slower_than_thought_searches_again(
+    tmp_path: Path, found: list[tuple[int, int, int | None]], searches: int
+) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        study.searcher.begin()
+        for number, (nodes, elapsed_ms, score) in enumerate(found, start=1):
+            await until(lambda number=number: len(study.inner.requests) == number)
+            move = "1g1f"
+            study.inner.listener.on_decision(Decision(number, move, score, 9, (move,), nodes, elapsed_ms, "vote"))
+        await until(lambda: study.studied)
+        assert len(study.studied) == 1
+        assert study.studied[0].finished
+        times = [request.soft_ms for request in study.inner.requests[:searches]]
+        assert times == [2000, 10_000, 10_000][:searches]
+        study.searcher.interrupt()
+        await study.close()
+
+    run(main())
+
+
 def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
 
