@@ -134,15 +134,15 @@ class StudyingSearcher:
         """Search one lesson. Whether it was finished."""
         log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), sfen=lesson.sfen)
         nps = self._service.nps or REFERENCE_NPS
-        for _ in range(_ATTEMPTS):
+        for attempt in range(1, _ATTEMPTS + 1):
             decision = await self._search(lesson, nps)
             if decision is None:
-                return False
-            if self._stopping or self._by_nodes or _is_enough(decision, lesson):
                 break
+            if self._stopping or self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson):
+                return await self._keep(lesson, decision, finished=not self._stopping)
             # The fleet was slower than thought: what was found so far may be less than the game had found.
             nps = decision.nodes * 1000 / max(1, decision.elapsed_ms)
-        return await self._keep(lesson, decision, finished=not self._stopping)
+        return False
 
     async def _search(self, lesson: Lesson, nps: float) -> Decision | None:
         """The decision on a lesson; None where a game took the searcher away."""

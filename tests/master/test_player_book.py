@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from master.events import Conclusion, MovePlayed
 from master.instructions import AskBook, BookAnswer, PlayerSettings, Send, StartPonder, StartSearch
-from tests.master.test_player import BLACK, ENTERED, MATED, Table
+from tests.master.test_player import BLACK, ENTERED, MATED, Table, decision
 from tests.master.test_player import WHITE as WHITE_SUMMARY
-from worker.shogi import STARTPOS
+from worker.shogi import STARTPOS, Position, Repetition, move_to_csa, move_to_usi
 
 WITH_BOOK = PlayerSettings(book_ms=300)
 ANSWER = BookAnswer("7g7f", "book.db", 35, 20, ("7g7f", "3c3d", "2g2f"))
@@ -152,6 +155,40 @@ def test_a_reply_after_the_end_is_not_heard() -> None:
     assert table.outcome.conclusion is Conclusion.ABORTED
     assert not any(isinstance(instruction, (StartSearch, StartPonder)) for instruction in table.all)
     assert not any(isinstance(instruction, Send) and "7776" in instruction.line for instruction in table.all)
+
+
+BOOKS = ("book", "book badly", "no book", "old book")
+
+
+@settings(max_examples=80)
+@given(st.lists(st.sampled_from(["tick", "decide", "reply", *BOOKS]), max_size=50), st.randoms(use_true_random=False))
+def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) -> None:
+    """Only legal moves go out, and on our turn something is always awaited by a deadline."""
+    table = Table(PlayerSettings(book_ms=300, resign_score=None)).begin()
+    board = Position.startpos()
+    for step in steps:
+        before = len(table.lines)
+        moves = board.legal_moves()
+        if step == "tick" and table.player.deadline_ms is not None:
+            table.now = table.player.deadline_ms
+            table.do(table.player.tick(table.now))
+        elif step == "decide" and table.requests:
+            chosen = move_to_usi(random.choice(moves))
+            table.do(table.player.decided(decision(table.requests[-1].search_id, chosen)))
+        elif step == "reply" and board.turn == 1:
+            move = random.choice(moves)
+            table.hear(f"{move_to_csa(move)},T0")
+            board.push(move)
+        elif step in BOOKS:
+            chosen = move_to_usi(random.choice(moves))
+            answer = {"book": BookAnswer(chosen, "x"), "book badly": BookAnswer("5e5d", "x"), "no book": None}
+            reply(table, answer.get(step), question=0 if step == "old book" else -1)
+        for line in table.lines[before:]:
+            board.push_csa(line[:7])
+            table.hear(f"{line[:7]},T0")
+        if table.player.outcome is not None or board.is_mated() or board.repetition() is not Repetition.NONE:
+            return
+        assert (table.player.deadline_ms is not None) == (board.turn == 0)
 
 
 def test_a_move_that_we_did_not_send_ends_the_question() -> None:
