@@ -424,7 +424,7 @@ class Player:
         if thought.score is not None:
             comment = " ".join(("'*", str(thought.score), *thought.pv))
         elif thought.book:
-            comment = "'book"
+            comment = "'* book"
         self._send(self.protocol.move(move_to_csa(move), comment))
         self._ponder(move)
 

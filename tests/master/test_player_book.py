@@ -68,7 +68,7 @@ def test_a_score_is_told_from_blacks_view() -> None:
 def test_a_book_without_scores_says_that_it_is_one() -> None:
     table = Table(WITH_BOOK).begin()
     reply(table, BookAnswer("7g7f", "book.db"))
-    assert table.lines[-1] == "+7776FU,'book"
+    assert table.lines[-1] == "+7776FU,'* book"
 
 
 @pytest.mark.parametrize(
