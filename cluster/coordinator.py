@@ -163,6 +163,8 @@ class Coordinator:
         check_request(request, self._last_search_id)
         if request.hard_ms is not None:
             raise ValueError("pondering has no time limit")
+        if request.searchmoves:
+            raise ValueError("pondering chooses no move: it takes no searchmoves")
         root = Root(request)
         self._decide_what_runs(now_ms)
         self._end_pondering(now_ms)

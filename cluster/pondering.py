@@ -71,7 +71,7 @@ class Pondering:
             self._deal(self._hints, now_ms)
             return
         settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
-        self._scouts = self._course(self.request, self._root, settings, now_ms)
+        self._scouts = self._course(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
 
@@ -150,6 +150,7 @@ class Pondering:
             agreement=answer.agreement,
             pondered_ms=pondered_ms,
             fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
+            lines=search.best_lines(answer),
         )
 
     def hit(self, request: SearchRequest, now_ms: int) -> Course | None:
