@@ -178,13 +178,15 @@ class Searcher(Protocol):
             ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
         """
 
-    def ponder(self, request: SearchRequest) -> None:
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
         """Search on the opponent's time, until the next `start`, `ponder` or a `stop` with its id. No decision follows.
 
         Args:
             request: the position in which the opponent is to move, without times; with the limits that the next request
                 will have. A `start` for the position behind a reply that is pondered on is a hit, and goes on from what
                 is known.
+            expected: a reply that is pondered on in any case, as much as the likeliest; empty: none, which is best
+                where nobody else has to be told what is expected.
 
         Raises:
             FleetError, ValueError: as `start`.

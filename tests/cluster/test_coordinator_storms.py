@@ -152,7 +152,9 @@ class Storm:
                 moves = ()
         nodes = rng.choice([None, None, 1500])
         self.next_id += 1
-        self.feed(Ponder(SearchRequest(self.next_id, sfen, moves, nodes=nodes, multipv=rng.choice([1, 1, 2]))))
+        expected = rng.choice(["", "", *root_of(sfen, moves).legal])
+        request = SearchRequest(self.next_id, sfen, moves, nodes=nodes, multipv=rng.choice([1, 1, 2]))
+        self.feed(Ponder(request, expected))
 
     def message(self, rng: random.Random) -> Report | Done | Heartbeat:
         node_id = rng.choice(NODES)

@@ -76,6 +76,25 @@ class TestDealing:
         bench.feed(Ponder(PONDER))
         assert bench.job("n1").moves == ("7g7f", "3c3d")
 
+    def test_an_expected_reply_is_among_them_whatever_is_known(self) -> None:
+        bench = Bench(1)
+        bench.feed(Ponder(PONDER, "9c9d"))
+        assert replies(bench) == {"9c9d": ["n1"]}, "a lone node needs no scouting"
+        bench = Bench(3)
+        bench.feed(Ponder(PONDER, "9c9d"))
+        bench.report("n1", 5, 10, "3c3d", multipv=1)
+        bench.report("n1", 5, -900, "8c8d", multipv=2)
+        bench.tick(300)
+        assert replies(bench) == {"9c9d": ["n1", "n2"], "3c3d": ["n3"]}, "as much as the likeliest, and it comes first"
+        bench.feed(Start(replace(HIT, moves=("7g7f", "9c9d"))))
+        assert bench.events("ponder_hit")
+
+    def test_an_expected_reply_is_one_that_can_be_played(self) -> None:
+        bench = Bench(1)
+        with pytest.raises(ValueError, match="7g7f"):
+            bench.feed(Ponder(PONDER, "7g7f"))
+        assert not bench.coordinator.pondering
+
     def test_voters_name_several_replies(self) -> None:
         bench = Bench(3, CONSULT)
         bench.feed(Start(TIMED))
