@@ -203,6 +203,8 @@ class UsiFront:
             self._say("info string the fleet stays as it was")
         if event.book_error:
             self._complain(f"{event.book_error}; playing without a book")
+        if self._fleet != self._opening:
+            self._thinking.fleet_replaced()
         self._fleet, self._opening = self._opening, None
         self._say("readyok")
         while self._waiting and self._opening is None:

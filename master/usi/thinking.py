@@ -181,6 +181,13 @@ class Thinking:
         if search is not None:
             self._say(error_line(why), best_line(search.board.any_move()))
 
+    def fleet_replaced(self) -> None:
+        """The fleet that searched is gone: what is not answered yet is answered by some move."""
+        searches = [*self._ending.values(), *([] if self._search is None else [self._search])]
+        self._search = None
+        self._ending.clear()
+        self._say(*(best_line(search.board.any_move()) for search in searches))
+
     def _make_way(self, now_ms: float) -> None:
         """A new order comes before the old one was answered. Its answer still goes out, and goes out first."""
         search = self._search

@@ -111,6 +111,16 @@ class TestReady:
         bench.send("setoption name EvalFile value /another", "isready")
         assert bench.done[-1].plan.eval_file == "/another"  # type: ignore[union-attr]
 
+    def test_a_search_that_goes_with_its_fleet_is_answered(self) -> None:
+        bench = thinking("go infinite")
+        bench.send("setoption name Nodes value 4", "isready")
+        bench.feed(Prepared())
+        move, ready = bench.take()
+        assert len(move.removeprefix("bestmove ")) == 4
+        assert ready == "readyok"
+        bench.decide("7g7f")
+        assert bench.take() == [], "once is enough"
+
     def test_neither_the_new_fleet_nor_the_old_one(self) -> None:
         bench = Bench()
         bench.send("setoption name Threads value 500", "isready")
