@@ -212,10 +212,10 @@ class StudyingSearcher:
         self._abandon()
         self._searcher.start(request)
 
-    def ponder(self, request: SearchRequest) -> None:
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
         """See `cluster.api.Searcher.ponder`."""
         self._abandon()
-        self._searcher.ponder(request)
+        self._searcher.ponder(request, expected)
 
     def known(self, request: SearchRequest) -> Known | None:
         """See `cluster.api.Searcher.known`."""
