@@ -1,4 +1,4 @@
-"""What the analysis' estimate of strength stands on: our own searcher at several nodes a move, by real games and by losses.
+"""What the analysis' estimate of strength stands on: our own searcher at several nodes a move.
 
 Neighbouring levels play each other from balanced openings, both colours each; all moves are then analysed as
 ``gougi analyze`` does. Printed are the losses of each level, and the real Elo of each pair beside that of the virtual
@@ -16,6 +16,7 @@ import asyncio
 import json
 import math
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 from cluster.engine_spec import EngineSpec
@@ -70,7 +71,7 @@ def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, obje
     played = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     engines = (NumbaEngine(4, 1), NumbaEngine(4, 1))
     openings = make_openings(games // 2, 1, NumbaEngine(4, 1))
-    for weak, strong in zip(levels, levels[1:], strict=False):
+    for weak, strong in pairwise(levels):
         for index in range(games):
             pair = (weak, strong) if index % 2 == 0 else (strong, weak)
             opening = openings[index // 2]
@@ -130,7 +131,7 @@ def main() -> None:
             f"{total.loss_cp:7.1f} {found.accuracy:8.1f}"
         )
     elos, pairs = [0.0], []
-    for weak, strong in zip(levels, levels[1:], strict=False):
+    for weak, strong in pairwise(levels):
         own = [game for game in played if set(game["levels"]) == {weak, strong}]  # type: ignore[call-overload]
         points = [0.5 if game["winner"] is None else float(game["levels"][game["winner"]] == strong) for game in own]  # type: ignore[index]
         mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game more: no Elo without end
@@ -145,9 +146,7 @@ def main() -> None:
             f"({elo_of(virtual.low):+.0f} to {elo_of(virtual.high):+.0f})"
         )
     if arguments.write:
-        found_levels = tuple(
-            Level(level, elo, rated[level].losses) for level, elo in zip(levels, elos, strict=True)
-        )
+        found_levels = tuple(Level(level, elo, rated[level].losses) for level, elo in zip(levels, elos, strict=True))
         calibration = Calibration(network_hash(""), arguments.nodes, found_levels)
         arguments.write.write_text(calibration_json(calibration, {"pairs": pairs}), encoding="utf-8")
 

@@ -191,20 +191,19 @@ def _game(lines: list[str], first: int, name: str, source: str, kind: str) -> Ga
         raise GameFileError(f"{place(count)}: move {count + 1} cannot be read ({kind})")
     if not count:
         raise GameFileError(f"{source}: no moves in it (read as {kind})")
-    return _plain(record, source)
+    return _plain(record, source, kind)
 
 
-def _plain(record: Any, source: str) -> Game:
+def _plain(record: Any, source: str, kind: str) -> Game:
     metadata, result, terminal = record.metadata, record.result, record.main_terminal
+    first = 1 if record.init_position_sfen.split()[1] == "w" else 0
     return Game(
         source=source,
         names=(metadata.black_player or "black", metadata.white_player or "white"),
         start_sfen=record.init_position_sfen,
         moves=tuple(
-            PlayedMove(
-                entry.move.to_usi(), entry.time_ms, None if entry.engine_info is None else entry.engine_info.eval
-            )
-            for entry in record.moves
+            PlayedMove(entry.move.to_usi(), entry.time_ms, _own_score(entry.engine_info, kind, (first + index) % 2))
+            for index, entry in enumerate(record.moves)
         ),
         event=metadata.event or "",
         date=metadata.start_date or "",
@@ -212,3 +211,10 @@ def _plain(record: Any, source: str) -> Game:
         winner=0 if result.is_black_win() else 1 if result.is_white_win() else None,
         record=record,
     )
+
+
+def _own_score(info: Any, kind: str, turn: int) -> int | None:
+    """Black's view, as both formats have it: rsshogi turns white's scores round in KIF, and leaves them in CSA."""
+    if info is None or info.eval is None:
+        return None
+    return -int(info.eval) if kind == "KIF" and turn == 1 else int(info.eval)

@@ -95,8 +95,10 @@ def win_probability(score: int) -> float:
 
 
 def accuracy(loss: float) -> float:
-    """A move's accuracy in percent, 100 where nothing is lost. lichess.org/page/accuracy has the curve; it was fitted to
-    chess, and serves as a scale that players know."""
+    """A move's accuracy in percent, 100 where nothing is lost.
+
+    Source: lichess.org/page/accuracy. The curve was fitted to chess, and serves as a scale that players know.
+    """
     return min(100.0, max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669))
 
 

@@ -15,5 +15,7 @@ def network_hash(eval_file: str) -> str:
     """
     from worker.nnue.network import DEFAULT_NETWORK
 
-    file = Path(eval_file).expanduser() if eval_file else resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
+    file = (
+        Path(eval_file).expanduser() if eval_file else resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
+    )
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which positions of a game have to be searched, and how a search's result becomes the evaluation of a position. Pure."""
+"""Which positions of a game have to be searched, and how a search becomes the evaluation of a position. Pure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Point:
 
 
 def plan(game: Game, first: int = 1, last: int | None = None) -> tuple[Point, ...]:
-    """The positions that the judgement of the moves ``first`` to ``last`` needs: those before each, and behind the last.
+    """The positions that judging the moves ``first`` to ``last`` needs: those before each, and the one behind the last.
 
     Args:
         first: 1 is the game's first move.
@@ -125,9 +125,7 @@ def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:
     return [moves for moves in wanted if moves is not None]
 
 
-def evaluations(
-    points: Sequence[Point], found: Mapping[tuple[str, ...], Evaluation]
-) -> tuple[Evaluation | None, ...]:
+def evaluations(points: Sequence[Point], found: Mapping[tuple[str, ...], Evaluation]) -> tuple[Evaluation | None, ...]:
     """The evaluation of each point; None where its search is missing in ``found``."""
     return tuple(_evaluation(point, found) for point in points)
 

@@ -1,7 +1,8 @@
 """How strong a player is: virtual games, as Qhapaq's ELQ plays them, between players known by their losses. Pure.
 
-A virtual game is a walk of the score from 0. The side to move draws one of its losses in the band that it is in, and the
-score falls by that much for it; who is `DECIDED` ahead has won. So a player is strong who loses little where it matters.
+A virtual game is a walk of the score from 0. The side to move draws one of its losses in the band that it is in, and
+the score falls by that much for it; who is `DECIDED` ahead has won. So a player is strong who loses little where it
+matters.
 
 Virtual games say who is stronger; how many Elo one of their wins is worth would be a guess. So they are only used to
 find the equal: of the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo by real
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -137,7 +139,7 @@ def _equal(scores: Sequence[float]) -> float:
         return math.inf
     crossings = [
         index + above / (above - below)
-        for index, (above, below) in enumerate(zip(chances, chances[1:], strict=False))
+        for index, (above, below) in enumerate(pairwise(chances))
         if above >= 0 >= below and above > below
     ]
     if not crossings:
