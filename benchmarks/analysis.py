@@ -68,19 +68,22 @@ def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, Numb
 def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, object]]:
     """The games of neighbouring levels; those that the folder has are not played again."""
     file = folder / "games.jsonl"
-    played = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    kept = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    known = {(tuple(game["levels"]), game["sfen"]): game for game in kept}
     engines = (NumbaEngine(4, 1), NumbaEngine(4, 1))
     openings = make_openings(games // 2, 1, NumbaEngine(4, 1))
+    wanted = []
     for weak, strong in pairwise(levels):
         for index in range(games):
             pair = (weak, strong) if index % 2 == 0 else (strong, weak)
-            opening = openings[index // 2]
-            if not any(tuple(game["levels"]) == pair and game["sfen"] == opening for game in played):
-                played.append(play(opening, pair, engines))
+            game = known.get((pair, openings[index // 2]))
+            if game is None:
+                game = play(openings[index // 2], pair, engines)
                 with file.open("a") as out:
-                    out.write(json.dumps(played[-1]) + "\n")
+                    out.write(json.dumps(game) + "\n")
+            wanted.append(game)
         print(f"{weak} against {strong}: played", flush=True)
-    return played
+    return wanted
 
 
 def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[tuple[Judged, ...]]:

@@ -183,7 +183,9 @@ def _game(lines: list[str], first: int, name: str, source: str, kind: str) -> Ga
     except ValueError as error:
         found = _INDEX.search(str(error))
         if found is None:
-            raise GameFileError(f"{source}: no {kind} record: {error}") from error
+            quoted = str(error).rpartition(": ")[2]
+            line = next((f", line {first + n}" for n, line in enumerate(lines, start=1) if quoted in line), "")
+            raise GameFileError(f"{source}{line}: no {kind} record: {error}") from error
         index = int(found[1])
         raise GameFileError(f"{place(index)}: move {index + 1} is not legal") from error
     count = len(record.moves)

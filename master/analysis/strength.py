@@ -2,7 +2,7 @@
 
 A virtual game is a walk of the score from 0. The side to move draws one of its losses in the band that it is in, and
 the score falls by that much for it; who is `DECIDED` ahead has won. So a player is strong who loses little where it
-matters.
+matters. The walk is a Markov chain on scores, and its expected result is solved for, not played out.
 
 Virtual games say who is stronger; how many Elo one of their wins is worth would be a guess. So they are only used to
 find the equal: of the reference players of a `Calibration` (our own searcher at several nodes a move, with Elo by real
@@ -20,22 +20,27 @@ from typing import Any, Final
 
 import numpy as np
 
-from master.analysis.statistics import BANDS, EDGES
+from master.analysis.statistics import BANDS, band
 
 DECIDED: Final = 1500
 """Centipawns ahead at which a virtual game is won."""
 LEAST_MOVES: Final = 20
 """With fewer moves that count nothing is said of a player."""
-_MOST_PLIES: Final = 400
-"""A virtual game so long is a draw."""
-_GAMES: Final = 2000
+_DRAW: Final = 1 / 400
+"""The chance of each ply that a virtual game ends there as a draw: two players who lose nothing come to an end too."""
 _RESAMPLES: Final = 100
-_GAMES_RESAMPLED: Final = 200
+_STEP: Final = 25
+"""Centipawns between two scores of the walk; a loss between two steps is shared out over both, its mean kept."""
+_SCORES: Final = np.arange(_STEP - DECIDED, DECIDED, _STEP)
+_BAND_OF: Final = np.array([band(int(score)) for score in _SCORES])
+_FALL: Final = np.arange(len(_SCORES))[:, None] - np.arange(len(_SCORES))[None, :]
+"""How many steps down it is from one score to another."""
 
 Losses = Sequence[tuple[int, int]]
 """Band and loss in centipawns of each move."""
-_Table = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]
-"""All losses by band, and of each band the first and how many."""
+_Moves = np.ndarray[Any, np.dtype[np.int64]]
+"""As `Losses`: (n, 2)."""
+_Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +93,11 @@ def virtual_score(a: Losses, b: Losses, seed: int = 1) -> Interval | None:
     if min(len(a), len(b)) < LEAST_MOVES:
         return None
     rng = np.random.default_rng(seed)
-    value = _score(_table(a), _table(b), _GAMES, rng)
-    again = [
-        _score(_table(_resampled(a, rng)), _table(_resampled(b, rng)), _GAMES_RESAMPLED, rng) for _ in range(_RESAMPLES)
-    ]
+    own, other = np.array(a), np.array(b)
+    value = _score(_chain(own), _chain(other))
+    again = [_score(_chain(_resampled(own, rng)), _chain(_resampled(other, rng))) for _ in range(_RESAMPLES)]
     low, high = np.quantile(again, (0.025, 0.975))
-    return Interval(value, min(value, float(low)), max(value, float(high)))
+    return Interval(value, float(low), float(high))
 
 
 def strength(losses: Losses, calibration: Calibration, seed: int = 1) -> Strength | None:
@@ -101,17 +105,17 @@ def strength(losses: Losses, calibration: Calibration, seed: int = 1) -> Strengt
     if len(losses) < LEAST_MOVES:
         return None
     rng = np.random.default_rng(seed)
-    levels = [_table(level.losses) for level in calibration.levels]
+    levels = [_chain(np.array(level.losses)) for level in calibration.levels]
 
-    def place(own: Losses, games: int) -> float:
+    def place(losses: _Moves) -> float:
         """The level of equal strength as a number: 0 is the first, 0.5 half way to the second (in Elo)."""
-        table = _table(own)
-        return _equal([_score(table, level, games, rng) for level in levels])
+        chain = _chain(losses)
+        return _equal([_score(chain, level) for level in levels])
 
-    value = place(losses, _GAMES)
-    again = sorted(place(_resampled(losses, rng), _GAMES_RESAMPLED) for _ in range(_RESAMPLES))
+    own = np.array(losses)
+    again = sorted(place(_resampled(own, rng)) for _ in range(_RESAMPLES))
     edge = round(0.025 * _RESAMPLES)
-    ends = (value, min(value, again[edge]), max(value, again[-1 - edge]))
+    ends = (place(own), again[edge], again[-1 - edge])
     elos = [level.elo for level in calibration.levels]
     logs = [math.log2(level.nodes) for level in calibration.levels]
     return Strength(
@@ -128,23 +132,14 @@ def elo_of(score: float) -> float:
 
 
 def _equal(scores: Sequence[float]) -> float:
-    """Where the scores against ever stronger levels fall through 50 %: an index, with fractions between two levels.
-
-    Noise may make neighbours change places, so that there are several such points: their middle is taken.
-    """
+    """Where the scores against ever stronger levels fall through 50 %: an index, with fractions between two levels."""
     chances = [elo_of(min(max(score, 0.002), 0.998)) for score in scores]
-    if all(chance < 0 for chance in chances):
+    if chances[0] < 0:
         return -math.inf
-    if all(chance > 0 for chance in chances):
-        return math.inf
-    crossings = [
-        index + above / (above - below)
-        for index, (above, below) in enumerate(pairwise(chances))
-        if above >= 0 >= below and above > below
-    ]
-    if not crossings:
-        return math.inf if chances[-1] > 0 else -math.inf
-    return (crossings[0] + crossings[-1]) / 2
+    for index, (above, below) in enumerate(pairwise(chances)):
+        if below < 0:
+            return index + above / (above - below)
+    return math.inf
 
 
 def _at(values: Sequence[float], place: float) -> float:
@@ -153,42 +148,36 @@ def _at(values: Sequence[float], place: float) -> float:
     return float(np.interp(place, range(len(values)), values))
 
 
-def _resampled(losses: Losses, rng: np.random.Generator) -> Losses:
-    return [losses[index] for index in rng.integers(len(losses), size=len(losses))]
+def _resampled(losses: _Moves, rng: np.random.Generator) -> _Moves:
+    return losses[rng.integers(len(losses), size=len(losses))]
 
 
-def _table(losses: Losses) -> _Table:
-    """A band without a move has those of the nearest that has some."""
-    parts: list[list[int]] = [[] for _ in BANDS]
-    for index, loss in losses:
-        parts[index].append(loss)
-    filled = [index for index, part in enumerate(parts) if part]
-    chosen = [parts[min(filled, key=lambda other: abs(other - index))] for index in range(len(BANDS))]
-    counts = np.array([len(part) for part in chosen])
-    return np.concatenate(chosen), np.concatenate(([0], counts.cumsum()[:-1])), counts
+def _chain(losses: _Moves) -> _Matrix:
+    """The chance to come from each of `_SCORES` to each other by one move, both from the mover's side.
+
+    What a row lacks to 1 is the chance to lose the game by the move. A band without a move has those of the nearest
+    that has some.
+    """
+    steps, rest = np.divmod(losses[:, 1] / _STEP, 1.0)
+    falls = np.zeros((len(BANDS), len(_SCORES) + 1))
+    """By band and steps down; the last column: out of the walk."""
+    for down, share in ((steps, 1.0 - rest), (steps + 1, rest)):
+        np.add.at(falls, (losses[:, 0], np.minimum(down, len(_SCORES)).astype(np.int64)), share)
+    counts = falls.sum(axis=1)
+    filled = np.flatnonzero(counts)
+    nearest = [filled[np.abs(filled - index).argmin()] for index in range(len(BANDS))]
+    falls = (falls[nearest] / counts[nearest, None])[_BAND_OF]
+    return np.where(_FALL >= 0, np.take_along_axis(falls, np.maximum(_FALL, 0), axis=1), 0.0)
 
 
-def _score(a: _Table, b: _Table, games: int, rng: np.random.Generator) -> float:
-    """The share of points that ``a`` makes in so many virtual games, moving first in half of them."""
-    score = np.zeros(games)
-    """From ``a``'s side."""
-    sign = np.where(np.arange(games) % 2 == 0, 1, -1)
-    """1 where ``a`` is to move."""
-    points = 0.0
-    for _ in range(_MOST_PLIES):
-        own = score * sign
-        index = np.searchsorted(EDGES, own)
-        draw = rng.random(len(score))
-        loss = np.empty(len(score))
-        for side, (losses, firsts, counts) in ((1, a), (-1, b)):
-            mine = sign == side
-            bands = index[mine]
-            loss[mine] = losses[firsts[bands] + (draw[mine] * counts[bands]).astype(np.int64)]
-        score -= sign * loss
-        sign = -sign
-        points += float(np.count_nonzero(score >= DECIDED))
-        running = np.abs(score) < DECIDED
-        score, sign = score[running], sign[running]
-        if not len(score):
-            break
-    return (points + len(score) / 2) / games
+def _score(a: _Matrix, b: _Matrix) -> float:
+    """The share of points that ``a`` makes, moving first in half of the games."""
+    own = (1.0 - _DRAW) * a
+    other = (1.0 - _DRAW) * b[::-1, ::-1]  # b's scores from a's side
+    wins = (1.0 - _DRAW) * (1.0 - b.sum(axis=1))[::-1]
+    # first = own second + draw/2, second = other first + wins + draw/2, by the score at which a, or b, is to move
+    half = np.full(len(_SCORES), _DRAW / 2)
+    first = np.linalg.solve(np.eye(len(_SCORES)) - own @ other, own @ (wins + half) + half)
+    second = other @ first + wins + half
+    middle = len(_SCORES) // 2
+    return float(first[middle] + second[middle]) / 2
