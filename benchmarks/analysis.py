@@ -89,7 +89,7 @@ def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, obje
 def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[tuple[Judged, ...]]:
     """The judged moves of each game."""
     games = [
-        Game(str(number), ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
+        Game(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
         for number, game in enumerate(played)
     ]
 

@@ -50,8 +50,9 @@ class PlayedMove:
 class Game:
     """A game to analyse."""
 
-    source: str
-    """The file; ``file#2`` for the second game of it."""
+    file: str
+    number: int
+    """Which game of the file, from 1; 0 where it holds one."""
     names: tuple[str, str]
     """Black, white; ``black`` and ``white`` where the record has none."""
     start_sfen: str
@@ -72,10 +73,14 @@ class Game:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
+    def source(self) -> str:
+        """The file; ``file#2`` for the second game of it."""
+        return self.file + (f"#{self.number}" if self.number else "")
+
+    @property
     def stem(self) -> str:
         """A name for files about it."""
-        path, _, number = self.source.partition("#")
-        return Path(path).stem + (f"-{number}" if number else "")
+        return Path(self.file).stem + (f"-{self.number}" if self.number else "")
 
 
 def read_games(path: Path) -> list[Game]:
@@ -101,13 +106,11 @@ def parse_games(data: bytes, name: str) -> list[Game]:
     kind = _FORMATS.get(Path(name).suffix.lower()) or _guess(text)
     lines = text.splitlines()
     if kind != "CSA":
-        return [_game(lines, 0, name, name, kind)]
+        return [_game(lines, 0, name, 0, kind)]
     parts = list(_csa_parts(lines))
-    numbered = len(parts) > 1
-    return [
-        _game(part, first, name, f"{name}#{number}" if numbered else name, kind)
-        for number, (first, part) in enumerate(parts, start=1)
-    ]
+    if len(parts) == 1:
+        return [_game(parts[0][1], 0, name, 0, kind)]
+    return [_game(part, first, name, number, kind) for number, (first, part) in enumerate(parts, start=1)]
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -170,7 +173,7 @@ _READERS: Final[dict[str, tuple[Callable[[str], Any], Callable[[list[str]], Iter
 }
 
 
-def _game(lines: list[str], first: int, name: str, source: str, kind: str) -> Game:
+def _game(lines: list[str], first: int, name: str, number: int, kind: str) -> Game:
     read, find_moves = _READERS[kind]
     places = None if find_moves is None else list(find_moves(lines))
 
@@ -185,22 +188,23 @@ def _game(lines: list[str], first: int, name: str, source: str, kind: str) -> Ga
         if found is None:
             quoted = str(error).rpartition(": ")[2]
             line = next((f", line {first + n}" for n, line in enumerate(lines, start=1) if quoted in line), "")
-            raise GameFileError(f"{source}{line}: no {kind} record: {error}") from error
+            raise GameFileError(f"{name}{line}: no {kind} record: {error}") from error
         index = int(found[1])
         raise GameFileError(f"{place(index)}: move {index + 1} is not legal") from error
     count = len(record.moves)
     if places is not None and len(places) != count:
         raise GameFileError(f"{place(count)}: move {count + 1} cannot be read ({kind})")
     if not count:
-        raise GameFileError(f"{source}: no moves in it (read as {kind})")
-    return _plain(record, source, kind)
+        raise GameFileError(f"{name}{f', game {number}' if number else ''}: no moves in it (read as {kind})")
+    return _plain(record, name, number, kind)
 
 
-def _plain(record: Any, source: str, kind: str) -> Game:
+def _plain(record: Any, file: str, number: int, kind: str) -> Game:
     metadata, result, terminal = record.metadata, record.result, record.main_terminal
     first = 1 if record.init_position_sfen.split()[1] == "w" else 0
     return Game(
-        source=source,
+        file=file,
+        number=number,
         names=(metadata.black_player or "black", metadata.white_player or "white"),
         start_sfen=record.init_position_sfen,
         moves=tuple(

@@ -9,6 +9,7 @@ cannot be more than a name.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -165,15 +166,14 @@ def _page(title: str, data: dict[str, Any]) -> str:
     parts = {name: _file(name) for name in ("page.html", "page.css", "board.js", "chart.js", "page.js")}
     # "<" cannot end the script element that holds the data where there is none.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    page = parts["page.html"]
-    for name, value in (
-        ("{{title}}", escape(title)),
-        ("{{style}}", parts["page.css"]),
-        ("{{script}}", "\n".join(parts[name] for name in ("board.js", "chart.js", "page.js"))),
-        ("{{data}}", text),  # last: nothing in it is taken for a place to fill
-    ):
-        page = page.replace(name, value, 1)
-    return page
+    filling = {
+        "title": escape(title),
+        "style": parts["page.css"],
+        "script": "\n".join(parts[name] for name in ("board.js", "chart.js", "page.js")),
+        "data": text,
+    }
+    # In one pass: what is filled in is not looked at again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: filling[place[1]], parts["page.html"])
 
 
 def _file(name: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from master.analysis.game import Game, parse_games
 from master.analysis.plan import Evaluation, Point, plan, searches
 from master.analysis.report import GameReport, report
-from worker.shogi import Position
 
 CSA = """V2.2
 N+anna
@@ -30,15 +29,8 @@ T2
 MATE = """V2.2
 N+anna
 N-bert
-P1 *  *  *  *  *  *  *  * -OU
-P2 *  *  *  *  *  *  *  *  * 
-P3 *  *  *  *  *  *  *  * +FU
-P4 *  *  *  *  *  *  *  *  * 
-P5 *  *  *  *  *  *  *  *  * 
-P6 *  *  *  *  *  *  *  *  * 
-P7 *  *  *  *  *  *  *  *  * 
-P8 *  *  *  *  *  *  *  *  * 
-P9 *  *  *  * +OU *  *  *  * 
+P-11OU
+P+13FU59OU
 P+00KI00KI
 +
 +0012KI
@@ -51,7 +43,9 @@ def game(text: str = CSA, name: str = "game.csa") -> Game:
     return only
 
 
-def evaluated(of: Game, scores: Mapping[int, Evaluation]) -> tuple[tuple[Point, ...], dict[tuple[str, ...], Evaluation]]:
+def evaluated(
+    of: Game, scores: Mapping[int, Evaluation]
+) -> tuple[tuple[Point, ...], dict[tuple[str, ...], Evaluation]]:
     """The plan of a game, and an evaluation of each search by the number of moves before it; 0 and 7g7f elsewhere."""
     points = plan(of)
     other = Evaluation(0, "1g1f", ("1g1f",), 8, 1000)
@@ -59,7 +53,7 @@ def evaluated(of: Game, scores: Mapping[int, Evaluation]) -> tuple[tuple[Point, 
 
 
 def blunder_report() -> GameReport:
-    """`CSA`, in which white's second move of the record (3c3d) throws the game away, and black's third is the best."""
+    """`CSA`, in which the second move (3c3d) throws the game away, and all others are the best."""
     of = game()
     points, found = evaluated(
         of,
@@ -72,7 +66,3 @@ def blunder_report() -> GameReport:
         },
     )
     return report(of, points, found, None)
-
-
-def start() -> Position:
-    return Position.startpos()

@@ -76,7 +76,7 @@ def test_what_was_not_searched_is_unknown_and_does_not_count() -> None:
     points, found = evaluated(of, {})
     del found[()]
     moves = judge(of, points, evaluations(points, found))
-    assert [move.quality for move in moves][0] is Quality.UNKNOWN
+    assert moves[0].quality is Quality.UNKNOWN
     assert not moves[0].counts and moves[1].counts
 
 

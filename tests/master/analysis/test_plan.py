@@ -13,7 +13,7 @@ ONE_REPLY = "8k/7l1/9/9/9/9/9/9/4K3R w - 1"
 
 
 def played(sfen: str, *moves: str) -> Game:
-    return Game("x.csa", ("a", "b"), sfen, tuple(map(PlayedMove, moves)))
+    return Game("x.csa", 0, ("a", "b"), sfen, tuple(map(PlayedMove, moves)))
 
 
 def test_every_position_is_searched_once_the_last_one_first() -> None:

@@ -16,7 +16,8 @@ def move(score: int, quality: Quality = Quality.GOOD, loss: float = 0.0, loss_cp
     ("score", "name"),
     [
         (mated_in(2), "lost"), (-1501, "lost"), (-1500, "bad"), (-700, "worse"), (-251, "worse"), (-250, "even"),
-        (0, "even"), (250, "even"), (251, "better"), (700, "better"), (1500, "good"), (1501, "won"), (mate_in(9), "won"),
+        (0, "even"), (250, "even"), (251, "better"), (700, "better"), (1500, "good"), (1501, "won"),
+        (mate_in(9), "won"),
     ],
 )  # fmt: skip
 def test_bands(score: int, name: str) -> None:
@@ -24,7 +25,12 @@ def test_bands(score: int, name: str) -> None:
 
 
 def test_ranges_in_words() -> None:
-    assert [band_range(index) for index in (0, 1, 3, 6)] == ["below -1500", "-1500 to -700", "-250 to 250", "above 1500"]
+    assert [band_range(index) for index in (0, 1, 3, 6)] == [
+        "below -1500",
+        "-1500 to -700",
+        "-250 to 250",
+        "above 1500",
+    ]
 
 
 def test_rates_by_band() -> None:
