@@ -90,30 +90,33 @@ def _player(one: PlayerStatistics, calibration: Calibration | None) -> Player:
 
 
 def strength_text(found: Strength | None) -> str:
-    """``like 1.2k nodes a move (600 to 2.5k)``; ``-`` where nothing can be said."""
+    """``about 1.2k (600 to 2.5k)``, in nodes a move of our own searcher; ``-`` where nothing can be said."""
     if found is None:
         return "-"
-    return f"{nodes_text(found.nodes.value)} ({nodes_text(found.nodes.low)} to {nodes_text(found.nodes.high)})"
+    if math.isinf(found.elo.value):
+        return "more than the strongest level" if found.elo.value > 0 else "fewer than the weakest level"
+    return f"about {_nodes(found.nodes.value)} ({_nodes(found.nodes.low)} to {_nodes(found.nodes.high)})"
 
 
-def nodes_text(nodes: float) -> str:
-    """``1.2k``; ``below all`` and ``above all`` beyond the ends of the calibration."""
-    if nodes == 0.0:
-        return "below all"
-    if math.isinf(nodes):
-        return "above all"
+def _nodes(nodes: float) -> str:
+    if nodes == 0.0 or math.isinf(nodes):
+        return _beyond(nodes > 0.0)
     return f"{nodes:.0f}" if nodes < 1000 else f"{nodes / 1000:.3g}k"
 
 
 def elo_text(found: Interval) -> str:
-    """``+310 (+120 to +480)``."""
+    """``+310 (+120 to +480)``; ``-`` beyond the levels."""
+    if math.isinf(found.value):
+        return "-"
     return f"{_elo(found.value)} ({_elo(found.low)} to {_elo(found.high)})"
 
 
 def _elo(value: float) -> str:
-    if math.isinf(value):
-        return "above all" if value > 0 else "below all"
-    return f"{value:+.0f}"
+    return _beyond(value > 0) if math.isinf(value) else f"{value:+.0f}"
+
+
+def _beyond(above: bool) -> str:
+    return "above all" if above else "below all"
 
 
 def black_view(score: int | None, turn: int) -> int | None:

@@ -95,10 +95,10 @@ def strength_lines(players: Sequence[Player]) -> Text:
     text = Text()
     for player in players:
         if player.strength is not None:
-            text.append(
-                f"{player.statistics.name} plays like our own searcher at {strength_text(player.strength)} nodes a "
-                f"move: Elo {elo_text(player.strength.elo)} over its weakest level\n"
-            )
+            text.append(f"{player.statistics.name} plays like our own searcher with ")
+            text.append(f"{strength_text(player.strength)} nodes a move")
+            elo = elo_text(player.strength.elo)
+            text.append("\n" if elo == "-" else f": Elo {elo} over its weakest level\n")
     return text
 
 
@@ -151,7 +151,7 @@ def notes(settings: Settings, calibrated: bool) -> Text:
     if calibrated:
         text += (
             " Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the"
-            " moves' chance). Players of another style are rated too low: docs/analysis.md."
+            " moves' chance only). docs/analysis.md says what it is worth."
         )
     else:
         text += " No strength: the calibration is for our own network and about 50000 nodes a move in all."

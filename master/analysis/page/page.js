@@ -45,13 +45,13 @@ function playerCard(player, mark) {
     ring(player.accuracy),
     el("dl", {}, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])),
     el("div", { class: "counts" }, data.levels.map((level) => el("span", { class: level.word }, `${player.counts[level.word] || 0} ${level.kanji}`))),
-    player.level === "-" ? null : el("div", { class: "strength" }, `Plays like our own searcher at ${player.level} nodes a move`,
-      el("div", { class: "facts" }, `Elo over its weakest level: ${player.elo}`)));
+    player.level === "-" ? null : el("div", { class: "strength" }, `Plays like our own searcher with ${player.level} nodes a move`,
+      player.elo === "-" ? "" : el("div", { class: "facts" }, `Elo over its weakest level: ${player.elo}`)));
 }
 
 function playersCard(marks) {
   const note = data.calibrated
-    ? "Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is the same searcher: players of another style, or nearly as strong as the analysis, are rated too low."
+    ? "Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/analysis.md says what the estimate is worth."
     : "No estimate of strength: the calibration holds for our own network and about the effort that it was measured with.";
   return el("section", { class: "card" }, el("h2", {}, "Players"),
     el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 from master.analysis.calibration import calibration_json, read_calibration
+from master.analysis.report import elo_text, strength_text
 from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, strength, virtual_score
 
 
@@ -53,6 +55,9 @@ def test_between_two_levels_and_beyond_the_ends() -> None:
     assert 0 < between.elo.value < 300
     assert (weak.elo.value, weak.nodes.value) == (-math.inf, 0.0)
     assert strong.elo.value == strong.nodes.value == math.inf
+    assert strength_text(strong) == "more than the strongest level" and elo_text(strong.elo) == "-"
+    assert strength_text(weak) == "fewer than the weakest level" and elo_text(weak.elo) == "-"
+    assert re.fullmatch(r"about \d+ \(\d+ to [\d.]+k?\)", strength_text(between))
 
 
 def test_fewer_moves_make_wider_intervals_and_too_few_none() -> None:
