@@ -101,10 +101,9 @@ class _Analysis:
     jobs: tuple[_Job, ...]
 
     def searcher(self) -> Searcher:
-        from cluster.local_driver import LocalSearcher
-        from master.commands.fleet import engine_of, fleet_of
+        from master.commands.game import make_fleet, make_single
 
-        return LocalSearcher(engine_of(self.config).build) if self.single else fleet_of(self.config)
+        return make_single(self.config) if self.single else make_fleet(self.config)
 
     def net(self) -> str:
         """The network by its content; one that only the nodes have, by its path."""
@@ -211,21 +210,21 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
     from master.ui.progress import PositionBar
 
     wanted = [searches(job.points) for job in analysis.jobs]
-    found_all: list[dict[tuple[str, ...], Evaluation]] = []
+    found_all: list[Evaluation] = []
+    reports: list[GameReport] = []
+    calibration = None
     key = analysis.key()
     with PositionBar(sum(map(len, wanted))) as bar:
         async with Session(analysis.searcher(), store, analysis.pace, key, bar.on_event) as session:
             for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
                 bar.game(f"{job.stem} ({number}/{len(wanted)})")
-                found_all.append(await session.search(job.game, positions, bar.found))
-                done = [one for found in found_all for one in found.values()]
-                one = report(job.game, job.points, found_all[-1], analysis.calibration(done))
-                write_game(analysis.out, job.stem, one, analysis.words())
+                found = await session.search(job.game, positions, bar.found)
+                found_all += found.values()
+                calibration = analysis.calibration(found_all)
+                reports.append(report(job.game, job.points, found, calibration))
+                write_game(analysis.out, job.stem, reports[-1], analysis.words())
                 bar.game_done()
-    calibration = analysis.calibration([one for found in found_all for one in found.values()])
-    return [
-        report(job.game, job.points, found, calibration) for job, found in zip(analysis.jobs, found_all, strict=True)
-    ], calibration
+    return reports, calibration
 
 
 def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None) -> Path:
