@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import book, engine, game, lab, match, settings, usi
+from master.commands import analyze, book, engine, game, lab, match, settings, usi
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command(name="eval")(engine.evaluate)
 app.command(name="bench")(engine.bench)
 app.command(name="warm")(engine.warm)
 app.add_typer(book.app, name="book")
+app.command(name="analyze")(analyze.analyze)
 app.command(name="match")(match.match)
 app.command(name="lab")(lab.lab)
 app.command(name="config")(settings.config)
