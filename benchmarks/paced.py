@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.search.rules import Rules
 from worker.shogi import Position, move_to_usi
 
 _INTERVAL_S = 0.05
@@ -26,6 +27,7 @@ class PacedEngine:
     def __init__(self) -> None:
         self.name = "paced"
         self.can_split = True
+        self.rules = Rules()
         self._stop = threading.Event()
         self._moves: list[str] = []
 

@@ -27,6 +27,8 @@ class SearchRequest:
     nodes: int | None = None
     """Node limit of every node's search (reproducible games, tests, the lab)."""
     depth: int | None = None
+    searchmoves: tuple[str, ...] = ()
+    """The root moves to choose from; empty: all."""
     multipv: int = 1
     """How many root moves `Progress.lines` and `Decision.lines` give a line of. With more than one the nodes look at
     several moves each instead of the best alone: for analysis, not for play."""
@@ -75,6 +77,10 @@ class NodeView:
     nodes: int
     nps: int
     pv: tuple[str, ...] = ()
+    seldepth: int = 0
+    """Of its last report; 0: its engine does not tell."""
+    hashfull: int = 0
+    """Use of its transposition table in permille, as last reported."""
     speed: float = 1.0
     """Beside the median of the nodes with the same engine, over its last searches (`cluster.roster`)."""
 
@@ -109,6 +115,8 @@ class Known:
     pondered_ms: int
     fleet_ms: int
     """What the whole fleet would have taken for as much: ``pondered_ms`` times the share of it that was there."""
+    lines: tuple[RootLine, ...] = ()
+    """As `Progress.lines`; the first is that of ``move``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +178,15 @@ class Searcher(Protocol):
             ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
         """
 
-    def ponder(self, request: SearchRequest) -> None:
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
         """Search on the opponent's time, until the next `start`, `ponder` or a `stop` with its id. No decision follows.
 
         Args:
             request: the position in which the opponent is to move, without times; with the limits that the next request
                 will have. A `start` for the position behind a reply that is pondered on is a hit, and goes on from what
                 is known.
+            expected: a reply that is pondered on in any case, as much as the likeliest; empty: none, which is best
+                where nobody else has to be told what is expected.
 
         Raises:
             FleetError, ValueError: as `start`.

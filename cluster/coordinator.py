@@ -96,7 +96,7 @@ class Coordinator:
             case Start():
                 self._start(event.request, now_ms)
             case Ponder():
-                self._ponder(event.request, now_ms)
+                self._ponder(event.request, event.expected, now_ms)
             case Retime():
                 if (course := self._course_of(event.search_id)) is not None:
                     course.retime(event.soft_ms)
@@ -159,17 +159,22 @@ class Coordinator:
         self._course = Course(search, self.orders)
         self._course.begin(tuple(self.roster), self._fallback_live, now_ms)
 
-    def _ponder(self, request: SearchRequest, now_ms: int) -> None:
+    def _ponder(self, request: SearchRequest, expected: str, now_ms: int) -> None:
         check_request(request, self._last_search_id)
         if request.hard_ms is not None:
             raise ValueError("pondering has no time limit")
+        if request.searchmoves:
+            raise ValueError("pondering chooses no move: it takes no searchmoves")
         root = Root(request)
+        if expected and expected not in root.legal:
+            raise ValueError(f"expected reply {expected}: it is not legal")
         self._decide_what_runs(now_ms)
         self._end_pondering(now_ms)
         self._last_search_id = request.search_id
         if root.legal and not root.may_declare:
             hints = () if self._last is None else lines_below(self._last.search, request)
-            self._pondering = Pondering(request, root, self._chosen(request), self.roster, self.orders, hints)
+            settings = self._chosen(request)
+            self._pondering = Pondering(request, root, settings, self.roster, self.orders, hints, expected)
             self._pondering.begin(now_ms)
 
     def _chosen(self, request: SearchRequest) -> Settings:

@@ -219,6 +219,7 @@ class Course:
             line = replace(line, pv=legal)
         work.job_nodes = max(work.job_nodes, report.nodes)
         work.job_ms = max(work.job_ms, report.time_ms)
+        work.seldepth, work.hashfull = report.seldepth, report.hashfull
         search.dirty = True
         if work.node_id != FALLBACK:
             search.take_line(work, line, report.multipv)
@@ -375,6 +376,7 @@ class Course:
             wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
             agreement=answer.agreement,
             pondered_ms=search.pondered_ms,
+            lines=search.best_lines(answer),
         )
         self.over = True
         say_decision(decision, self._orders)

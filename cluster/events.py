@@ -45,6 +45,8 @@ class Ponder:
     """Ponder while the opponent thinks, in the position of ``request``. A search that still runs is decided first."""
 
     request: SearchRequest
+    expected: str = ""
+    """A reply that is pondered on in any case; see `cluster.api.Searcher.ponder`."""
 
 
 @dataclass(frozen=True, slots=True)

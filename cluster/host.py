@@ -126,9 +126,9 @@ class HostedSearcher:
         """See `cluster.api.Searcher.start`."""
         self._opened().handle(Start(request))
 
-    def ponder(self, request: SearchRequest) -> None:
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
         """See `cluster.api.Searcher.ponder`."""
-        self._opened().handle(Ponder(request))
+        self._opened().handle(Ponder(request, expected))
 
     def known(self, request: SearchRequest) -> Known | None:
         """See `cluster.api.Searcher.known`."""

@@ -18,7 +18,8 @@ def check(search: Search, live: Collection[str]) -> None:
     for work in search.works.values():
         assert work.alive == (work.node_id in live), f"{work.node_id}: alive is {work.alive}"
         assert work.job is None or (work.alive and not work.failed), f"{work.node_id} cannot have a job"
-        assert work.line is None or root.legal_part(work.line.pv) == work.line.pv, f"{work.node_id}: PV is not legal"
+        for line in (*([work.line] if work.line else ()), *work.lines.values()):
+            assert root.legal_part(line.pv) == line.pv, f"{work.node_id}: PV is not legal"
         groups = [group for group in search.groups if work in group.works]
         assert groups == [search.group_of(work)], f"{work.node_id} is in {len(groups)} groups"
     assert sum(len(group.works) for group in search.groups) == len(search.works), "a group holds a stranger"

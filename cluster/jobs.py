@@ -54,7 +54,7 @@ def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, 
     """
     request, settings = search.request, search.settings
     nodes = None if request.nodes is None else max(0, request.nodes - work.nodes)
-    depth, multipv = request.depth, 1
+    depth, multipv = request.depth, request.multipv
     window = group.windows.get(leaf, OPEN)
     if group.phase is Phase.PRESEARCH and work not in group.trunk:
         multipv = group.presearch.multipv
@@ -68,7 +68,10 @@ def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, 
 
 
 def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
-    """The whole root, for the fallback; bounded while there are nodes, where it takes its CPU from theirs."""
+    """The whole root, for the fallback; bounded while there are nodes, where it takes its CPU from theirs.
+
+    One line: a CPU that is shared is better spent on the move that may have to be played.
+    """
     limits = [search.request.nodes]
     if search.usable():
         limits.append(search.settings.fallback_nodes)
@@ -89,12 +92,13 @@ def _job(
 ) -> Job:
     """With the hard deadline as its own limit, so that a node that hears no more of its master ends by itself."""
     request = search.request
+    draw_black, draw_white = search.root.draw_values
     return Job(
         search_id=request.search_id,
         job_id=job_id,
         sfen=request.sfen,
         moves=(*request.moves, *leaf.path),
-        searchmoves=leaf.moves,
+        searchmoves=leaf.moves or (() if leaf.path else request.searchmoves),
         ignoremoves=leaf.ignore,
         multipv=multipv,
         movetime_ms=None if search.hard_ms is None else max(1, search.hard_ms - now_ms),
@@ -102,4 +106,7 @@ def _job(
         depth=None if depth is None else max(1, depth - len(leaf.path)),
         alpha=window.alpha,
         beta=window.beta,
+        max_moves=request.max_moves,
+        draw_black=draw_black,
+        draw_white=draw_white,
     )

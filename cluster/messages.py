@@ -22,13 +22,20 @@ from typing import Annotated, Any, Final
 import msgpack
 
 from worker.engine import Bound, Limits, SearchInfo
-from worker.score import MATE, MAX_PLY
+from worker.score import MATE, MAX_EVAL, MAX_PLY
+from worker.search.rules import Rules
 
 MAX_BYTES: Final = 64 * 1024
 """The largest message. A job after 2,000 moves of game has about 12 KiB."""
 
 MAX_MOVES: Final = 4096
 """The most moves in one list."""
+
+MAX_MULTIPV: Final = 600
+"""More lines than any position has legal moves (593)."""
+
+LONGEST_GAME: Final = 100_000
+"""The highest move limit of a game."""
 
 
 class MessageError(ValueError):
@@ -48,6 +55,8 @@ _Count = Annotated[int, Span(0, 2**62)]
 _Milliseconds = Annotated[int, Span(0, 2**40)]
 _Depth = Annotated[int, Span(0, 4 * MAX_PLY)]
 _Score = Annotated[int, Span(-MATE, MATE)]
+_DrawValue = Annotated[int, Span(1 - MAX_EVAL, MAX_EVAL - 1)]
+_MultiPv = Annotated[int, Span(1, MAX_MULTIPV)]
 _Word = Annotated[str, Span(1, 8)]
 _Words = Annotated[tuple[_Word, ...], Span(0, MAX_MOVES)]
 _Name = Annotated[str, Span(1, 128)]
@@ -70,13 +79,17 @@ class Job:
     moves: _Words = ()
     searchmoves: _Words = ()
     ignoremoves: _Words = ()
-    multipv: Annotated[int, Span(1, 600)] = 1
+    multipv: _MultiPv = 1
     movetime_ms: _Milliseconds | None = None
     nodes: _Count | None = None
     depth: _Depth | None = None
     alpha: _Score | None = None
     """With ``beta``: what need not be found out exactly, as `worker.engine.Limits` has it."""
     beta: _Score | None = None
+    max_moves: Annotated[int, Span(0, LONGEST_GAME)] = 0
+    """With the next two: of the game, as `cluster.api.SearchRequest` has them."""
+    draw_black: _DrawValue = 0
+    draw_white: _DrawValue = 0
 
     def limits(self) -> Limits:
         return Limits(
@@ -89,6 +102,10 @@ class Job:
             alpha=self.alpha,
             beta=self.beta,
         )
+
+    def rules(self, own: Rules) -> Rules:
+        """The rules to search it by, where the engine's ``own`` hold beside what the job says."""
+        return own.of_search(self.max_moves, self.draw_black, self.draw_white)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +182,7 @@ class Report:
     time_ms: _Milliseconds
     hashfull: Annotated[int, Span(0, 1000)]
     pv: Annotated[tuple[_Word, ...], Span(1, MAX_MOVES)]
-    multipv: Annotated[int, Span(1, 600)] = 1
+    multipv: _MultiPv = 1
 
     @classmethod
     def of(cls, node_id: str, job: Job, info: SearchInfo) -> Report:

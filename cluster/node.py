@@ -121,13 +121,17 @@ class NodeRunner:
                     continue
                 job, self._next = self._next, None
                 # Under the lock: from here on the engine's stop flag counts for this job.
-                error = fault or self._attempt(partial(self.engine.set_position, job.sfen, job.moves))
+                error = fault or self._attempt(partial(self._set_up, job))
                 if not error:
                     self._running = job
             if error:
                 self._emit(Done(self.node_id, job.search_id, job.job_id, 0, 0, error))
             else:
                 self._search(job)
+
+    def _set_up(self, job: Job) -> None:
+        self.engine.rules = job.rules(self.engine.rules)
+        self.engine.set_position(job.sfen, job.moves)
 
     def _attempt(self, step: Callable[[], None]) -> str:
         """What is wrong after ``step`` of the engine, or ``""``."""

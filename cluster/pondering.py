@@ -38,6 +38,7 @@ class Pondering:
         request: the position in which the opponent is to move, and the limits that our next search will have.
         root: of ``request``; it has legal moves.
         hints: lines of the opponent's position that are known already.
+        expected: a reply that is as likely as the likeliest, whatever the lines say; empty: none.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Pondering:
         roster: Roster,
         orders: Orders,
         hints: Sequence[Line] = (),
+        expected: str = "",
     ) -> None:
         self.request = request
         self.courses: dict[str, Course] = {}
@@ -57,6 +59,7 @@ class Pondering:
         self._roster = roster
         self._orders = orders
         self._hints = tuple(hints)
+        self._expected = expected
         self._likely: dict[str, float] = {}
         self._scouts: Course | None = None
         self._scouting_until_ms = 0
@@ -67,11 +70,11 @@ class Pondering:
         """Give every node a job, if there is one."""
         if not self._roster:
             return
-        if len({line.pv[0] for line in self._hints}) >= self._width:
+        if len({line.pv[0] for line in self._hints} | ({self._expected} - {""})) >= self._width:
             self._deal(self._hints, now_ms)
             return
         settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
-        self._scouts = self._course(self.request, self._root, settings, now_ms)
+        self._scouts = self._course(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
 
@@ -150,6 +153,7 @@ class Pondering:
             agreement=answer.agreement,
             pondered_ms=pondered_ms,
             fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
+            lines=search.best_lines(answer),
         )
 
     def hit(self, request: SearchRequest, now_ms: int) -> Course | None:
@@ -182,6 +186,10 @@ class Pondering:
     def _deal(self, lines: Sequence[Line], now_ms: int) -> None:
         """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
         likely = likelihoods(lines, self._settings.ponder_temperature)
+        if self._expected:
+            highest = max(likely.values(), default=1.0)
+            likely.pop(self._expected, None)
+            likely = {self._expected: highest, **likely}  # the first of equal ones
         self._dealt = bool(likely)
         roots: dict[str, tuple[SearchRequest, Root]] = {}
         for reply in sorted(likely, key=lambda reply: -likely[reply]):

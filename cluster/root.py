@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cluster.api import SearchRequest
+from cluster.messages import LONGEST_GAME, MAX_MULTIPV
 from worker.engine import STARTPOS
+from worker.score import MAX_EVAL
 from worker.shogi import MoveError, Position, move_to_usi
 
 _CACHE_SIZE = 4096
@@ -15,23 +17,33 @@ class Root:
     """The root of one search, history included.
 
     Raises (constructor):
-        SfenError, MoveError: the request's position or a move of it is not legal; both are ValueErrors.
+        SfenError, MoveError: the request's position or a move of it is not legal; both are ValueErrors. Of
+            ``searchmoves`` likewise.
     """
 
     def __init__(self, request: SearchRequest) -> None:
         self._position = Position.from_sfen(request.sfen)
         self._position.push_all(request.moves)
-        self.legal: tuple[str, ...] = tuple(move_to_usi(move) for move in self._position.legal_moves())
-        """Legal moves in USI, as the generator orders them; empty: the side to move has lost."""
+        legal = [move_to_usi(move) for move in self._position.legal_moves()]
+        for move in request.searchmoves:
+            self._position.parse_usi(move)
+        self.legal: tuple[str, ...] = tuple(m for m in legal if not request.searchmoves or m in request.searchmoves)
+        """Legal moves in USI, as the generator orders them, of which one is to be chosen; empty: the side to move has
+        lost."""
         self.may_declare: bool = bool(self.legal) and self._position.can_declare()
+        own = request.draw_black if self._position.turn == 0 else request.draw_white
+        self.draw_values: tuple[int, int] = (own, -own) if self._position.turn == 0 else (-own, own)
+        """A draw's value by colour, wherever in the tree it is asked for."""
+        self._max_moves = request.max_moves
+        self._choice = frozenset(self.legal)
         self._checked: dict[tuple[str, ...], int] = {}
         self._replies: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def replies(self, path: Sequence[str]) -> tuple[str, ...]:
         """The legal moves after ``path``, which starts at the root.
 
-        None where no search has anything to find any more (mate, repetition, a declaration), and none where ``path`` is
-        not legal.
+        None where no search has anything to find any more (mate, repetition, a declaration, the move limit), and none
+        where ``path`` is not legal.
         """
         path = tuple(path)
         if not path:
@@ -44,7 +56,8 @@ class Root:
         return found
 
     def legal_part(self, pv: Sequence[str]) -> tuple[str, ...]:
-        """The moves of ``pv`` from its start up to the first that is not legal; ``pv`` starts at the root.
+        """The moves of ``pv`` from its start up to the first that is not legal; ``pv`` starts at the root. None where
+        its first move is not one to choose from.
 
         Engines say the same variation again and again, therefore the answers are kept.
         """
@@ -53,7 +66,8 @@ class Root:
         if length is None:
             if len(self._checked) >= _CACHE_SIZE:
                 self._checked.clear()
-            length = self._checked[pv] = self._position.legal_length(pv)
+            allowed = pv[:1] and pv[0] in self._choice
+            length = self._checked[pv] = self._position.legal_length(pv) if allowed else 0
         return pv[:length]
 
     def _replies_after(self, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,7 +76,8 @@ class Root:
             for move in path:
                 position.push_usi(move)
                 made += 1
-                if position.occurrences() > 1 or position.can_declare():
+                over = self._max_moves and position.move_number > self._max_moves
+                if over or position.occurrences() > 1 or position.can_declare():
                     return ()
             return tuple(move_to_usi(move) for move in position.legal_moves())
         except MoveError:
@@ -90,6 +105,14 @@ def check_request(request: SearchRequest, last_search_id: int) -> None:
         value = getattr(request, name)
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}, must be at least 1")
+    for name, low, high in (
+        ("multipv", 1, MAX_MULTIPV),
+        ("max_moves", 0, LONGEST_GAME),
+        ("draw_black", 1 - MAX_EVAL, MAX_EVAL - 1),
+        ("draw_white", 1 - MAX_EVAL, MAX_EVAL - 1),
+    ):
+        if not low <= getattr(request, name) <= high:
+            raise ValueError(f"{name} is {getattr(request, name)}, must be {low} to {high}")
 
 
 def prepare_rules() -> None:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from cluster.api import Ballot, NodeView, Progress, SearchRequest
+from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
 from cluster.consultation import comparable, count
 from cluster.group import Group, Phase
+from cluster.multipv import best_lines
 from cluster.root import Root
 from cluster.roster import Roster
 from cluster.settings import Mode, Settings
@@ -186,6 +187,7 @@ class Search:
         settings, request = self.settings, self.request
         return (
             settings.mode is not Mode.CONSULT
+            and request.multipv == 1  # a tree's leaves prove no more than that the others are worse
             and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
             and (request.nodes is None or request.nodes >= settings.min_split_nodes)
             and (request.depth is None or request.depth >= settings.min_split_depth)
@@ -207,6 +209,8 @@ class Search:
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
         """Enter a checked line of ``work``'s job."""
+        if self.request.multipv > 1:
+            work.lines[multipv] = line
         self.group_of(work).take_line(work, line, multipv)
         self.changed(line)
 
@@ -321,7 +325,16 @@ class Search:
             nodes=self.nodes,
             fleet=self.views(),
             agreement=answer.agreement,
+            lines=self.best_lines(answer),
         )
+
+    def best_lines(self, answer: Answer) -> tuple[RootLine, ...]:
+        """The best root moves as `Progress.lines` has them, that of ``answer`` first."""
+        found: dict[str, list[Line]] = {}
+        if self.request.multipv > 1:
+            for work in self.works.values():
+                found.setdefault(work.engine, []).extend(work.lines.values())
+        return best_lines(answer.line, found, self.request.multipv, self.settings.ballot_depth_slack)
 
     def views(self) -> tuple[NodeView, ...]:
         speeds = self.roster.speeds

@@ -42,6 +42,7 @@ class Run:
         self.over = False
         limits = _in_nodes(job, node.nps).limits()
         try:
+            node.engine.rules = job.rules(node.engine.rules)
             node.engine.set_position(job.sfen, job.moves)
             if isinstance(node.engine, Steppable):
                 self._search = node.engine.steps(limits, self._infos.append)

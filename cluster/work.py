@@ -44,6 +44,11 @@ class Work:
     """The last line it reported."""
     ballot: Line | None = None
     """The last line it reported on the whole root: its vote."""
+    lines: dict[int, Line] = field(default_factory=dict)
+    """The last ones on the whole root, by MultiPV number, where several are asked for."""
+    seldepth: int = 0
+    """Of its last report, as ``hashfull``."""
+    hashfull: int = 0
 
     @property
     def busy(self) -> bool:
@@ -83,5 +88,7 @@ class Work:
             nodes=self.nodes,
             nps=self.job_nodes * 1000 // self.job_ms if self.job_ms else 0,
             pv=self.line.pv if self.line else (),
+            seldepth=self.seldepth,
+            hashfull=self.hashfull,
             speed=speed,
         )

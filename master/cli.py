@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import engine, game, lab, match, settings
+from master.commands import analyze, book, engine, game, lab, match, settings, usi
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -23,11 +23,13 @@ app = typer.Typer(
 )
 app.command(name="play")(game.play)
 app.command(name="serve")(game.serve)
-app.command(name="usi")(engine.usi)
+app.command(name="usi")(usi.usi)
 app.command(name="perft")(engine.perft)
 app.command(name="eval")(engine.evaluate)
 app.command(name="bench")(engine.bench)
 app.command(name="warm")(engine.warm)
+app.add_typer(book.app, name="book")
+app.command(name="analyze")(analyze.analyze)
 app.command(name="match")(match.match)
 app.command(name="lab")(lab.lab)
 app.command(name="config")(settings.config)

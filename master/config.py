@@ -153,6 +153,58 @@ class PlayConfig(_Section):
     """See resign_score."""
 
 
+class BookConfig(_Section):
+    """Opening books, and the book that learns. docs/book.md explains them."""
+
+    files: tuple[str, ...] = ()
+    """YaneuraOu DB files; the first that has a move is played from. Empty: none."""
+    on_the_fly: bool = False
+    """Leave the files on the disk (they have to be sorted): for books of many GB."""
+    moves: Annotated[int, Field(ge=0, le=10_000)] = 16
+    """BookMoves: the last move number at which the files are asked."""
+    eval_diff: Annotated[int, Field(ge=0, le=99_999)] = 30
+    """BookEvalDiff: how many centipawns a move may be worse than the best (with look_ahead "off": the first)."""
+    eval_black_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = 0
+    """BookEvalBlackLimit: the least value of a move for black."""
+    eval_white_limit: Annotated[int, Field(ge=-99_999, le=99_999)] = -140
+    """BookEvalWhiteLimit: the least value of a move for white."""
+    depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
+    """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
+    consider_move_count: bool = False
+    """ConsiderBookMoveCount: chances go by how often the moves were played; otherwise all are equal."""
+    flipped: bool = True
+    """FlippedBook: look for a position that is not there turned around, with the colours swapped."""
+    ignore_ply: bool = True
+    """IgnoreBookPly: the same position at another move number will do."""
+    narrow: bool = False
+    """NarrowBook: no move that was played in less than a tenth of the games."""
+    ignore_rate: Annotated[int, Field(ge=0, le=100)] = 0
+    """BookIgnoreRate: how often the files are left alone, by chance, in percent."""
+    look_ahead: Literal["off", "worst", "likely"] = "worst"
+    """What a move is worth: what the book says of it ("off"), or what the opponent's best ("worst") or most played
+    ("likely") reply leaves, where the book knows replies."""
+    ibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """How much this opening is wanted beside the others: the rook stays. 0: never from a book."""
+    nakabisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """The rook on the fifth file."""
+    shikenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """The rook on the sixth file (as black counts)."""
+    sankenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """The rook on the seventh file."""
+    mukaibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """The rook on the eighth file."""
+    answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
+    """How long a book may take to answer, at most a quarter of the move's time; then the search begins without it."""
+    learn: str = ""
+    """The book that learns from its own games, an SQLite file. Made when needed. Empty: nothing is learned."""
+    study: bool = True
+    """After a lost game the moves before its turn are searched again, for twice the time, while no game is played."""
+    study_moves: Annotated[int, Field(ge=1, le=100)] = 4
+    """How many moves of a lost game."""
+    study_bad_score: Annotated[int, Field(ge=1, le=30_000)] = 300
+    """A game has turned where the score is this bad, in centipawns, and stays so."""
+
+
 class RecordsConfig(_Section):
     """What stays of a game."""
 
@@ -182,6 +234,7 @@ class Config(BaseSettings):
     csa: CsaConfig = CsaConfig()
     clock: ClockConfig = ClockConfig()
     play: PlayConfig = PlayConfig()
+    book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
     log: LogConfig = LogConfig()
 

@@ -134,6 +134,8 @@ class MovePlayed:
     """CSA moves from the reply on."""
     depth: int = 0
     nodes: int = 0
+    book: str = ""
+    """Which book it is from; empty: from none."""
 
 
 @dataclass(frozen=True, slots=True)

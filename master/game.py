@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import structlog
 
@@ -28,6 +28,8 @@ from master.csa.offer import warm_up_rules
 from master.csa.protocol import CommandError, CsaProtocol
 from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
 from master.instructions import (
+    AskBook,
+    BookAnswer,
     Emit,
     Finish,
     Instruction,
@@ -52,7 +54,21 @@ Observer = Callable[[GameEvent], None]
 """Called on the event loop; must not block. What it raises is logged and forgotten."""
 
 _search_ids = itertools.count(1)
-"""Of all games of this process: searchers live longer than games, and want rising ids."""
+
+
+def next_search_id() -> int:
+    """Of all games of this process, and what searches between them: searchers live longer, and want rising ids."""
+    return next(_search_ids)
+
+
+class PlayersBook(Protocol):
+    """The books of a player, as a game sees them (`master.book.service`). Neither method blocks."""
+
+    def ask(self, question: AskBook, reply: Callable[[BookAnswer | None], None]) -> None:
+        """Look a position up; ``reply`` is called on the running loop, once, however late."""
+
+    def observe(self, event: GameEvent) -> None:
+        """Hear of everything that happens in the game."""
 
 
 class LoginRefusedError(Exception):
@@ -87,6 +103,8 @@ class GameSettings:
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     prepare_timeout_s: float = 60.0
     """How long the searcher may take to get ready before the game is agreed to (the server gives up after 120 s)."""
+    book: PlayersBook | None = None
+    """Asked on each turn before the searcher, where ``player.book_ms`` gives it time."""
 
 
 async def play_game(
@@ -134,7 +152,8 @@ class _Game:
     """The driver of one `Player`."""
 
     def __init__(self, login: Login, searcher: Searcher, settings: GameSettings, observers: Sequence[Observer]) -> None:
-        self._player = Player(login, settings.player, _search_ids, self._known)
+        player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
+        self._player = Player(login, player, _search_ids, self._known)
         self._searcher = searcher
         self._settings = settings
         self._observers = observers
@@ -239,6 +258,8 @@ class _Game:
                     assert self._connection is not None
                     self._connection.send(line)
                     log.debug("sent", line=shown)
+                case AskBook():
+                    self._ask_book(instruction)
                 case StartSearch(request):
                     self._start_search(request)
                 case StartPonder(request):
@@ -255,6 +276,18 @@ class _Game:
                     self._tell(event)
                 case Finish(outcome) if not self._done.done():
                     self._done.set_result(self._with_record(outcome))
+
+    def _ask_book(self, question: AskBook) -> None:
+        def reply(answer: BookAnswer | None) -> None:
+            self._do(lambda: self._player.book_replied(question.question_id, answer, self._now_ms()))
+
+        book = self._settings.book
+        assert book is not None
+        try:
+            book.ask(question, reply)
+        except Exception:
+            log.exception("book_not_asked")
+            reply(None)
 
     def _start_search(self, request: SearchRequest) -> None:
         try:
@@ -301,7 +334,8 @@ class _Game:
             event = GameEnded(self._with_record(event.outcome))
         if isinstance(event, Note):
             (log.error if event.error else log.info)(event.event, **event.fields)
-        for observer in self._observers:
+        observers = self._observers if self._settings.book is None else (self._settings.book.observe, *self._observers)
+        for observer in observers:
             try:
                 observer(event)
             except Exception:

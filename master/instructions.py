@@ -31,6 +31,9 @@ class PlayerSettings:
     nodes: int | None = None
     """Node limit of every node's search (reproducible games)."""
     depth: int | None = None
+    book_ms: int = 0
+    """How long a book may take to answer (at most a quarter of the move's time), before the search begins without it.
+    0: there is no book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,33 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class PrepareSearcher:
     """A game is about to begin: `Searcher.new_game`, then `Player.prepared`. No clock runs meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskBook:
+    """Our turn: look the position up, then `Player.book_replied`. What comes too late is not heard."""
+
+    question_id: int
+    sfen: str
+    moves: tuple[str, ...]
+    """USI moves since ``sfen``."""
+    soft_ms: int
+    """The time that a search would aim at."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookAnswer:
+    """A move from a book."""
+
+    move: str
+    """In USI."""
+    source: str
+    """Which book."""
+    score: int | None = None
+    """Centipawns or a mate (`worker.score`), from the side to move; None where the book does not say."""
+    depth: int = 0
+    pv: tuple[str, ...] = ()
+    """USI moves, ``move`` the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +116,4 @@ class Finish:
     outcome: GameOutcome
 
 
-Instruction = Send | PrepareSearcher | StartSearch | StartPonder | RetimeSearch | StopSearch | Emit | Finish
+Instruction = Send | PrepareSearcher | AskBook | StartSearch | StartPonder | RetimeSearch | StopSearch | Emit | Finish

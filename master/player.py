@@ -10,6 +10,8 @@
        ▼                                                           │
     our turn ─ mated ─► %TORYO      can declare ─► %KACHI          │
        │                                                           │
+    AskBook ─ a move of a book ───────────────────────► a move ────┤
+       │  none, or none in time                                    │
     StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► StartPonder, until our turn or the game's end
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or any legal one
 
@@ -49,6 +51,8 @@ from master.events import (
     ThinkingProgressed,
 )
 from master.instructions import (
+    AskBook,
+    BookAnswer,
     Emit,
     Finish,
     Instruction,
@@ -79,6 +83,15 @@ class _Search:
 
 
 @dataclass(frozen=True, slots=True)
+class _Question:
+    """What the book was asked on our turn, before any search."""
+
+    question_id: int
+    until_ms: float
+    """Then the search begins without it."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Thought:
     """What is known of a move of ours when it is sent, for the record."""
 
@@ -86,6 +99,8 @@ class _Thought:
     pv: tuple[str, ...] = ()
     depth: int = 0
     nodes: int = 0
+    book: str = ""
+    """Which book the move is from."""
 
 
 class Player:
@@ -113,6 +128,7 @@ class Player:
         self._clock: GameClock | None = None
         self._moves: list[str] = []
         self._search: _Search | None = None
+        self._question: _Question | None = None
         self._ponder_id: int | None = None
         """Of the search that runs on the opponent's time."""
         self._thought = _Thought()
@@ -123,6 +139,8 @@ class Player:
     @property
     def deadline_ms(self) -> float | None:
         """When `tick` has something to do."""
+        if self._question is not None:
+            return self._question.until_ms
         return None if self._search is None else self._search.deadline_ms
 
     # Inputs
@@ -143,6 +161,14 @@ class Player:
         """The searcher is ready for a new game (or as ready as it gets)."""
         if self.outcome is None and self.protocol.state is State.OFFERED and not self._aborting:
             self._send(self.protocol.agree())
+        return self._flush()
+
+    def book_replied(self, question_id: int, answer: BookAnswer | None, now_ms: float) -> list[Instruction]:
+        """The book's answer to an `AskBook`; None: it has no move, or failed."""
+        if self._question is not None and self._question.question_id == question_id:
+            self._question = None
+            if answer is None or not self._play_from_book(answer):
+                self._begin_search(now_ms)
         return self._flush()
 
     def progressed(self, progress: Progress) -> list[Instruction]:
@@ -172,6 +198,10 @@ class Player:
 
     def tick(self, now_ms: float) -> list[Instruction]:
         """Time has passed: a turn whose deadline is over ends with the best that is known."""
+        if self._question is not None and now_ms >= self._question.until_ms:
+            self._question = None
+            self._emit(Note("book_late", {"waited_ms": self.settings.book_ms}, error=True))
+            self._begin_search(now_ms)
         search = self._search
         if search is not None and now_ms >= search.deadline_ms:
             self._stop_search()
@@ -244,7 +274,7 @@ class Player:
     def _on_move(self, made: csa.MoveMade, now_ms: float) -> None:
         position = self._board()
         assert self._clock is not None
-        if made.mine and self._search is not None:
+        if made.mine and (self._search is not None or self._question is not None):
             self._stop_search()  # the server echoes a move that we did not send
         try:
             move = position.push_csa(made.csa)
@@ -269,6 +299,7 @@ class Player:
                 pv=thought.pv,
                 depth=thought.depth,
                 nodes=thought.nodes,
+                book=thought.book,
             )
         )
         if self.protocol.my_turn and not self._aborting:
@@ -277,14 +308,41 @@ class Player:
     # Our turn
 
     def _think(self, now_ms: float) -> None:
-        summary, position = self._summary(), self._board()
-        assert self._clock is not None
-        if position.is_mated():
+        if self._board().is_mated():
             self._send(self.protocol.resign())
-            return
-        if self._may_declare():
+        elif self._may_declare():
             self._send(self.protocol.declare())
-            return
+        elif self.settings.book_ms:
+            self._ask_book(now_ms)
+        else:
+            self._begin_search(now_ms)
+
+    def _ask_book(self, now_ms: float) -> None:
+        summary = self._summary()
+        assert self._clock is not None
+        budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves)
+        question_id = next(self._search_ids)
+        self._question = _Question(question_id, now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
+        self._out.append(AskBook(question_id, summary.start_sfen, tuple(self._moves), budget.soft_ms))
+
+    def _play_from_book(self, answer: BookAnswer) -> bool:
+        """Send the book's move, unless it is not legal (a damaged book), or brings a position back."""
+        position = self._board().copy()
+        try:
+            move = position.push_usi(answer.move)
+        except MoveError as error:
+            self._emit(Note("book_move_refused", {"book": answer.source, "why": str(error)}, error=True))
+            return False
+        if position.occurrences() > 1:
+            return False  # whether a repetition is wanted the search has to say
+        pv = self._pv_in_csa(move, answer.pv[1:] if answer.pv[:1] == (answer.move,) else ())
+        self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
+        self._send_move(move, _Thought(self._from_black(answer.score), pv, answer.depth, book=answer.source))
+        return True
+
+    def _begin_search(self, now_ms: float) -> None:
+        summary = self._summary()
+        assert self._clock is not None
         request = self._request(tuple(self._moves))
         search_id = request.search_id
         known = self._known(request)
@@ -365,6 +423,8 @@ class Player:
         comment = ""
         if thought.score is not None:
             comment = " ".join(("'*", str(thought.score), *thought.pv))
+        elif thought.book:
+            comment = "'* book"
         self._send(self.protocol.move(move_to_csa(move), comment))
         self._ponder(move)
 
@@ -422,6 +482,7 @@ class Player:
         return Clocks(left, self._clock.turn)
 
     def _stop_search(self) -> None:
+        self._question = None
         if self._search is not None:
             self._out.append(StopSearch(self._search.search_id))
             self._search = None

@@ -85,7 +85,14 @@ class Recorder:
                 record.started = datetime.now()
             case MovePlayed():
                 record.moves.append(
-                    RecordedMove(event.usi, event.consumed_ms, event.score, event.pv, event.nodes or None)
+                    RecordedMove(
+                        event.usi,
+                        event.consumed_ms,
+                        event.score,
+                        event.pv,
+                        event.nodes or None,
+                        comment=f"book: {event.book}" if event.book else "",
+                    )
                 )
             case GameEnded(outcome) if self._begun:
                 record.ended = datetime.now()

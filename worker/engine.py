@@ -13,9 +13,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from worker.search.rules import Rules
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 
@@ -103,6 +106,8 @@ class Engine(Protocol):
     name: str
     can_split: bool
     """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are heeded: a node that cannot searches whole."""
+    rules: Rules
+    """Of the games that are searched; may be changed between searches."""
 
     def new_game(self) -> None:
         """Forget what was learned from earlier positions (transposition table, histories)."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.search.rules import Rules
 from worker.shogi import MoveError, Position, SfenError, move_to_usi
 from worker.shogi.replay import Replay
 from worker.usi_lines import Dialect, dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
@@ -46,7 +47,8 @@ class UsiEngine:
 
     Args:
         command: program and arguments.
-        options: USI options by their announced names. ``MultiPV`` follows each search's `Limits`.
+        options: USI options by their announced names. ``MultiPV`` follows each search's `Limits`, and the options of
+            the move limit and the value of a draw follow ``rules``, where the engine has them and a search names them.
         dialect: the words of ``go`` that the engine understands; None: known by its name, else all of them.
         folder: its working directory.
         patience: its time-outs.
@@ -80,6 +82,10 @@ class UsiEngine:
         self._moves: tuple[str, ...] = ()
         self._replay = Replay()
         self._position = Position.startpos()
+        self.rules = Rules()
+        """Of these the move limit and the draw values are told to the engine, as far as it has the usual options."""
+        self._told: dict[str, str] = {}
+        """What the process was told of them."""
         self._multipv = 1
         self._process: UsiProcess | None = None
         self.name = self._running().name or self._command[0]
@@ -102,6 +108,7 @@ class UsiEngine:
                 process.kill()
                 raise
             self._multipv = int(self._options.get("MultiPV", "1"))
+            self._told = {}
             self._process = process
         return self._process
 
@@ -188,12 +195,29 @@ class UsiEngine:
         if limits.multipv != self._multipv and "MultiPV" in process.options:
             process.set_options({"MultiPV": str(limits.multipv)})
             self._multipv = limits.multipv
+        self._tell_rules(process)
         start = "startpos" if self._sfen in (STARTPOS, "startpos") else f"sfen {self._sfen}"
         moves = f" moves {' '.join(self._moves)}" if self._moves else ""
         process.send(f"position {start}{moves}")
         process.send(line)
         with self._lock:
             self._searching = True
+
+    def _tell_rules(self, process: UsiProcess) -> None:
+        """Set the options for what has changed of the rules. A 0 says nothing: the option is as the user set it."""
+        rules = self.rules
+        for name, number in (
+            ("MaxMovesToDraw", rules.max_moves),
+            ("DrawValueBlack", rules.draw_black),
+            ("DrawValueWhite", rules.draw_white),
+        ):
+            if not number and name not in self._told:
+                continue
+            wanted = str(number) if number else self._options.get(name, "0")
+            announced = process.options.get(name)
+            if announced is not None and announced.fault(wanted) is None and self._told.get(name) != wanted:
+                process.set_options({name: wanted})
+                self._told[name] = wanted
 
     def _follow(
         self, process: UsiProcess, limits: Limits, allowed: frozenset[str], on_info: InfoCallback | None

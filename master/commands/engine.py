@@ -1,4 +1,4 @@
-"""``gougi perft``, ``eval``, ``bench``, ``usi`` and ``warm``: one searcher, on this machine."""
+"""``gougi perft``, ``eval``, ``bench`` and ``warm``: one searcher, on this machine."""
 
 from __future__ import annotations
 
@@ -155,23 +155,6 @@ def bench(
     else:
         print(f"depth {plies}: {result.total} nodes, {result.time_ms} ms, {result.nps} nodes/s")
         print(f"signature {result.signature}")
-
-
-def usi(
-    single: Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")] = False,
-) -> None:
-    """Speak USI on standard input and output: an engine for any GUI.
-
-    Register "gougi usi --single" in the GUI. Its options set the table size, the threads and the network.
-    """
-    if not single:
-        raise CommandError("this version speaks USI for one searcher only: gougi usi --single")
-    from importlib.metadata import version
-
-    from worker.search.usi import UsiLoop
-
-    loop = UsiLoop(lambda line: print(line, flush=True), version("gougi"))
-    raise typer.Exit(interruptible(lambda: loop.run(sys.stdin)))
 
 
 def warm() -> None:

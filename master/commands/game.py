@@ -16,6 +16,7 @@ from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from cluster.engine_spec import EngineSpec, NodeKind
+    from cluster.local_driver import LocalSearcher
     from cluster.ray_driver import RaySearcher
     from master.config import Config, NodeKindConfig
     from master.events import GameOutcome
@@ -127,7 +128,7 @@ def serve(
             await asyncio.Event().wait()
 
     try:
-        with _logged(settings, lambda line: print(line, flush=True)):
+        with logged(settings, lambda line: print(line, flush=True)):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
@@ -139,7 +140,6 @@ def serve(
 def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
     compile_searcher()
     from cluster.api import FleetError
-    from cluster.local_driver import LocalSearcher
     from master.csa.server import ServerError
     from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
     from master.log import fleet_listener
@@ -162,12 +162,12 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     async def main() -> list[EmbeddedResult]:
         async with show:
             show.say(f"the cluster against a single searcher; {total_s} s and {increment_s} s a move each")
-            cluster = Seat(_fleet(settings), fleet_listener(show.fleet_event), show.observe)
-            opponent = Seat(LocalSearcher(_engine(settings).build), fleet_listener(), show.view.observe_opponent)
+            cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event), show.observe)
+            opponent = Seat(make_single(settings), fleet_listener(), show.view.observe_opponent)
             return await play_embedded(embedded, cluster, opponent, on_result)
 
     try:
-        with _logged(settings, show.warn):
+        with logged(settings, show.warn):
             results = run_to_end(main)
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
@@ -179,10 +179,12 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 
 def _play_online(settings: Config, plain: bool) -> int:
     from cluster.api import FleetError
+    from master.book.study import StudyingSearcher
+    from master.commands.book_settings import open_books
     from master.config import ConfigError, csa_password
     from master.csa.client import CsaConnectionError
     from master.events import GameEnded, GameEvent
-    from master.game import GameSettings, LoginRefusedError, ServerAddress
+    from master.game import GameSettings, LoginRefusedError, ServerAddress, next_search_id
     from master.game_loop import play_games
     from master.instructions import Login
     from master.log import fleet_listener
@@ -197,8 +199,13 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(settings.csa.name, ",".join(filter(None, (settings.csa.game, password))))
-    game_settings = GameSettings(player=_player_settings(settings), record_folder=Path(settings.records.folder))
     compile_searcher()
+    books = open_books(settings)
+    game_settings = GameSettings(
+        player=_player_settings(settings),
+        record_folder=Path(settings.records.folder),
+        book=books if books.knows else None,
+    )
     show = _show(plain)
 
     def observe(event: GameEvent) -> None:
@@ -207,18 +214,21 @@ def _play_online(settings: Config, plain: bool) -> int:
             _tell_result(show, event.outcome, event.outcome.record_path)
 
     async def main() -> list[GameOutcome]:
-        fleet, listener = _fleet(settings), fleet_listener(show.fleet_event)
+        fleet, listener = make_fleet(settings), fleet_listener(show.fleet_event)
+        searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
         async with show:
             try:
-                await fleet.open(listener)
+                await searcher.open(listener)
                 return await play_games(
-                    server, login, fleet, listener, game_settings, [observe], count=settings.csa.games
-                )
+                    server, login, searcher, listener, game_settings, [observe, searcher.observe],
+                    count=settings.csa.games,
+                )  # fmt: skip
             finally:
-                await fleet.close()
+                await searcher.close()
+                await books.close()
 
     try:
-        with _logged(settings, show.warn):
+        with logged(settings, show.warn):
             run_to_end(main)
     except LoginRefusedError as error:
         raise CommandError(str(error), BAD_INPUT) from error
@@ -274,7 +284,15 @@ def _path(eval_file: str) -> str | None:
     return str(Path(eval_file).expanduser().absolute()) if eval_file else None
 
 
-def _fleet(settings: Config) -> RaySearcher:
+def make_single(settings: Config) -> LocalSearcher:
+    """One searcher in this process, as the configuration describes a node; not open yet."""
+    from cluster.local_driver import LocalSearcher
+
+    return LocalSearcher(_engine(settings).build)
+
+
+def make_fleet(settings: Config) -> RaySearcher:
+    """The fleet that the configuration describes; not open yet."""
 
     from cluster.consultation import Vote
     from cluster.engine_spec import FleetSpec, Variety
@@ -312,6 +330,7 @@ def _player_settings(settings: Config) -> PlayerSettings:
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
         ponder=play.ponder,
+        book_ms=settings.book.answer_ms,
     )
 
 
@@ -324,7 +343,8 @@ def _show(plain: bool) -> Show:
 
 
 @contextlib.contextmanager
-def _logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
+def logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
+    """The log of a command that plays or searches; ``console`` gets what the terminal is to show."""
     from master.log import LogError, open_log
 
     log = settings.log

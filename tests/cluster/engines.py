@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.search.rules import Rules
 from worker.shogi import Position, move_to_usi
 
 
@@ -29,6 +30,7 @@ class HashEngine:
     ) -> None:
         self.name = "hash"
         self.can_split = True
+        self.rules = Rules()
         self.pace_s = pace_s
         self.max_depth = max_depth
         self.score = score

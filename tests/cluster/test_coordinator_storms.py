@@ -118,6 +118,11 @@ class Storm:
             assert decision.move in root.legal
             assert decision.pv[0] == decision.move
             assert root.legal_part(decision.pv) == decision.pv
+            assert len(decision.lines) <= request.multipv
+            firsts = [line.pv[0] for line in decision.lines]
+            assert len(set(firsts)) == len(firsts)
+            if decision.score is not None:
+                assert firsts[0] == decision.move
 
     def start(self, rng: random.Random) -> None:
         [(sfen, moves)] = rng.choices(POSITIONS, weights=(5, 5, 1, 1, 2))
@@ -125,6 +130,7 @@ class Storm:
         hard = None if soft is None else soft + rng.choice([0, 5, 500])
         nodes = rng.choice([None, None, 1, 1500, 20000])
         depth = rng.choice([None, None, 1, 8])
+        multipv = rng.choice([1, 1, 1, 3])
         pondered = self.pondering
         if pondered is not None and rng.random() < 0.8:  # the opponent replies, as is likely or as he likes
             ply = len(pondered.moves)
@@ -133,10 +139,10 @@ class Storm:
             legal = root_of(pondered.sfen, pondered.moves).legal
             if replies or legal:
                 sfen, moves = pondered.sfen, (*pondered.moves, rng.choice(replies or legal))
-                nodes, depth = pondered.nodes, pondered.depth
+                nodes, depth, multipv = pondered.nodes, pondered.depth, pondered.multipv
         self.starts += 1
         self.next_id += 1
-        self.feed(Start(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth)))
+        self.feed(Start(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth, multipv=multipv)))
 
     def ponder(self, rng: random.Random) -> None:
         sfen, moves = rng.choice(POSITIONS)
@@ -146,7 +152,9 @@ class Storm:
                 moves = ()
         nodes = rng.choice([None, None, 1500])
         self.next_id += 1
-        self.feed(Ponder(SearchRequest(self.next_id, sfen, moves, nodes=nodes)))
+        expected = rng.choice(["", "", *root_of(sfen, moves).legal])
+        request = SearchRequest(self.next_id, sfen, moves, nodes=nodes, multipv=rng.choice([1, 1, 2]))
+        self.feed(Ponder(request, expected))
 
     def message(self, rng: random.Random) -> Report | Done | Heartbeat:
         node_id = rng.choice(NODES)

@@ -34,6 +34,7 @@ REPORT = Report("node-1", 3, 17, 12, 20, -45, Bound.EXACT, 12345, 678, 90, ("7g7
 EXAMPLES: list[Message] = [
     Job(3, 17, "startpos-sfen", ("7g7f", "P*5e"), searchmoves=("2g2f",), nodes=1000),
     Job(3, 18, "x", ignoremoves=("2g2f", "8h2b+"), multipv=7, movetime_ms=300, depth=9),
+    Job(3, 19, "x", max_moves=320, draw_black=-100, draw_white=100),
     Stop(17),
     NewGame(),
     Hello("node-1", "a1b2", "host", 4711, "gougi"),
@@ -125,6 +126,11 @@ def changed(**fields: object) -> bytes:
     return msgpack.packb(raw)
 
 
+def job(**fields: object) -> bytes:
+    """A job with such fields."""
+    return msgpack.packb({"kind": "job", "search_id": 1, "job_id": 1, "sfen": "x", **fields})
+
+
 @pytest.mark.parametrize(
     ("data", "word"),
     [
@@ -146,6 +152,9 @@ def changed(**fields: object) -> bytes:
         (changed(pv=["7g7f", 5]), r"report.pv\[1\]: expected text"),
         (changed(pv=["7g7f" * 9]), r"report.pv\[0\]: 36 characters"),
         (changed(pv="7g7f"), "report.pv: expected a list"),
+        (job(max_moves=-1), "job.max_moves: -1 is not in 0..100000"),
+        (job(draw_black=31000), "job.draw_black: 31000 is not in"),
+        (job(draw_white="1"), "job.draw_white: expected an integer, got str"),
         (changed(node_id=""), "report.node_id: 0 characters"),
         (b"\x00" * (MAX_BYTES + 1), "bytes, at most"),
     ],

@@ -12,6 +12,7 @@ from cluster.messages import EVERY_JOB, Done, Job, NewGame, Report, Stop
 from cluster.node import NodeRunner
 from tests.cluster.engines import HashEngine
 from worker.engine import STARTPOS, InfoCallback, Limits, SearchResult
+from worker.search.rules import Rules
 
 
 class Bench:
@@ -59,6 +60,16 @@ def test_a_job_is_answered_by_reports_and_one_done(bench: Bench) -> None:
     assert [(r.depth, r.multipv) for r in bench.reports(1)] == [(d, m) for d in range(1, 6) for m in (1, 2)]
     assert bench.messages[-1] is done
     assert bench.runner.status() == (1, True)
+
+
+def test_the_rules_of_a_job_reach_the_engine_and_its_own_stay(bench: Bench) -> None:
+    bench.engine.rules = Rules(every_move=True)
+    bench.runner.handle(job(1, depth=1, max_moves=256, draw_black=-50, draw_white=50))
+    bench.done(1)
+    assert bench.engine.rules == Rules(max_moves=256, draw_black=-50, draw_white=50, every_move=True)
+    bench.runner.handle(job(2, depth=1))
+    bench.done(2)
+    assert bench.engine.rules == Rules(every_move=True)
 
 
 def test_a_stop_ends_an_infinite_job(bench: Bench) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.api import Known, SearchRequest
+from cluster.api import Known, RootLine, SearchRequest
 from cluster.events import FALLBACK, NodeJoined, NodeLost, Ponder, Received, Start, StopSearch
 from cluster.messages import Heartbeat
 from cluster.pondering import highest_averages, likelihoods
@@ -75,6 +75,25 @@ class TestDealing:
         bench.feed(StopSearch(1))
         bench.feed(Ponder(PONDER))
         assert bench.job("n1").moves == ("7g7f", "3c3d")
+
+    def test_an_expected_reply_is_among_them_whatever_is_known(self) -> None:
+        bench = Bench(1)
+        bench.feed(Ponder(PONDER, "9c9d"))
+        assert replies(bench) == {"9c9d": ["n1"]}, "a lone node needs no scouting"
+        bench = Bench(3)
+        bench.feed(Ponder(PONDER, "9c9d"))
+        bench.report("n1", 5, 10, "3c3d", multipv=1)
+        bench.report("n1", 5, -900, "8c8d", multipv=2)
+        bench.tick(300)
+        assert replies(bench) == {"9c9d": ["n1", "n2"], "3c3d": ["n3"]}, "as much as the likeliest, and it comes first"
+        bench.feed(Start(replace(HIT, moves=("7g7f", "9c9d"))))
+        assert bench.events("ponder_hit")
+
+    def test_an_expected_reply_is_one_that_can_be_played(self) -> None:
+        bench = Bench(1)
+        with pytest.raises(ValueError, match="7g7f"):
+            bench.feed(Ponder(PONDER, "7g7f"))
+        assert not bench.coordinator.pondering
 
     def test_voters_name_several_replies(self) -> None:
         bench = Bench(3, CONSULT)
@@ -213,7 +232,7 @@ class TestHit:
         bench.tick(300)
         bench.report("n2", 8, 5, next(iter(bench.job("n2").searchmoves), "5g5f"))
         known = ask(replace(HIT, search_id=77), bench.now + 700)
-        assert known == Known("2g2f", 20, 6, 600 + 800, 1.0, 1000, 750)
+        assert known == Known("2g2f", 20, 6, 600 + 800, 1.0, 1000, 750, (RootLine(20, 6, ("2g2f",)),))
         assert ask(replace(HIT, moves=("7g7f", "4a3b")), bench.now) is None
         assert ask(replace(HIT, nodes=5), bench.now) is None
 

@@ -44,7 +44,13 @@ def gougi(
 class Running:
     """``gougi WORDS`` in a process group of its own, as a shell starts it, with its output at hand while it runs."""
 
-    def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+    ) -> None:
         self.mark = uuid.uuid4().hex
         self.lines: list[str] = []
         self._changed = threading.Condition()
@@ -52,7 +58,7 @@ class Running:
             [*GOUGI, *words],
             cwd=cwd,
             env={**environment(cwd, env), _MARK: self.mark, "PYTHONUNBUFFERED": "1"},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -55,7 +55,7 @@ class ScriptedSearcher:
         if self.choose is not None:
             asyncio.get_running_loop().call_later(self.delay_s, self._decide, request, self.choose)
 
-    def ponder(self, request: SearchRequest) -> None:
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
         self.pondered.append(request)
 
     def known(self, request: SearchRequest) -> Known | None:

@@ -174,6 +174,18 @@ def test_bench_is_the_same_in_every_process(tmp_path: Path) -> None:
 # usi
 
 
+def test_usi_wants_options_that_fit(tmp_path: Path) -> None:
+    assert error_of(gougi("usi", "--single", "--nodes", "2", cwd=tmp_path)).startswith("--single: it has no fleet")
+    assert "[cluster] nodes" in error_of(gougi("usi", "--nodes", "0", cwd=tmp_path))
+
+
+def test_usi_tells_its_options_before_there_is_a_fleet(tmp_path: Path) -> None:
+    result = gougi("usi", "--nodes", "3", cwd=tmp_path, text="usi\nquit\n")
+    assert result.returncode == 0
+    assert "option name Nodes type spin default 3 min 1 max 1024" in result.stdout.splitlines()
+    assert "option name Nodes " not in gougi("usi", "--address", "10.0.0.1:6379", cwd=tmp_path, text="usi\n").stdout
+
+
 def test_usi_single(tmp_path: Path) -> None:
     text = "usi\nisready\nposition startpos moves 7g7f\ngo depth 3\nquit\n"
     lines = gougi("usi", "--single", cwd=tmp_path, text=text).stdout.splitlines()

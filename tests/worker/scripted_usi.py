@@ -69,6 +69,8 @@ def main() -> None:
                 say("id name Scripted 1.0")
                 say("option name USI_Hash type spin default 16 min 1 max 1024")
                 say("option name MultiPV type spin default 1 min 1 max 10")
+                say("option name MaxMovesToDraw type spin default 0 min 0 max 1000")
+                say("option name DrawValueBlack type spin default -2 min -300 max 300")
                 say("option name Skill Level type spin default 20 min -20 max 20")
                 say("option name Style type combo default calm var calm var wild one")
                 say("option name Own Book type check default true")

@@ -13,6 +13,7 @@ import pytest
 
 from worker.engine import STARTPOS, Bound, Engine, EngineError, Limits, SearchInfo
 from worker.score import mated_in
+from worker.search.rules import Rules
 from worker.usi_engine import Patience, UsiEngine
 from worker.usi_lines import Dialect
 
@@ -76,6 +77,25 @@ def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path
     ]
 
 
+def test_rules_of_a_search_become_options_where_the_engine_has_them(make: Make, tmp_path: Path) -> None:
+    log = tmp_path / "heard"
+    engine = make("log", str(log), options={"DrawValueBlack": "-7"})
+
+    def told(rules: Rules) -> list[str]:
+        before = len(heard(log))
+        engine.rules = rules
+        engine.set_position(STARTPOS)
+        engine.go(Limits(nodes=1))
+        return [line.removeprefix("setoption name ") for line in heard(log)[before:] if line.startswith("setoption")]
+
+    assert told(Rules()) == [], "what its user set stays"
+    limited = Rules(max_moves=256, draw_black=-50, draw_white=50)
+    assert told(limited) == ["MaxMovesToDraw value 256", "DrawValueBlack value -50"]
+    assert told(limited) == []
+    assert told(Rules(draw_black=5000)) == ["MaxMovesToDraw value 0"], "more than it allows is left as it was"
+    assert told(Rules()) == ["DrawValueBlack value -7"]
+
+
 def test_ignoremoves_become_searchmoves(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     engine = make("log", str(log))
@@ -100,7 +120,7 @@ def test_dialect_without_movetime_is_told_byoyomi(make: Make, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"Hash": "4"}, "no option 'Hash'; it has: Clear, EvalFile, MultiPV"),
+        ({"Hash": "4"}, "no option 'Hash'; it has: Clear, DrawValueBlack, EvalFile"),
         ({"Skill Level": "21"}, "21 is not within -20 to 20"),
         ({"Skill Level": "high"}, "'high' is no whole number"),
         ({"Style": "mad"}, "'mad' is none of calm, wild one"),

@@ -1,8 +1,21 @@
 """Opening books in YaneuraOu's text format: reading, looking up and choosing. No compiled code."""
 
-from worker.book.choice import BookSettings, Selection, select
+from worker.book.choice import BookSettings, Eligible, Selection, eligible, select
 from worker.book.file import Book
 from worker.book.format import BookError, BookMove
-from worker.book.player import BookPlayer, BookReply
+from worker.book.player import BookPlayer, BookReply, Lookup, legal_entries
 
-__all__ = ["Book", "BookError", "BookMove", "BookPlayer", "BookReply", "BookSettings", "Selection", "select"]
+__all__ = [
+    "Book",
+    "BookError",
+    "BookMove",
+    "BookPlayer",
+    "BookReply",
+    "BookSettings",
+    "Eligible",
+    "Lookup",
+    "Selection",
+    "eligible",
+    "legal_entries",
+    "select",
+]

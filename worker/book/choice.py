@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from worker.book.format import BookMove
 
@@ -54,17 +54,24 @@ class Selection:
     notes: tuple[str, ...] = ()
 
 
-def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Selection:
-    """Choose among a position's candidates.
+class Eligible(NamedTuple):
+    """The moves that the options leave, in their order, and what they left out on the way."""
+
+    moves: tuple[BookMove, ...]
+    notes: tuple[str, ...] = ()
+
+
+def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Eligible:
+    """What may be chosen of a position's candidates; empty where the book is to be left alone.
 
     Args:
         moves: the candidates, the most played first.
         ply: the number of the move to be made (1 at the start).
         turn: the side to move, 0 black, 1 white.
-        rng: decides by its next one or two numbers; the same state gives the same move.
+        rng: decides by its next number whether the book is left alone.
     """
     if rng.randrange(100) < settings.ignore_percent or ply > settings.last_ply or not moves:
-        return Selection(None)
+        return Eligible(())
     notes: list[str] = []
     left = list(moves)
     if settings.narrow:
@@ -74,7 +81,7 @@ def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: in
             notes.append(f"NarrowBook: {len(moves)} moves to {len(left)}")
     if left and settings.depth_limit and left[0].depth < settings.depth_limit:
         notes.append(f"BookDepthLimit {settings.depth_limit}: the book's depth is {left[0].depth}")
-        return Selection(None, tuple(notes))
+        return Eligible((), tuple(notes))
     if left:
         least = max(left[0].value - settings.eval_diff, settings.eval_limits[turn])
         good = [move for move in left if move.value >= least]
@@ -82,9 +89,18 @@ def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: in
             limit = f"{('BookEvalBlackLimit', 'BookEvalWhiteLimit')[turn]} {settings.eval_limits[turn]}"
             notes.append(f"BookEvalDiff {settings.eval_diff}, {limit}: {len(left)} moves to {len(good)}")
         left = good
+    return Eligible(tuple(left), tuple(notes))
+
+
+def select(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Selection:
+    """Choose among a position's candidates: `eligible`, and of these one by chance.
+
+    The same state of ``rng`` gives the same move; it gives one or two numbers.
+    """
+    left, notes = eligible(moves, settings, ply, turn, rng)
     if not left:
-        return Selection(None, tuple(notes))
+        return Selection(None, notes)
     weights = [move.count for move in left]
     if settings.by_count and any(weights):
-        return Selection(rng.choices(left, weights)[0], tuple(notes))
-    return Selection(rng.choice(left), tuple(notes))
+        return Selection(rng.choices(left, weights)[0], notes)
+    return Selection(rng.choice(left), notes)

@@ -128,3 +128,8 @@ def flip_move(move: str) -> str:
     """The same move on the board turned around."""
     piece, drop, target = move.rpartition("*")
     return piece + drop + target.translate(_TURNED)
+
+
+def flip_entry(entry: BookMove) -> BookMove:
+    """The same candidate of the position turned around."""
+    return replace(entry, move=flip_move(entry.move), ponder=flip_move(entry.ponder) if entry.ponder else None)

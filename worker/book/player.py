@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from worker.book.choice import BookSettings, select
 from worker.book.file import Book
-from worker.book.format import BookMove, flip_key, flip_move, split_sfen
+from worker.book.format import BookMove, flip_entry, flip_key, split_sfen
 from worker.shogi import MoveError, Position, Repetition, move_to_usi
 
 
@@ -32,6 +32,37 @@ class BookReply:
     """All legal ones, the most played first; empty where there is no ``move``."""
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
+
+
+class Lookup(Protocol):
+    """Anything that candidates are looked up in, as `worker.book.Book`."""
+
+    def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
+        """The candidates of a position, the most played first; see `worker.book.file.Book.find`."""
+
+
+def legal_entries(book: Lookup, position: Position, settings: BookSettings) -> tuple[list[BookMove], list[str]]:
+    """A position's candidates that are legal, and a note on each that is not.
+
+    Where the book does not know it, and the settings allow it, the position turned around is looked for.
+
+    Raises:
+        BookError: the file is damaged where the position stands.
+    """
+    sfen = position.sfen()
+    entries = book.find(sfen, settings.any_ply)
+    if not entries and settings.flipped:
+        key, ply = split_sfen(sfen)
+        entries = [flip_entry(entry) for entry in book.find(f"{flip_key(key)} {ply}", settings.any_ply)]
+    legal, notes = [], []
+    for entry in entries:
+        try:
+            position.parse_usi(entry.move)
+        except MoveError as error:
+            notes.append(f"book: {error}")
+        else:
+            legal.append(entry)
+    return legal, notes
 
 
 class BookPlayer:
@@ -77,7 +108,7 @@ class BookPlayer:
         """
         if self._book is None or settings.file is None:
             return BookReply(None)
-        entries, notes = self._legal(self._book, position, settings)
+        entries, notes = legal_entries(self._book, position, settings)
         chosen = select(entries, settings, position.move_number, position.turn, self._rng)
         notes += chosen.notes
         if chosen.move is None or (only and chosen.move.move not in only):
@@ -88,32 +119,11 @@ class BookPlayer:
         ponder = self._ponder(self._book, position, chosen.move, settings)
         return BookReply(chosen.move.move, ponder, candidates, tuple(notes))
 
-    @staticmethod
-    def _legal(book: Book, position: Position, settings: BookSettings) -> tuple[list[BookMove], list[str]]:
-        """The candidates that are legal, and a note on each that is not."""
-        sfen = position.sfen()
-        entries = book.find(sfen, settings.any_ply)
-        if not entries and settings.flipped:
-            key, ply = split_sfen(sfen)
-            entries = [
-                replace(entry, move=flip_move(entry.move), ponder=flip_move(entry.ponder) if entry.ponder else None)
-                for entry in book.find(f"{flip_key(key)} {ply}", settings.any_ply)
-            ]
-        legal, notes = [], []
-        for entry in entries:
-            try:
-                position.parse_usi(entry.move)
-            except MoveError as error:
-                notes.append(f"book: {error}")
-            else:
-                legal.append(entry)
-        return legal, notes
-
     def _variation(self, book: Book, position: Position, entry: BookMove, settings: BookSettings) -> tuple[str, ...]:
         """The entry's move and what follows it: the book's first move each time, at its end the expected reply."""
         made = [position.push_usi(entry.move)]
         while len(made) < settings.pv_moves and position.repetition() is Repetition.NONE:
-            following, _ = self._legal(book, position, settings)
+            following, _ = legal_entries(book, position, settings)
             if following:
                 entry = following[0]
                 made.append(position.push_usi(entry.move))
@@ -133,7 +143,7 @@ class BookPlayer:
             if entry.ponder is not None:
                 with contextlib.suppress(MoveError):
                     return move_to_usi(position.parse_usi(entry.ponder))
-            following, _ = self._legal(book, position, settings)
+            following, _ = legal_entries(book, position, settings)
             return following[0].move if following else None
         finally:
             position.pop()

@@ -148,8 +148,12 @@ class NumbaEngine:
         return Steps(self._threads[0].record, lambda: self.go(limits, on_info), self.stop)
 
     def entries_meaning(self) -> str:
-        """A digest of what decides over the words of an entry: their layout, the keys, the network and the rules."""
-        facts = self._network_digest, self._network.fv_scale, self.rules, Position.startpos().key
+        """A digest of what decides over the words of an entry: their layout, the keys, the network and the rules.
+
+        Without what each search brings with it (`Rules.of_search`), which is the same on every node of a fleet.
+        """
+        rules = self.rules.of_search(0, 0, 0)
+        facts = self._network_digest, self._network.fv_scale, rules, Position.startpos().key
         # The text of the table's code stands for the layout: nobody has to remember to raise a number.
         return hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode()).hexdigest()[:32]
 

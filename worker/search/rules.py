@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from worker.score import MAX_EVAL
 from worker.shogi import declaration
@@ -51,6 +51,14 @@ class Rules:
         for name in ("draw_black", "draw_white"):
             if abs(getattr(self, name)) >= MAX_EVAL:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
+
+    def of_search(self, max_moves: int, draw_black: int, draw_white: int) -> Rules:
+        """These rules with what a single search of a fleet says of its game.
+
+        Raises:
+            ValueError: a number is out of range.
+        """
+        return replace(self, max_moves=max_moves, draw_black=draw_black, draw_white=draw_white)
 
     def plies_left(self, move_number: int) -> int | None:
         """Plies, 1 or more, until `max_moves` ends the game whose next move has this number; None: it never does."""

@@ -9,45 +9,27 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 from worker.book import BookError, BookPlayer, BookReply
-from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo, SearchResult
-from worker.mate import MateSolver, MateStatus
-from worker.score import to_usi
+from worker.engine import STARTPOS, EngineError, Limits, SearchInfo, SearchResult
+from worker.mate import MateSolver
 from worker.search.engine import NumbaEngine
 from worker.search.timing import TimeLeft, budget
 from worker.search.usi_options import OPTIONS, Options
-from worker.shogi import Position, move_to_usi
+from worker.search.usi_words import (
+    GoOrder,
+    best_line,
+    book_lines,
+    info_line,
+    mate_lines,
+    parse_go,
+    parse_mate_limit,
+    parse_position,
+    parse_setoption,
+)
+from worker.shogi import Position
 from worker.warm import warm_up
-
-_GO_NUMBERS: Final = ("btime", "wtime", "binc", "winc", "byoyomi", "movetime", "nodes", "depth")
-_BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER: " upperbound"}
-
-
-def info_line(info: SearchInfo) -> str:
-    """One ``info`` line."""
-    score = to_usi(info.score) + _BOUND_WORDS[info.bound]
-    return (
-        f"info depth {info.depth} seldepth {info.seldepth} multipv {info.multipv} score {score} nodes {info.nodes} "
-        f"nps {info.nps} hashfull {info.hashfull} time {info.time_ms} pv {' '.join(info.pv)}"
-    )
-
-
-def best_line(result: SearchResult) -> str:
-    """The ``bestmove`` line."""
-    return f"bestmove {result.bestmove}" + (f" ponder {result.ponder}" if result.ponder else "")
-
-
-def book_lines(reply: BookReply) -> list[str]:
-    """What a book's answer looks like: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
-    lines = [f"info string {note}" for note in reply.notes]
-    for number, (entry, pv) in enumerate(reply.candidates, start=1):
-        lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
-    if reply.move is not None:
-        lines.append(best_line(SearchResult(reply.move, reply.ponder, 0, 0)))
-    return lines
 
 
 class _NoEngineError(Exception):
@@ -117,7 +99,7 @@ class UsiLoop:
                 self._open_book()
                 self._write("readyok")
             case "setoption":
-                self._set_option(words[1:])
+                self._options.set(*parse_setoption(words[1:]))
             case "usinewgame":
                 self._end_search()
                 self._ready().new_game()
@@ -135,11 +117,6 @@ class UsiLoop:
                 self._end_search()
             case other:
                 raise ValueError(f"unknown command {other!r}")
-
-    def _set_option(self, words: list[str]) -> None:
-        if len(words) < 2 or words[0] != "name":
-            raise ValueError("setoption: expected 'name N value V'")
-        self._options.set(words[1], " ".join(words[3:]) if words[2:3] == ["value"] else "")
 
     def _ready(self) -> NumbaEngine:
         """The engine for the options as they are now, built where they changed."""
@@ -184,14 +161,7 @@ class UsiLoop:
         return reply.move is not None
 
     def _set_position(self, words: list[str]) -> None:
-        at = words.index("moves") if "moves" in words else len(words)
-        if words[:1] == ["startpos"]:
-            sfen = STARTPOS
-        elif words[:1] == ["sfen"]:
-            sfen = " ".join(words[1:at])
-        else:
-            raise ValueError("position: expected 'startpos' or 'sfen'")
-        moves = tuple(words[at + 1 :])
+        sfen, moves = parse_position(words)
         self._ready().set_position(sfen, moves)
         self._position = (sfen, moves)
 
@@ -221,26 +191,19 @@ class UsiLoop:
 
     def _go_mate(self, words: list[str]) -> None:
         """``go mate TIME|infinite``: answered by ``checkmate`` with the line, ``nomate`` or ``timeout``."""
-        limit = words[0] if words else "infinite"
-        if limit != "infinite" and not limit.isdigit():
-            raise ValueError(f"go mate: {limit!r} is neither a time in ms nor 'infinite'")
+        limit_ms = parse_mate_limit(words)
         sfen, moves = self._position
         position = Position.from_sfen(sfen)
         position.push_all(moves)
-        deadline = None if limit == "infinite" else time.monotonic_ns() + int(limit) * 1_000_000
+        deadline = None if limit_ms is None else time.monotonic_ns() + limit_ms * 1_000_000
         self._solver = MateSolver(self._options.number("USI_Hash"))
         self._search = threading.Thread(target=self._solve, args=(self._solver, position, deadline), name="mate")
         self._search.start()
 
     def _solve(self, solver: MateSolver, position: Position, deadline: int | None) -> None:
         result = solver.solve(position, deadline_ns=deadline)
-        answers = {
-            MateStatus.MATE: " ".join(move_to_usi(move) for move in result.line),
-            MateStatus.NO_MATE: "nomate",
-            MateStatus.UNKNOWN: "timeout",
-        }
-        self._write(f"info nodes {result.nodes} time {result.time_ms}")
-        self._write(f"checkmate {answers[result.status]}")
+        for line in mate_lines(result):
+            self._write(line)
 
     @property
     def _guesses_reply(self) -> bool:
@@ -313,7 +276,7 @@ class UsiLoop:
                 self._write(info_line(info))
         if result.lines and result.lines[0].score <= -self._options.number("ResignValue"):
             result = SearchResult("resign", None, result.nodes, result.time_ms)
-        self._write(best_line(result))
+        self._write(best_line(result.bestmove, result.ponder))
 
     def _ponder_hit(self) -> None:
         """The opponent played the expected move: the own time begins, and the search goes on."""
@@ -363,37 +326,3 @@ class UsiLoop:
             self._stop_threads()
             self._search.join()
             self._search = None
-
-
-@dataclass(frozen=True, slots=True)
-class GoOrder:
-    """The words of a ``go`` line: its numbers by name, its root moves, and how it ends."""
-
-    numbers: dict[str, int]
-    searchmoves: tuple[str, ...] = ()
-    ponder: bool = False
-    infinite: bool = False
-
-
-def parse_go(words: list[str]) -> GoOrder:
-    """Read what stands behind ``go``. Raises ValueError that names the word."""
-    numbers: dict[str, int] = {}
-    searchmoves: tuple[str, ...] = ()
-    flags = {"ponder": False, "infinite": False}
-    at = 0
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word in _GO_NUMBERS:
-            if at >= len(words) or not words[at].lstrip("-").isdigit():
-                raise ValueError(f"go: {word} needs a number")
-            numbers[word] = max(0, int(words[at]))
-            at += 1
-        elif word == "searchmoves":
-            searchmoves = tuple(words[at:])
-            at = len(words)
-        elif word in flags:
-            flags[word] = True
-        else:
-            raise ValueError(f"go: unknown word {word!r}")
-    return GoOrder(numbers, searchmoves, **flags)

@@ -1,7 +1,9 @@
-"""The single engine's USI options, by the field's names, and what they mean for engine, game and clock."""
+"""USI options and their values; the single engine's, by the field's names, with what they mean for engine, game and
+clock, and those of a book, which any player has."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +14,8 @@ from worker.search.root_mate import DEFAULT_NODES
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.timing import TimeOptions
 
-_EMPTY: Final = "<empty>"
+EMPTY: Final = "<empty>"
+"""How USI says that a text is empty."""
 _NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
 
@@ -47,14 +50,33 @@ class Option:
         return value
 
 
+BOOK_OPTIONS: Final = {
+    "USI_OwnBook": Option("check", "true"),
+    "BookFile": Option("filename", _NO_BOOK),
+    "BookDir": Option("string", "book"),
+    "BookOnTheFly": Option("check", "false"),
+    "BookMoves": Option("spin", "16", 0, 10_000),
+    "BookIgnoreRate": Option("spin", "0", 0, 100),
+    "NarrowBook": Option("check", "false"),
+    "BookEvalDiff": Option("spin", "30", 0, 99_999),
+    "BookEvalBlackLimit": Option("spin", "0", -99_999, 99_999),
+    "BookEvalWhiteLimit": Option("spin", "-140", -99_999, 99_999),
+    "BookDepthLimit": Option("spin", "16", 0, 99_999),
+    "ConsiderBookMoveCount": Option("check", "false"),
+    "BookPvMoves": Option("spin", "8", 1, 246),
+    "IgnoreBookPly": Option("check", "false"),
+    "FlippedBook": Option("check", "true"),
+}
+"""What the book of a player is asked by; YaneuraOu's names and defaults."""
+
 OPTIONS: Final = {
     "USI_Hash": Option("spin", "256", 1, 1 << 20),
     "USI_Ponder": Option("check", "false"),
     "Stochastic_Ponder": Option("check", "false"),
     "Threads": Option("spin", "1", 1, 512),
     "MultiPV": Option("spin", "1", 1, 593),
-    "EvalDir": Option("string", _EMPTY),
-    "EvalFile": Option("filename", _EMPTY),
+    "EvalDir": Option("string", EMPTY),
+    "EvalFile": Option("filename", EMPTY),
     "FV_SCALE": Option("spin", "0", 0, 128),
     "NetworkDelay": Option("spin", "120", 0, 10_000),
     "NetworkDelay2": Option("spin", "1120", 0, 10_000),
@@ -73,35 +95,22 @@ OPTIONS: Final = {
     "NodesLimit": Option("spin", "0", 0, 1 << 53),
     "RootMateSearchNodesLimit": Option("spin", str(DEFAULT_NODES), 0, (1 << 32) - 1),
     "PvInterval": Option("spin", "300", 0, 100_000),
-    "USI_OwnBook": Option("check", "true"),
-    "BookFile": Option("filename", _NO_BOOK),
-    "BookDir": Option("string", "book"),
-    "BookOnTheFly": Option("check", "false"),
-    "BookMoves": Option("spin", "16", 0, 10_000),
-    "BookIgnoreRate": Option("spin", "0", 0, 100),
-    "NarrowBook": Option("check", "false"),
-    "BookEvalDiff": Option("spin", "30", 0, 99_999),
-    "BookEvalBlackLimit": Option("spin", "0", -99_999, 99_999),
-    "BookEvalWhiteLimit": Option("spin", "-140", -99_999, 99_999),
-    "BookDepthLimit": Option("spin", "16", 0, 99_999),
-    "ConsiderBookMoveCount": Option("check", "false"),
-    "BookPvMoves": Option("spin", "8", 1, 246),
-    "IgnoreBookPly": Option("check", "false"),
-    "FlippedBook": Option("check", "true"),
+    **BOOK_OPTIONS,
 }
 """0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit, PvInterval and
 RootMateSearchNodesLimit (ふかうら王's name)."""
 
 
-class Options:
-    """The values as they are now."""
+class OptionValues:
+    """The values of the options of ``table`` as they are now."""
 
-    def __init__(self) -> None:
-        self._values = {name: option.default for name, option in OPTIONS.items()}
+    def __init__(self, table: Mapping[str, Option]) -> None:
+        self.table = table
+        self._values = {name: option.default for name, option in table.items()}
 
     def set(self, name: str, value: str) -> None:
         """Set an option. Raises ValueError, nothing changed, where the name or the value is wrong."""
-        option = OPTIONS.get(name)
+        option = self.table.get(name)
         if option is None:
             raise ValueError(f"unknown option {name!r}")
         self._values[name] = option.check(name, value)
@@ -112,19 +121,10 @@ class Options:
     def flag(self, name: str) -> bool:
         return self._values[name] == "true"
 
-    @property
-    def engine(self) -> tuple[int, int, str | None, int | None]:
-        """What an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
-        return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
-
-    def _network(self) -> str | None:
-        """``EvalFile``, within ``EvalDir`` where that is set; ``EvalDir`` alone means its ``nn.bin``."""
-        folder, file = (
-            "" if self._values[name] in ("", _EMPTY) else self._values[name] for name in ("EvalDir", "EvalFile")
-        )
-        if not folder:
-            return file or None
-        return str(Path(folder) / (file or _NETWORK_NAME))
+    def text(self, name: str) -> str:
+        """A text as it is, an empty one as ``""``."""
+        value = self._values[name]
+        return "" if value == EMPTY else value
 
     @property
     def book(self) -> BookSettings:
@@ -145,15 +145,34 @@ class Options:
 
     def _book_file(self) -> Path | None:
         """``BookFile`` within ``BookDir``, unless it is an absolute path."""
-        folder, file = ("" if self._values[name] == _EMPTY else self._values[name] for name in ("BookDir", "BookFile"))
+        folder, file = self.text("BookDir"), self.text("BookFile")
         if not self.flag("USI_OwnBook") or file in ("", _NO_BOOK):
             return None
         return Path(folder) / file
 
+
+class Options(OptionValues):
+    """The single engine's."""
+
+    def __init__(self) -> None:
+        super().__init__(OPTIONS)
+
+    @property
+    def engine(self) -> tuple[int, int, str | None, int | None]:
+        """What an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
+        return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
+
+    def _network(self) -> str | None:
+        """``EvalFile``, within ``EvalDir`` where that is set; ``EvalDir`` alone means its ``nn.bin``."""
+        folder, file = self.text("EvalDir"), self.text("EvalFile")
+        if not folder:
+            return file or None
+        return str(Path(folder) / (file or _NETWORK_NAME))
+
     @property
     def rules(self) -> Rules:
         return Rules(
-            entering=EnteringKingRule(self._values["EnteringKingRule"]),
+            entering=EnteringKingRule(self.text("EnteringKingRule")),
             max_moves=self.number("MaxMovesToDraw"),
             draw_black=self.number("DrawValueBlack"),
             draw_white=self.number("DrawValueWhite"),

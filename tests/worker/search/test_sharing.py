@@ -11,7 +11,7 @@ from worker.engine import STARTPOS, Limits, SharesTable
 from worker.nnue import default_network, kernels, portable
 from worker.nnue.network import DEFAULT_NETWORK
 from worker.search.engine import NumbaEngine
-from worker.search.rules import Rules
+from worker.search.rules import EnteringKingRule, Rules
 from worker.search.tt import entry_bound, entry_depth
 
 
@@ -46,7 +46,9 @@ def test_the_meaning_is_that_of_the_network_and_the_rules() -> None:
     file = str(resources.files("worker.nnue") / "data" / DEFAULT_NETWORK)
     assert NumbaEngine(hash_mb=1, eval_file=file).entries_meaning() == meaning
     assert NumbaEngine(hash_mb=1, eval_file=file, fv_scale=17).entries_meaning() != meaning
-    engine.rules = Rules(max_moves=256)
+    engine.rules = Rules(max_moves=256, draw_black=-100)
+    assert engine.entries_meaning() == meaning, "a search brings these with it, to every node the same"
+    engine.rules = Rules(entering=EnteringKingRule.TRY)
     assert engine.entries_meaning() != meaning
     other = NumbaEngine(hash_mb=1)
     other._network.layers[0][0][0] += 1

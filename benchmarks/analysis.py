@@ -1,0 +1,158 @@
+"""What the analysis' estimate of strength stands on: our own searcher at several nodes a move.
+
+Neighbouring levels play each other from balanced openings, both colours each; all moves are then analysed as
+``gougi analyze`` does. Printed are the losses of each level, and the real Elo of each pair beside that of the virtual
+games. ``--write`` makes the calibration of the package.
+
+    python benchmarks/analysis.py --out /tmp/levels --games 24 [--write master/analysis/calibration.json]
+
+Games and searches are kept in the folder: the same again goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+from cluster.engine_spec import EngineSpec
+from cluster.local_driver import LocalSearcher
+from master.analysis.calibration import calibration_json
+from master.analysis.game import Game, PlayedMove
+from master.analysis.judgement import Judged, judge
+from master.analysis.network import network_hash
+from master.analysis.plan import evaluations, plan, searches
+from master.analysis.session import Pace, Session
+from master.analysis.statistics import statistics
+from master.analysis.store import Store
+from master.analysis.strength import Calibration, Level, elo_of, virtual_score
+from worker.arena.openings import make_openings
+from worker.engine import Limits
+from worker.search.engine import NumbaEngine
+from worker.shogi import Position
+from worker.shogi.position import Repetition
+
+RESIGN_CP, RESIGN_MOVES, MOST_MOVES = 3000, 4, 256
+
+
+def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, NumbaEngine]) -> dict[str, object]:
+    """One game; black has ``levels[0]`` nodes a move. A side that is so far behind so often resigns."""
+    for engine in engines:
+        engine.new_game()
+    position = Position.from_sfen(opening)
+    moves: list[str] = []
+    behind = [0, 0]
+    winner: int | None = None
+    while len(moves) < MOST_MOVES:
+        side = position.turn
+        if position.repetition() is not Repetition.NONE:
+            winner = {Repetition.WIN: side, Repetition.LOSE: 1 - side}.get(position.repetition())
+            break
+        engine = engines[side]
+        engine.set_position(opening, moves)
+        result = engine.go(Limits(nodes=levels[side]))
+        score = result.lines[0].score if result.lines else 0
+        behind[side] = behind[side] + 1 if score < -RESIGN_CP else 0
+        if result.bestmove in ("resign", "win") or behind[side] == RESIGN_MOVES:
+            winner = side if result.bestmove == "win" else 1 - side
+            break
+        moves.append(result.bestmove)
+        position.push_usi(result.bestmove)
+    return {"levels": levels, "sfen": opening, "moves": moves, "winner": winner}
+
+
+def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, object]]:
+    """The games of neighbouring levels; those that the folder has are not played again."""
+    file = folder / "games.jsonl"
+    kept = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    known = {(tuple(game["levels"]), game["sfen"]): game for game in kept}
+    engines = (NumbaEngine(4, 1), NumbaEngine(4, 1))
+    openings = make_openings(games // 2, 1, NumbaEngine(4, 1))
+    wanted = []
+    for weak, strong in pairwise(levels):
+        for index in range(games):
+            pair = (weak, strong) if index % 2 == 0 else (strong, weak)
+            game = known.get((pair, openings[index // 2]))
+            if game is None:
+                game = play(openings[index // 2], pair, engines)
+                with file.open("a") as out:
+                    out.write(json.dumps(game) + "\n")
+            wanted.append(game)
+        print(f"{weak} against {strong}: played", flush=True)
+    return wanted
+
+
+def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[tuple[Judged, ...]]:
+    """The judged moves of each game."""
+    games = [
+        Game(str(number), 0, ("", ""), str(game["sfen"]), tuple(map(PlayedMove, game["moves"])))  # type: ignore[call-overload]
+        for number, game in enumerate(played)
+    ]
+
+    async def run() -> list[tuple[Judged, ...]]:
+        store = Store(folder / "positions.jsonl")
+        store.read()
+        searcher = LocalSearcher(EngineSpec(64, 1).build)
+        judged = []
+        async with Session(searcher, store, Pace(nodes=nodes), f"{network_hash('')} {nodes}") as session:
+            for game in games:
+                points = plan(game)
+                found = await session.search(game, searches(points), lambda *_: None)
+                judged.append(judge(game, points, evaluations(points, found)))
+        return judged
+
+    return asyncio.run(run())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder")
+    parser.add_argument("--levels", default="100,300,1000,3000,10000", help="nodes a move")
+    parser.add_argument("--games", type=int, default=24, help="a pair; even")
+    parser.add_argument("--nodes", type=int, default=100_000, help="nodes a move of the analysis")
+    parser.add_argument("--write", type=Path, help="calibration file to make")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    levels = [int(word) for word in arguments.levels.split(",")]
+    played = play_all(arguments.out, levels, arguments.games)
+    judged = analyse(arguments.out, played, arguments.nodes)
+
+    by_level: dict[int, list[Judged]] = defaultdict(list)
+    for game, moves in zip(played, judged, strict=True):
+        for move in moves:
+            by_level[game["levels"][move.turn]].append(move)  # type: ignore[index]
+    rated = {level: statistics(str(level), by_level[level]) for level in levels}
+    print("nodes  moves  best   bad  loss %  loss cp  accuracy")
+    for level, found in rated.items():
+        total = found.total
+        print(
+            f"{level:6d} {total.moves:5d} {total.best:5.1%} {total.bad:5.1%} {100 * total.loss:6.2f} "
+            f"{total.loss_cp:7.1f} {found.accuracy:8.1f}"
+        )
+    elos, pairs = [0.0], []
+    for weak, strong in pairwise(levels):
+        own = [game for game in played if set(game["levels"]) == {weak, strong}]  # type: ignore[call-overload]
+        points = [0.5 if game["winner"] is None else float(game["levels"][game["winner"]] == strong) for game in own]  # type: ignore[index]
+        mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game more: no Elo without end
+        error = 1.96 * math.sqrt(mean * (1 - mean) / len(points)) * 400 / math.log(10) / (mean * (1 - mean))
+        virtual = virtual_score(rated[strong].losses, rated[weak].losses)
+        assert virtual is not None, "a level has played too few moves"
+        elos.append(elos[-1] + elo_of(mean))
+        pairs.append({"weak": weak, "strong": strong, "games": len(own), "score": round(sum(points) / len(own), 3)})
+        print(
+            f"{strong} against {weak}: real {sum(points):g}/{len(own)} = {elo_of(mean):+.0f} ± {error:.0f} Elo; "
+            f"virtual {virtual.value:.1%} = {elo_of(virtual.value):+.0f} "
+            f"({elo_of(virtual.low):+.0f} to {elo_of(virtual.high):+.0f})"
+        )
+    if arguments.write:
+        found_levels = tuple(Level(level, elo, rated[level].losses) for level, elo in zip(levels, elos, strict=True))
+        calibration = Calibration(network_hash(""), arguments.nodes, found_levels)
+        arguments.write.write_text(calibration_json(calibration, {"pairs": pairs}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""The files of a report: each written as a whole, so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from master.analysis.annotate import csa_text, kif_text
+from master.analysis.html import game_page, summary_page
+from master.analysis.report import GameReport, Settings, players
+from master.analysis.strength import Calibration
+
+
+def page_of(folder: Path, stem: str) -> Path:
+    """The page of the game ``stem``."""
+    return folder / f"{stem}.html"
+
+
+def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) -> None:
+    """The page of a game, and its annotated records. Raises OSError."""
+    calibrated = any(player.strength is not None for player in report.players)
+    _write(page_of(folder, stem), game_page(report, settings, calibrated))
+    _write(folder / f"{stem}.annotated.csa", csa_text(report, settings))
+    _write(folder / f"{stem}.annotated.kif", kif_text(report, settings))
+
+
+def write_summary(
+    folder: Path,
+    stems: Sequence[str],
+    reports: Sequence[GameReport],
+    calibration: Calibration | None,
+    settings: Settings,
+) -> Path:
+    """The page of several games, which leads to those of each; returns it. Raises OSError."""
+    page = folder / "index.html"
+    linked = [(one, quote(page_of(folder, stem).name, safe="")) for one, stem in zip(reports, stems, strict=True)]
+    _write(page, summary_page(linked, players(reports, calibration), settings, calibration is not None))
+    return page
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

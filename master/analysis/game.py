@@ -1,0 +1,226 @@
+"""Game records as plain values: CSA (V2, V3, several games in a file), KIF, KI2 and JKF, in UTF-8 or Shift_JIS.
+
+rsshogi reads the formats. It passes over what it does not understand, so the moves it found are counted against those
+that the text has: a record that would be judged only in part is refused, with its line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rsshogi.record import Record
+
+_CSA_MOVE: Final = re.compile(r"[+-]\d")
+_KIF_MOVE: Final = re.compile(r"\s*\d+\s+(?:[１-９1-9]|同)")
+_KIF_BRANCH: Final = re.compile(r"\s*変化[：:]")
+_KI2_MOVE: Final = re.compile(r"[▲△▽☗☖▼]")
+_INDEX: Final = re.compile(r"index (\d+)")
+_FORMATS: Final = {
+    ".csa": "CSA",
+    ".kif": "KIF",
+    ".kifu": "KIF",
+    ".ki2": "KI2",
+    ".ki2u": "KI2",
+    ".jkf": "JKF",
+    ".json": "JKF",
+}
+
+
+class GameFileError(Exception):
+    """A record cannot be used; the text names the file, the line where there is one, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedMove:
+    """A move of the record."""
+
+    usi: str
+    ms: int | None = None
+    """The time it took; None: the record does not say."""
+    own_score: int | None = None
+    """What the player thought, where the record has it: centipawns, black's view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game to analyse."""
+
+    file: str
+    number: int
+    """Which game of the file, from 1; 0 where it holds one."""
+    names: tuple[str, str]
+    """Black, white; ``black`` and ``white`` where the record has none."""
+    start_sfen: str
+    moves: tuple[PlayedMove, ...]
+    event: str = ""
+    date: str = ""
+    ending: str = ""
+    """How it ended, in rsshogi's word (``RESIGN``, ``TIME_UP`` …); empty: the record does not say."""
+    winner: int | None = None
+    """A colour; None for a draw, and where there is no result."""
+    record: Any = field(default=None, compare=False, repr=False)
+    """The `rsshogi.record.Record`, for the writers of annotated records."""
+
+    @property
+    def key(self) -> str:
+        """Start position and moves, hashed: what is known of one file serves another of the same game."""
+        text = " ".join((self.start_sfen, *(move.usi for move in self.moves)))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def source(self) -> str:
+        """The file; ``file#2`` for the second game of it."""
+        return self.file + (f"#{self.number}" if self.number else "")
+
+    @property
+    def stem(self) -> str:
+        """A name for files about it."""
+        return Path(self.file).stem + (f"-{self.number}" if self.number else "")
+
+
+def read_games(path: Path) -> list[Game]:
+    """The games of a file, at least one.
+
+    Raises:
+        GameFileError: it cannot be read, is no record, has no move, or one that is not legal.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GameFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return parse_games(data, str(path))
+
+
+def parse_games(data: bytes, name: str) -> list[Game]:
+    """As `read_games`, from the content of a file called ``name``. Pure.
+
+    Raises:
+        GameFileError: as there.
+    """
+    text = _decoded(data, name)
+    kind = _FORMATS.get(Path(name).suffix.lower()) or _guess(text)
+    lines = text.splitlines()
+    if kind != "CSA":
+        return [_game(lines, 0, name, 0, kind)]
+    parts = list(_csa_parts(lines))
+    if len(parts) == 1:
+        return [_game(parts[0][1], 0, name, 0, kind)]
+    return [_game(part, first, name, number, kind) for number, (first, part) in enumerate(parts, start=1)]
+
+
+def _decoded(data: bytes, name: str) -> str:
+    for encoding in ("utf-8-sig", "cp932"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError as error:
+            fault = error
+    line = data.count(b"\n", 0, fault.start) + 1
+    raise GameFileError(f"{name}, line {line}: neither UTF-8 nor Shift_JIS")
+
+
+def _guess(text: str) -> str:
+    """The format of a file whose name does not tell."""
+    if text.lstrip().startswith("{"):
+        return "JKF"
+    lines = text.splitlines()
+    if any(_KIF_MOVE.match(line) for line in lines):
+        return "KIF"
+    return "KI2" if any(_KI2_MOVE.match(line) for line in lines) else "CSA"
+
+
+def _csa_parts(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The games of a CSA file, each with the number of lines before it; ``/`` stands between two."""
+    first = 0
+    for number in [*(n for n, line in enumerate(lines) if line.strip() == "/"), len(lines)]:
+        part = lines[first:number]
+        if first == 0 or any(line.strip() and not line.startswith("'") for line in part):
+            yield first, part
+        first = number + 1
+
+
+def _csa_moves(lines: list[str]) -> Iterator[int]:
+    for number, line in enumerate(lines):
+        if line[:1] not in ("'", "N", "$", "V", "P"):
+            yield from (number for part in line.split(",") if _CSA_MOVE.match(part))
+
+
+def _kif_moves(lines: list[str]) -> Iterator[int]:
+    for number, line in enumerate(lines):
+        if _KIF_BRANCH.match(line):
+            return
+        if _KIF_MOVE.match(line):
+            yield number
+
+
+def _ki2_moves(lines: list[str]) -> Iterator[int]:
+    for number, line in enumerate(lines):
+        if _KIF_BRANCH.match(line):
+            return
+        if not line.startswith("*"):
+            yield from (number for _ in _KI2_MOVE.finditer(line))
+
+
+_READERS: Final[dict[str, tuple[Callable[[str], Any], Callable[[list[str]], Iterator[int]] | None]]] = {
+    "CSA": (Record.from_csa_str, _csa_moves),
+    "KIF": (Record.from_kif_str, _kif_moves),
+    "KI2": (Record.from_ki2_str, _ki2_moves),
+    "JKF": (Record.from_jkf_str, None),
+}
+
+
+def _game(lines: list[str], first: int, name: str, number: int, kind: str) -> Game:
+    read, find_moves = _READERS[kind]
+    places = None if find_moves is None else list(find_moves(lines))
+
+    def place(index: int) -> str:
+        known = places is not None and index < len(places)
+        return f"{name}, line {first + places[index] + 1}" if known and places else f"{name}, move {index + 1}"
+
+    try:
+        record = read("\n".join(lines) + "\n")
+    except ValueError as error:
+        found = _INDEX.search(str(error))
+        if found is None:
+            quoted = str(error).rpartition(": ")[2]
+            line = next((f", line {first + n}" for n, line in enumerate(lines, start=1) if quoted in line), "")
+            raise GameFileError(f"{name}{line}: no {kind} record: {error}") from error
+        index = int(found[1])
+        raise GameFileError(f"{place(index)}: move {index + 1} is not legal") from error
+    count = len(record.moves)
+    if places is not None and len(places) != count:
+        raise GameFileError(f"{place(count)}: move {count + 1} cannot be read ({kind})")
+    if not count:
+        raise GameFileError(f"{name}{f', game {number}' if number else ''}: no moves in it (read as {kind})")
+    return _plain(record, name, number, kind)
+
+
+def _plain(record: Any, file: str, number: int, kind: str) -> Game:
+    metadata, result, terminal = record.metadata, record.result, record.main_terminal
+    first = 1 if record.init_position_sfen.split()[1] == "w" else 0
+    return Game(
+        file=file,
+        number=number,
+        names=(metadata.black_player or "black", metadata.white_player or "white"),
+        start_sfen=record.init_position_sfen,
+        moves=tuple(
+            PlayedMove(entry.move.to_usi(), entry.time_ms, _own_score(entry.engine_info, kind, (first + index) % 2))
+            for index, entry in enumerate(record.moves)
+        ),
+        event=metadata.event or "",
+        date=metadata.start_date or "",
+        ending="" if terminal is None else str(terminal.kind),
+        winner=0 if result.is_black_win() else 1 if result.is_white_win() else None,
+        record=record,
+    )
+
+
+def _own_score(info: Any, kind: str, turn: int) -> int | None:
+    """Black's view, as both formats have it: rsshogi turns white's scores round in KIF, and leaves them in CSA."""
+    if info is None or info.eval is None:
+        return None
+    return -int(info.eval) if kind == "KIF" and turn == 1 else int(info.eval)

@@ -1,0 +1,180 @@
+"""The report as one HTML file that needs nothing else: no network, no server, no library.
+
+The data goes in as JSON, the page's own script draws it. The charts and the board are SVG made by hand: two charts and
+a board are 250 lines, less than a chart library's smallest build, and the file stays small enough to be sent by mail.
+A Content-Security-Policy forbids the page to load anything; the script sets text only as text, so a player's name
+cannot be more than a name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+from master.analysis.judgement import LEVELS, Judged
+from master.analysis.notation import before, move_words, pv_words, score_words
+from master.analysis.plan import Evaluation, Point
+from master.analysis.report import (
+    GameReport,
+    Player,
+    Settings,
+    black_view,
+    elo_text,
+    player_facts,
+    score_facts,
+    strength_text,
+)
+
+_ENDINGS = {
+    "RESIGN": "resignation",
+    "TIME_UP": "time up",
+    "INTERRUPT": "interrupted",
+    "REPETITION": "repetition",
+    "WIN_BY_DECLARATION": "declaration",
+    "MAX_MOVES": "move limit",
+    "MATE": "mate",
+}
+
+
+def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:
+    """The page of one game."""
+    game = report.game
+    data = {
+        "kind": "game",
+        "names": list(game.names),
+        "event": game.event,
+        "date": game.date,
+        "source": game.source.rsplit("/", 1)[-1],
+        "result": result_text(report),
+        "first": report.points[0].ply,
+        "positions": [
+            _position(report, point, found) for point, found in zip(report.points, report.known, strict=True)
+        ],
+        "moves": [_move(report, point, move) for point, move in zip(report.points, report.moves, strict=False)],
+        "turning": [move.number for move in report.turning],
+        **_common(report.players, settings, calibrated),
+    }
+    return _page(" - ".join(game.names), data)
+
+
+def summary_page(
+    reports: Sequence[tuple[GameReport, str]], players: Sequence[Player], settings: Settings, calibrated: bool
+) -> str:
+    """The page of several games.
+
+    Args:
+        reports: each with the file name of its page, in the same folder.
+    """
+    games = [
+        {
+            "names": list(report.game.names),
+            "page": page,
+            "source": report.game.source.rsplit("/", 1)[-1],
+            "result": result_text(report),
+            "moves": len(report.game.moves),
+            "accuracy": [round(player.statistics.accuracy, 1) for player in report.players],
+            "wins": [score_facts(_black(point, found))["win"] for point, found in _known(report)],
+        }
+        for report, page in reports
+    ]
+    return _page(f"{len(games)} games", {"kind": "summary", "games": games, **_common(players, settings, calibrated)})
+
+
+def result_text(report: GameReport) -> str:
+    """``☗ wins by resignation``; empty where the record does not say."""
+    game = report.game
+    how = _ENDINGS.get(game.ending, game.ending.replace("_", " ").lower())
+    if game.winner is None:
+        return how
+    return f"{'☗☖'[game.winner]} wins" + (f" by {how}" if how else "")
+
+
+def _common(players: Sequence[Player], settings: Settings, calibrated: bool) -> dict[str, Any]:
+    return {
+        "players": [
+            player_facts(player)
+            | {
+                "level": strength_text(player.strength),
+                "elo": "" if player.strength is None else elo_text(player.strength.elo),
+            }
+            for player in players
+        ],
+        "levels": [{"word": level.word, "kanji": level.kanji, "loss": level.loss} for level in LEVELS],
+        "engine": settings.engine,
+        "effort": settings.effort,
+        "calibrated": calibrated,
+    }
+
+
+def _known(report: GameReport) -> list[tuple[Point, Evaluation | None]]:
+    return list(zip(report.points, report.known, strict=True))
+
+
+def _black(point: Point, found: Evaluation | None) -> int | None:
+    return None if found is None else black_view(found.score, point.turn)
+
+
+def _position(report: GameReport, point: Point, found: Evaluation | None) -> dict[str, Any]:
+    head: dict[str, Any] = {
+        "sfen": point.sfen,
+        **score_facts(_black(point, found)),
+        "score": score_words(_black(point, found)),
+    }
+    if found is None:
+        return head
+    last = before(report, point)
+    return head | {
+        "best": found.best,
+        "pv": list(found.pv),
+        "words": pv_words(point, found.pv, last),
+        "depth": found.depth,
+        "nodes": found.nodes,
+        "lines": [
+            {
+                "score": score_words(black_view(line.score, point.turn)),
+                "pv": list(line.pv),
+                "words": pv_words(point, line.pv, last),
+            }
+            for line in found.lines[1:]
+        ],
+    }
+
+
+def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
+    played = report.game.moves[move.number - 1]
+    return {
+        "n": move.number,
+        "turn": move.turn,
+        "usi": move.usi,
+        "text": move_words(point, move.usi, before(report, point)),
+        "quality": move.quality.word,
+        "kanji": move.quality.kanji,
+        "loss": round(move.loss, 4),
+        "lossCp": move.loss_cp,
+        "missed": move.missed_mate,
+        "allowed": move.allowed_mate,
+        "ms": played.ms,
+        "own": played.own_score,
+    }
+
+
+def _page(title: str, data: dict[str, Any]) -> str:
+    parts = {name: _file(name) for name in ("page.html", "page.css", "board.js", "chart.js", "page.js")}
+    # "<" cannot end the script element that holds the data where there is none.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    filling = {
+        "title": escape(title),
+        "style": parts["page.css"],
+        "script": "\n".join(parts[name] for name in ("board.js", "chart.js", "page.js")),
+        "data": text,
+    }
+    # In one pass: what is filled in is not looked at again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: filling[place[1]], parts["page.html"])
+
+
+def _file(name: str) -> str:
+    return resources.files("master.analysis").joinpath("page", name).read_text(encoding="utf-8")

@@ -1,0 +1,21 @@
+"""Which network an analysis uses, by its content: losses measured with different ones do not compare."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+from pathlib import Path
+
+
+def network_hash(eval_file: str) -> str:
+    """The first 16 hex digits of the SHA-256 of a network file; empty: of the one that ships.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    from worker.nnue.network import DEFAULT_NETWORK
+
+    file = (
+        Path(eval_file).expanduser() if eval_file else resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
+    )
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

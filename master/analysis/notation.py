@@ -1,0 +1,53 @@
+"""Moves and variations of a report in Japanese notation, and scores in words. Pure."""
+
+from __future__ import annotations
+
+from master.analysis.plan import Point
+from master.analysis.report import GameReport
+from master.ui.notation import pv_text, score_text
+from worker.shogi import Position
+
+DECLARATION = "入玉宣言"
+
+
+def move_words(point: Point, usi: str, before: str | None = None) -> str:
+    """A legal move of the position, or ``win``.
+
+    Args:
+        before: the move that led to the position.
+    """
+    if usi == "win":
+        return DECLARATION
+    return pv_text(point.sfen, (usi,), square(before))
+
+
+def pv_words(point: Point, pv: tuple[str, ...], before: str | None = None) -> list[str]:
+    """A variation from the position on, a text for each move."""
+    if pv == ("win",):
+        return [DECLARATION]
+    return pv_text(point.sfen, pv, square(before)).split()
+
+
+def square(usi: str | None) -> int | None:
+    """Where a USI move goes to, numbered by file, then rank."""
+    return None if not usi else (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
+
+
+def before(report: GameReport, point: Point) -> str | None:
+    """The game's move that led to the point."""
+    return report.game.moves[point.ply - 1].usi if point.ply else None
+
+
+def score_words(score: int | None) -> str:
+    """A score from black's view: ``+120``; ``☗ mates in 7``, ``☖ has mated``."""
+    text = score_text(score)
+    kind, _, plies = text.partition(" ")
+    if kind not in ("mate", "mated"):
+        return text
+    side = "☗" if kind == "mate" else "☖"
+    return f"{side} mates in {plies}" if plies != "0" else f"{side} has mated"
+
+
+def board(sfen: str) -> Position:
+    """The position, to be drawn."""
+    return Position.from_sfen(sfen)

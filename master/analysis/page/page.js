@@ -1,0 +1,227 @@
+"use strict";
+// The page: reads the data in this file, and shows a game, or the summary of several.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const app = document.getElementById("app");
+const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
+
+function el(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
+  return element;
+}
+
+function table(heads, rows) {
+  // A head that ends in "<" is of a column of text.
+  const isText = heads.map((head) => head.endsWith("<"));
+  const cls = (index) => (isText[index] ? "text" : null);
+  return el("div", { class: "scroll" }, el("table", {},
+    el("thead", {}, el("tr", {}, heads.map((head, index) => el("th", { class: cls(index) }, head.replace(/<$/, ""))))),
+    el("tbody", {}, rows.map(({ cells, go, cursor }) => el("tr", go ? { class: "go", onclick: go, "data-ply": cursor } : {},
+      cells.map((cell, index) => el("td", { class: cls(index) }, cell)))))));
+}
+
+function ring(value) {
+  const length = 2 * Math.PI * 38;
+  const root = svg("svg", { class: "ring", width: 92, height: 92, viewBox: "0 0 92 92", role: "img", "aria-label": "accuracy" });
+  root.append(
+    svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--line)", "stroke-width": 7 }),
+    svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--accent)", "stroke-width": 7, "stroke-linecap": "round", transform: "rotate(-90 46 46)", "stroke-dasharray": `${(value / 100) * length} ${length}` }),
+    svg("text", { x: 46, y: 49, "text-anchor": "middle" }, value.toFixed(1)),
+    svg("text", { x: 46, y: 63, "text-anchor": "middle", class: "unit" }, "accuracy"));
+  return root;
+}
+
+function playerCard(player, mark) {
+  const facts = [["moves judged", player.moves], ["loss a move", `${percent(player.loss, 1)} (${player.loss_cp.toFixed(0)} cp)`], ["first choice", percent(player.best)], ["bad moves", percent(player.bad)]];
+  if (player.games > 1) facts.unshift(["games", player.games]);
+  if (player.missed_mates) facts.push(["missed mates", player.missed_mates]);
+  return el("div", { class: "player" },
+    el("div", { class: "name" }, mark + player.name),
+    ring(player.accuracy),
+    el("dl", {}, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])),
+    el("div", { class: "counts" }, data.levels.map((level) => el("span", { class: level.word }, `${player.counts[level.word] || 0} ${level.kanji}`))),
+    player.level === "-" ? null : el("div", { class: "strength" }, `Plays like our own searcher with ${player.level} nodes a move`,
+      player.elo === "-" ? "" : el("div", { class: "facts" }, `Elo over its weakest level: ${player.elo}`)));
+}
+
+function playersCard(marks) {
+  const note = data.calibrated
+    ? "Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/analysis.md says what the estimate is worth."
+    : "No estimate of strength: the calibration holds for our own network and about the effort that it was measured with.";
+  return el("section", { class: "card" }, el("h2", {}, "Players"),
+    el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));
+}
+
+function bandsCard(marks) {
+  const shown = data.players.slice(0, 4);
+  const most = Math.max(1, ...shown.flatMap((player) => player.bands.map((band) => band.loss_cp)));
+  const heads = ["score before the move<", "<", ...shown.flatMap((player, index) => [(marks[index] || "") + player.name, "loss, cp<", "bad"])];
+  const rows = data.players[0].bands.map((band, index) => ({
+    cells: [band.band, band.range, ...shown.flatMap((player) => {
+      const own = player.bands[index];
+      if (!own.moves) return ["-", "", ""];
+      return [String(own.moves), el("span", {}, own.loss_cp.toFixed(0).padStart(4, "\u2007"), el("i", { class: "bar", style: `width:${(60 * own.loss_cp) / most}px` })), percent(own.bad)];
+    })],
+  }));
+  return el("section", { class: "card" }, el("h2", {}, "By score band"), table(heads, rows),
+    el("p", { class: "note" }, "Scores are the mover's. Columns: moves, mean loss in centipawns, share of bad moves (疑問手 or worse: 10 % of win probability)."));
+}
+
+function footer() {
+  return el("p", { class: "note" }, `${data.engine}; ${data.effort}. Scores are black's (☗). Win probability: 1 / (1 + exp(-cp / 600)). Classes by win probability lost: ${data.levels.map((level) => `${level.kanji} ${percent(level.loss)}`).join(", ")}.`);
+}
+
+function showGame() {
+  const first = data.first, last = first + data.positions.length - 1;
+  const moveAt = (ply) => data.moves[ply - 1 - first];
+  const sideAt = (ply) => (data.positions[ply - first].sfen.split(" ")[1] === "b" ? 0 : 1);
+  let ply = first, unit = "win", variation = null; // variation: {from: ply, pv, count}
+
+  const board = el("div", { class: "board" });
+  const where = el("span", { class: "where" });
+  const step = (by) => () => go(ply + by);
+  const controls = el("div", { class: "controls" },
+    el("button", { onclick: () => go(first), title: "first position (Home)" }, "|◀"), el("button", { onclick: step(-1), title: "back (←)" }, "◀"),
+    el("button", { onclick: step(1), title: "on (→)" }, "▶"), el("button", { onclick: () => go(last), title: "last position (End)" }, "▶|"), where);
+  const judgement = el("section", { class: "card judgement", "aria-live": "polite" });
+  const rows = new Map();
+  const list = el("div", { class: "moves" }, [null, ...data.moves].map((move, index) => {
+    const at = first + index, position = data.positions[index];
+    const row = el("button", { class: "row", "data-ply": at, onclick: () => go(at) },
+      el("span", { class: "n" }, String(at)), el("span", {}, move ? move.text : "start"),
+      el("span", { class: `tag ${move ? move.quality : ""}` }, move ? (move.missed ? "詰み逃し" : move.allowed ? "頓死" : move.kanji) : ""),
+      el("span", { class: "score" }, position.score.replace(" mates in ", "詰").replace(" has mated", "勝")));
+    rows.set(at, row);
+    return row;
+  }));
+  const scoreBox = el("div", { class: "chart" }), timeBox = el("div", { class: "chart" });
+  const units = [["win", "win %"], ["cp", "centipawns"]].map(([name, text]) => el("button", { "aria-pressed": name === unit, onclick: () => { unit = name; units.forEach((button, index) => button.setAttribute("aria-pressed", ["win", "cp"][index] === unit)); drawCharts(); } }, text));
+
+  function line(name, from, position, pv, words) {
+    if (!words || !words.length) return null;
+    return el("div", { class: "pv" }, el("span", { class: "name" }, name), words.map((word, index) => {
+      const shown = variation && variation.from === from && variation.pv === pv && variation.count === index + 1;
+      return el("button", { "aria-current": shown ? "true" : null, onclick: () => { variation = { from, pv, count: index + 1 }; draw(); } }, word);
+    }));
+  }
+
+  function drawBoardBox() {
+    let last_, side, best = null, shown;
+    if (variation) {
+      shown = parseSfen(data.positions[variation.from - first].sfen);
+      side = sideAt(variation.from);
+      for (const usi of variation.pv.slice(0, variation.count)) { playUsi(shown, usi, side); side = 1 - side; last_ = usi; }
+    } else {
+      const position = data.positions[ply - first];
+      shown = parseSfen(position.sfen);
+      side = sideAt(ply);
+      last_ = ply > first ? moveAt(ply).usi : null;
+      best = position.best;
+    }
+    board.replaceChildren(drawBoard(shown, last_, best, side));
+    where.textContent = variation ? `variation, move ${variation.count} from ${variation.from}` : `${ply} / ${last}`;
+  }
+
+  function drawJudgement() {
+    const position = data.positions[ply - first], move = ply > first ? moveAt(ply) : null;
+    const parts = [el("h3", {}, move ? `${move.n}. ${move.text}` : "Start")];
+    parts.push(el("div", { class: "eval" }, position.score, el("small", {}, position.win === null ? "not searched" : `☗ ${percent(position.win)}${position.depth ? `, depth ${position.depth}` : ""}`)));
+    if (position.win !== null) parts.push(el("div", { class: "meter", title: "win probability of black" }, el("i", { style: `width:${100 * position.win}%` })));
+    if (move) {
+      const words = move.quality === "forced" ? "the only legal move" : move.quality === "best" ? "最善手: the analysis' first choice" : `${move.kanji ? move.kanji + ": " : ""}loses ${percent(move.loss)} (${move.lossCp} cp)`;
+      parts.push(el("div", { class: move.quality }, words + (move.missed ? "; missed a mate (詰み逃し)" : "") + (move.allowed ? "; allows a mate (頓死)" : "")));
+      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : `the player saw ${move.own > 0 ? "+" : ""}${move.own}`].filter(Boolean).join(", ");
+      if (facts) parts.push(el("div", { class: "facts" }, facts));
+      const before = data.positions[ply - 1 - first];
+      if (before.words && move.quality !== "best" && move.quality !== "forced") parts.push(line(`Better was, ${before.score}`, ply - 1, before, before.pv, before.words));
+    }
+    parts.push(line("From here", ply, position, position.pv, position.words));
+    for (const other of position.lines || []) parts.push(line(`Or, ${other.score}`, ply, position, other.pv, other.words));
+    judgement.replaceChildren(...parts.filter(Boolean));
+  }
+
+  function drawCharts() {
+    const width = Math.max(320, scoreBox.clientWidth || 900);
+    for (const [box, made] of [[scoreBox, scoreChart(data, unit, width, ply)], [timeBox, timeChart(data, width, ply)]]) {
+      if (!made) { box.closest("section").querySelectorAll(".times").forEach((part) => part.remove()); continue; }
+      const tip = el("div", { class: "tip", hidden: "" });
+      listen(made.root, made.scale, (at) => {
+        tip.hidden = at === null;
+        if (at === null) return;
+        const move = at > first ? moveAt(at) : null;
+        tip.textContent = `${at}. ${move ? move.text : "start"}  ${data.positions[at - first].score}${move && isBad(move) ? `  ${move.kanji} -${percent(move.loss)}` : ""}${move && move.ms !== null ? `  ${seconds(move.ms)}` : ""}`;
+        const x = made.scale.x(at);
+        tip.style.left = x > width / 2 ? "" : `${x + 10}px`;
+        tip.style.right = x > width / 2 ? `${width - x + 10}px` : "";
+      }, go);
+      box.replaceChildren(made.root, tip);
+    }
+  }
+
+  function draw() {
+    drawBoardBox();
+    drawJudgement();
+  }
+
+  function go(to) {
+    ply = Math.max(first, Math.min(last, to));
+    variation = null;
+    for (const [at, row] of rows) row.setAttribute("aria-current", at === ply);
+    const row = rows.get(ply);
+    list.scrollTop = row.offsetTop - list.clientHeight / 2;
+    try { history.replaceState(null, "", `#${ply}`); } catch (error) { /* a file opened from a strict viewer has no history */ }
+    draw();
+    drawCharts();
+  }
+
+  const bad = data.moves.filter((move) => isBad(move) && move.quality !== "inaccuracy");
+  const show = (move) => () => { go(move.n); window.scrollTo({ top: 0, behavior: "smooth" }); };
+  // The position before the move: the move in red, the better one in blue.
+  const turningCard = (move) => {
+    const before = data.positions[move.n - 1 - first], after = data.positions[move.n - first];
+    return el("button", { class: "turn", onclick: show(move), "data-ply": move.n },
+      drawBoard(parseSfen(before.sfen), null, before.best, move.turn, move.usi),
+      el("span", {}, `${move.n}. ${move.text} `, el("span", { class: move.quality }, `${move.kanji} -${percent(move.loss)}`)),
+      el("span", { class: "facts" }, `${before.score} → ${after.score}; better ${(before.words || ["-"])[0]}`));
+  };
+  const badRow = (move) => {
+    const before = data.positions[move.n - 1 - first], after = data.positions[move.n - first];
+    return { go: show(move), cursor: move.n, cells: [String(move.n), move.text, el("span", { class: move.quality }, move.kanji + (move.missed ? " 詰み逃し" : "") + (move.allowed ? " 頓死" : "")), `-${percent(move.loss)}`, `${before.score} → ${after.score}`, (before.words || []).slice(0, 4).join(" ")] };
+  };
+  const badHeads = ["", "move<", "<", "loss", "score", "better<"];
+  const turning = data.moves.filter((move) => data.turning.includes(move.n));
+  const legend = el("div", { class: "legend" }, data.levels.map((level) => el("span", {}, el("i", { style: `background:var(--${level.word})` }), `${level.kanji} ${level.word}`)));
+  app.replaceChildren(...[
+    el("header", {}, el("h1", {}, `☗ ${data.names[0]}`, el("span", { class: "versus" }, "–"), `☖ ${data.names[1]}`),
+      el("span", { class: "result" }, data.result), el("span", { class: "facts" }, [data.event, data.date, data.source].filter(Boolean).join(" · "))),
+    el("div", { class: "top" }, el("section", { class: "card" }, board, controls), judgement, el("section", { class: "card list", style: "padding:0" }, list)),
+    el("section", { class: "card" }, el("div", { class: "charthead" }, el("h2", {}, "Score"), units, legend), scoreBox, el("h2", { class: "times", style: "margin-top:10px" }, "Time"), el("div", { class: "times" }, timeBox)),
+    playersCard(["☗ ", "☖ "]),
+    turning.length ? el("section", { class: "card" }, el("h2", {}, "Turning points"), el("div", { class: "turning" }, turning.map(turningCard))) : null,
+    el("section", { class: "card" }, el("h2", {}, "Bad moves"), bad.length ? table(badHeads, bad.map(badRow)) : "None: no move lost 10 % of win probability."),
+    bandsCard(["☗ ", "☖ "]), footer()].filter(Boolean));
+  document.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: ply - 1, ArrowRight: ply + 1, Home: first, End: last }[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    go(by);
+  });
+  new ResizeObserver(drawCharts).observe(scoreBox);
+  window.addEventListener("hashchange", () => go(Number(location.hash.slice(1)) || first));
+  go(location.hash ? Number(location.hash.slice(1)) || first : (turning[0] || { n: last }).n);
+}
+
+function showSummary() {
+  const heads = ["game<", "result<", "moves", "☗", "☖", "score<"];
+  const rows = data.games.map((game) => ({ cells: [el("a", { href: game.page }, `☗ ${game.names[0]} – ☖ ${game.names[1]}`), game.result, String(game.moves), `${game.accuracy[0].toFixed(1)}%`, `${game.accuracy[1].toFixed(1)}%`, sparkline(game.wins)] }));
+  app.replaceChildren(
+    el("header", {}, el("h1", {}, `${data.games.length} games`), el("span", { class: "facts" }, `${data.players.length} players`)),
+    playersCard([]), el("section", { class: "card" }, el("h2", {}, "Games"), table(heads, rows)), bandsCard([]), footer());
+}
+
+(data.kind === "game" ? showGame : showSummary)();

@@ -1,0 +1,140 @@
+"""Which positions of a game have to be searched, and how a search becomes the evaluation of a position. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from master.analysis.game import Game, GameFileError
+from worker.score import DRAW, from_child, mate_in, mated_in
+from worker.shogi import MoveError, Position, SfenError, move_to_usi
+from worker.shogi.position import Repetition
+
+_REPEATED: Final = {Repetition.DRAW: DRAW, Repetition.WIN: mate_in(1), Repetition.LOSE: mated_in(0)}
+_LONGEST_CHAIN: Final = 32
+"""Forced replies in a row that are followed behind the game's last move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A root move that was looked at beside others."""
+
+    score: int
+    depth: int
+    pv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is known of a position; the score from its side to move (`worker.score`)."""
+
+    score: int
+    best: str = ""
+    """A USI move, or ``win`` (a declaration); empty where the game is over."""
+    pv: tuple[str, ...] = ()
+    """From the position on; its first move is ``best``."""
+    depth: int = 0
+    nodes: int = 0
+    elapsed_ms: int = 0
+    lines: tuple[Line, ...] = ()
+    """Best first, where more than one was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A position of the game."""
+
+    ply: int
+    """How many moves were made before it."""
+    sfen: str
+    turn: int
+    choices: int
+    """How many legal moves there are, 2 for more than one."""
+    search: tuple[str, ...] | None
+    """The moves since the start that lead to the position to search: this one, or where its only legal moves lead to.
+    None: it takes no search."""
+    over: Evaluation | None = None
+    """Where no search is needed: of the position that ``forced`` leads to."""
+    forced: tuple[str, ...] = ()
+    """The only legal moves in a row, from here to what is searched."""
+
+
+def plan(game: Game, first: int = 1, last: int | None = None) -> tuple[Point, ...]:
+    """The positions that judging the moves ``first`` to ``last`` needs: those before each, and the one behind the last.
+
+    Args:
+        first: 1 is the game's first move.
+        last: None: the game's last move; one behind that is taken for it.
+
+    Raises:
+        GameFileError: the start position is not one that can be played, a move is not legal, or no move is in range.
+    """
+    end = len(game.moves) if last is None else min(last, len(game.moves))
+    if not 1 <= first <= end:
+        raise GameFileError(f"{game.source}: no move from {first} to {last or end}: it has {len(game.moves)} moves")
+    try:
+        position = Position.from_sfen(game.start_sfen)
+    except SfenError as error:
+        raise GameFileError(f"{game.source}: the start position: {error}") from error
+    points = []
+    usis = tuple(move.usi for move in game.moves)
+    for ply in range(end + 1):
+        if ply >= first - 1:
+            points.append(_point(position, usis, ply))
+        if ply < end:
+            try:
+                position.push_usi(usis[ply])
+            except MoveError as error:
+                raise GameFileError(f"{game.source}: move {ply + 1}: {error}") from error
+    return tuple(points)
+
+
+def _point(position: Position, usis: tuple[str, ...], ply: int) -> Point:
+    legal = len(position.legal_moves())
+    point = Point(ply, position.sfen(), position.turn, min(legal, 2), None)
+    ahead = position.copy()
+    forced: list[str] = []
+    while True:
+        if (over := _over(ahead)) is not None:
+            return replace(point, over=over, forced=tuple(forced))
+        moves = ahead.legal_moves()
+        if len(moves) > 1 or len(forced) == _LONGEST_CHAIN:
+            return replace(point, search=usis[:ply] + tuple(forced), forced=tuple(forced))
+        forced.append(move_to_usi(moves[0]))
+        ahead.push(moves[0])
+
+
+def _over(position: Position) -> Evaluation | None:
+    """The evaluation of a position whose outcome is known by the rules."""
+    if position.is_mated():
+        return Evaluation(mated_in(0))
+    repetition = position.repetition()
+    if repetition is not Repetition.NONE:
+        return Evaluation(_REPEATED[repetition])
+    return Evaluation(mate_in(1), "win") if position.can_declare() else None
+
+
+def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """What has to be searched, each once, the game's last position first.
+
+    A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
+    played move" rest on the same knowledge. docs/analysis.md has what that was measured to be worth.
+    """
+    wanted = dict.fromkeys(point.search for point in reversed(points) if point.search is not None)
+    return [moves for moves in wanted if moves is not None]
+
+
+def evaluations(points: Sequence[Point], found: Mapping[tuple[str, ...], Evaluation]) -> tuple[Evaluation | None, ...]:
+    """The evaluation of each point; None where its search is missing in ``found``."""
+    return tuple(_evaluation(point, found) for point in points)
+
+
+def _evaluation(point: Point, found: Mapping[tuple[str, ...], Evaluation]) -> Evaluation | None:
+    searched = point.over if point.search is None else found.get(point.search)
+    if searched is None or not point.forced:
+        return searched
+    score = searched.score
+    for _ in point.forced:
+        score = from_child(score)
+    return replace(searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, lines=())

@@ -1,0 +1,96 @@
+"""YaneuraOu DB files, position by position: read without holding one in memory, and written as a whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from worker.book import BookError, BookMove
+from worker.book.format import POSITION_MARK, is_comment, parse_move, parse_position, ranked
+
+HEADER: Final = "#YANEURAOU-DB2016 1.00\n"
+
+
+class WrittenMove(NamedTuple):
+    """A candidate's line, and a remark behind it that engines pass over."""
+
+    entry: BookMove
+    remark: str = ""
+
+
+def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
+    """The positions of a file in its order, each a SFEN with a ply (1 where the file has none).
+
+    Raises:
+        BookError: the file cannot be read, or a line is damaged; the text names it.
+    """
+    sfen: str | None = None
+    moves: list[BookMove] = []
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                    if line.startswith(POSITION_MARK):
+                        if sfen is not None:
+                            yield sfen, ranked(moves)
+                        key, ply = parse_position(line)
+                        sfen, moves = f"{key.decode()} {ply or 1}", []
+                    elif not is_comment(line):
+                        move = parse_move(line)
+                        if sfen is None:
+                            raise BookError("a move before the first 'sfen' line")
+                        if move is not None:
+                            moves.append(move)
+                except BookError as error:
+                    raise BookError(f"book {path}: line {number}: {error}") from None
+    except OSError as error:
+        raise BookError(f"book {path}: {error.strerror}") from error
+    if sfen is not None:
+        yield sfen, ranked(moves)
+
+
+def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]]]) -> int:
+    """Write a book file, which replaces an older one once it is whole. How many positions it has.
+
+    Args:
+        positions: in byte order of board, side and hands, as engines search in it; each a SFEN with a ply.
+
+    Raises:
+        BookError: the disk refuses; an older file is as it was.
+        ValueError: the positions are not in order.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=path.parent, prefix=".book.", delete=False) as file:
+            temporary = file.name
+            count = _write(file, positions)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise BookError(f"book {path}: {error.strerror}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+    return count
+
+
+def _write(file: IO[str], positions: Iterable[tuple[str, list[WrittenMove]]]) -> int:
+    file.write(HEADER)
+    before, count = "", 0
+    for sfen, moves in positions:
+        key = sfen.rsplit(" ", 1)[0]
+        if key <= before:
+            raise ValueError(f"positions are not in order: {key!r} behind {before!r}")
+        before = key
+        count += 1
+        file.write(f"sfen {sfen}\n")
+        for entry, remark in moves:
+            line = f"{entry.move} {entry.ponder or 'none'} {entry.value} {entry.depth} {entry.count}"
+            file.write(f"{line} # {remark}\n" if remark else f"{line}\n")
+    return count

@@ -1,0 +1,140 @@
+"""Many records into one book: several processes read, this one adds up."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Final
+
+from master.book.dbfile import WrittenMove
+from master.book.floodgate import GameRules, Skipped
+from master.book.tally import Part, Tally, count_games
+from worker.book import BookError
+
+_CHUNK: Final = 200
+"""Games that a process reads at a time."""
+
+
+@dataclass(slots=True)
+class ImportSummary:
+    """What became of the games."""
+
+    games: int = 0
+    """Taken."""
+    skipped: Counter[Skipped] = field(default_factory=Counter)
+
+    def add(self, part: Part) -> None:
+        self.games += part.games
+        self.skipped += part.skipped
+
+
+def find_records(folders: Sequence[Path]) -> list[Path]:
+    """The CSA files in folders and all below them, sorted; a file stands for itself.
+
+    Raises:
+        FileNotFoundError: a folder is not there.
+    """
+    found: list[Path] = []
+    for folder in folders:
+        if folder.is_file():
+            found.append(folder)
+        elif folder.is_dir():
+            found += sorted(folder.rglob("*.csa"))
+        else:
+            raise FileNotFoundError(f"{folder}: no such folder")
+    return found
+
+
+def count_records(
+    paths: Sequence[Path],
+    rules: GameRules,
+    tally: Tally,
+    merge_colours: bool,
+    jobs: int = 0,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> ImportSummary:
+    """Count all games.
+
+    Args:
+        paths: CSA records.
+        jobs: processes that read; 0: one for each processor. With one everything is done in this process.
+        on_progress: hears how many more records were read.
+
+    Raises:
+        BookError: a process died.
+    """
+    summary = ImportSummary()
+    chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
+    jobs = min(jobs or os.cpu_count() or 1, len(chunks))
+    parts = _in_processes(chunks, rules, merge_colours, jobs) if jobs > 1 else _here(chunks, rules, merge_colours)
+    for part in parts:
+        tally.add(part)
+        summary.add(part)
+        on_progress(part.games + part.skipped.total())
+    return summary
+
+
+def written(tally: Tally) -> Iterator[tuple[str, list[WrittenMove]]]:
+    """The tally's positions as lines of a book file, with each move's share of wins as a remark."""
+    for sfen, moves in tally.positions():
+        yield (
+            sfen,
+            [
+                WrittenMove(move.entry, f"wins {100 * move.wins / move.entry.count:.1f}% of {move.entry.count}")
+                for move in moves
+            ],
+        )
+
+
+def _here(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool) -> Iterator[Part]:
+    for chunk in chunks:
+        yield count_games(chunk, rules, merge_colours)
+
+
+def _in_processes(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool, jobs: int) -> Iterator[Part]:
+    """The parts as they come. A process waits with its next one until this one has taken the last: memory stays small.
+
+    Closing the iterator, or an exception in its caller (Ctrl-C), ends the processes at once.
+    """
+    context = multiprocessing.get_context("spawn")
+    processes: list[BaseProcess] = []
+    running: set[Connection] = set()
+    try:
+        for number in range(jobs):
+            ours, theirs = context.Pipe(duplex=False)
+            process: BaseProcess = context.Process(
+                target=_work, args=(theirs, chunks[number::jobs], rules, merge_colours), daemon=True
+            )
+            process.start()
+            processes.append(process)
+            theirs.close()
+            running.add(ours)
+        while running:
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                try:
+                    yield ready.recv()
+                except EOFError:
+                    running.discard(ready)
+        for worker in processes:
+            worker.join()
+            if worker.exitcode:
+                raise BookError(f"a process that read records ended with exit code {worker.exitcode}")
+    finally:
+        for worker in processes:
+            worker.terminate()
+        for worker in processes:
+            worker.join()
+
+
+def _work(pipe: Connection, chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the command, which ends us
+    for chunk in chunks:
+        pipe.send(count_games(chunk, rules, merge_colours))

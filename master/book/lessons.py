@@ -1,0 +1,134 @@
+"""Method II: which own moves of a lost game are thought of again. Pure.
+
+The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
+the own moves before the turn are searched again, the nearest first, each for twice the time that it has had. The better
+evaluation of a longer search moves the turn towards its cause: where a position turns out to be bad already, whatever
+is played, the own move before it is studied too, and so on back.
+
+Source: the idea of a book that thinks again about the moves of lost games is known from several tournament programs;
+which moves and how long is ours, and measured by ``benchmarks/learning.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from master.book.thoughts import Thought
+
+_BLAMELESS = ("TIME_UP", "ILLEGAL_MOVE", "ILLEGAL_ACTION")
+"""Endings that say nothing about the moves, unless the evaluation had turned before."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMove:
+    """A move of ours in a game."""
+
+    ply: int
+    """Its number in the game, 1 for the first of the game."""
+    sfen: str
+    """The position in which it was made, with its ply."""
+    moves: tuple[str, ...]
+    """USI moves from the game's start position to that one."""
+    move: str
+    thought: Thought | None
+    """None where nothing was searched: a book move, the only legal one, the last resort."""
+    known_score: int | None = None
+    """From our view, where it is known: of the search, or of the book's entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A position to think about again."""
+
+    start_sfen: str
+    moves: tuple[str, ...]
+    """USI moves from there: the history, for repetition."""
+    sfen: str
+    """The position itself."""
+    ply: int
+    seconds: float
+    """How long, in reference seconds (`master.book.thoughts`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudySettings:
+    """What is studied after a lost game."""
+
+    bad_score: int = 300
+    """The evaluation is bad where it is this far below zero, in centipawns."""
+    moves: int = 4
+    """How many own moves are thought of again after one game."""
+    factor: float = 2.0
+    """How much longer than before."""
+    most_seconds: float = 3600.0
+    """A position that was thought on for so many reference seconds is left; earlier ones are taken instead."""
+
+
+def earlier_lesson(
+    lesson: Lesson, found: Thought, sfen: str, before: Thought | None, settings: StudySettings
+) -> Lesson | None:
+    """What to study after a lesson that has found its position to be bad: the own move before it.
+
+    Args:
+        lesson: what was studied.
+        found: what came of it.
+        sfen: the position two plies before it.
+        before: what the book knows about that.
+        settings: what is bad, and how much longer to think.
+
+    Returns:
+        None where the position is not bad, or nothing was thought before it, or that was studied already.
+    """
+    if found.score > -settings.bad_score or before is None or before.studied:
+        return None
+    seconds = min(before.seconds * settings.factor, settings.most_seconds)
+    return Lesson(lesson.start_sfen, lesson.moves[:-2], sfen, lesson.ply - 2, seconds)
+
+
+def find_turn(own: Sequence[OwnMove], bad_score: int) -> int | None:
+    """The index of the first own move from which on the evaluation is bad to the end; None where it never is.
+
+    Moves without a score count as the one before them.
+    """
+    turn = None
+    for index, move in enumerate(own):
+        if move.known_score is None:
+            continue
+        if move.known_score > -bad_score:
+            turn = None
+        elif turn is None:
+            turn = index
+    return turn
+
+
+def plan_lessons(
+    start_sfen: str,
+    own: Sequence[OwnMove],
+    reason: str,
+    seconds: Mapping[str, float],
+    settings: StudySettings,
+) -> list[Lesson]:
+    """What a lost game leaves to think about, the most important first.
+
+    Args:
+        start_sfen: the game's start position.
+        own: our moves.
+        reason: how it was lost, in the server's word (``RESIGN`` …).
+        seconds: how long the book has thought on the positions (``OwnMove.sfen``) by now, in reference seconds; what
+            is not there: not at all.
+    """
+    turn = find_turn(own, settings.bad_score)
+    if turn is None:
+        if reason in _BLAMELESS:
+            return []
+        turn = len(own) - 1  # lost out of the blue
+    lessons: list[Lesson] = []
+    for move in reversed(own[: turn + 1]):
+        had = max(seconds.get(move.sfen, 0.0), move.thought.seconds if move.thought else 0.0)
+        if 0 < had < settings.most_seconds:
+            wanted = min(had * settings.factor, settings.most_seconds)
+            lessons.append(Lesson(start_sfen, move.moves, move.sfen, move.ply, wanted))
+        if len(lessons) >= settings.moves:
+            break
+    return lessons

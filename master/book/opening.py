@@ -1,0 +1,145 @@
+"""The player's answer from its books: a move, or none. Reads files and the learned book; asked in a thread of its own.
+
+What was learned comes first (`master.book.learned`), where it was thought on for longer than the search that would be
+begun now could think; then the books, in their order. A move that would bring a position of the game back is never
+played from a book: whether a repetition is wanted is the search's to say.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from master.book.learned import LearnedBook
+from master.book.look_ahead import LookAhead, look_ahead
+from master.book.style import StyleWeights, style_weights
+from master.book.thoughts import reference_seconds
+from master.instructions import AskBook, BookAnswer
+from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
+from worker.shogi import MoveError, Position
+
+LEARNED: Final = "learned"
+"""The source of a move that the player found itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningSettings:
+    """Which books there are, and how to choose from them."""
+
+    files: tuple[Path, ...] = ()
+    """YaneuraOu DB files; the first that has a move for the position is played from."""
+    choice: BookSettings = field(default_factory=BookSettings)
+    """YaneuraOu's options. ``file`` is not looked at."""
+    look_ahead: LookAhead = LookAhead.WORST
+    style: StyleWeights = field(default_factory=lambda: StyleWeights({}))
+    search_nodes: int | None = None
+    """What a search of the whole fleet is limited to, where it is limited by nodes (reproducible games)."""
+
+
+class OpeningBook:
+    """The open books of a player. Every call from one thread.
+
+    Args:
+        settings: which, and how to choose.
+        learned: the book that learns, where there is one.
+        rng: makes every choice that is left to chance.
+
+    Raises:
+        BookError: a file cannot be read.
+    """
+
+    def __init__(
+        self, settings: OpeningSettings, learned: LearnedBook | None = None, rng: random.Random | None = None
+    ) -> None:
+        self._settings = settings
+        self._learned = learned
+        self._rng = rng or random.Random()
+        self._books: list[tuple[str, Lookup]] = [
+            (path.name, Book(path, settings.choice.on_the_fly)) for path in settings.files
+        ]
+        if learned is not None:
+            self._books.append(("imported", learned))
+
+    def reply(self, question: AskBook, nps: float | None) -> BookAnswer | None:
+        """The book's move, None for none.
+
+        Args:
+            question: position and time.
+            nps: the fleet's speed, nodes a second; None where it is not known: what was learned is not played then.
+
+        Raises:
+            BookError: a file, or the learned book, is damaged where the position stands.
+        """
+        position = Position.from_sfen(question.sfen)
+        position.push_all(question.moves)
+        return self._from_learned(position, question.soft_ms, nps) or self._from_books(position)
+
+    def _from_learned(self, position: Position, soft_ms: int, nps: float | None) -> BookAnswer | None:
+        thought = None if self._learned is None else self._learned.thought(position.sfen())
+        if thought is None or thought.seconds <= self._search_seconds(soft_ms, nps):
+            return None
+        if not _legal(position, thought.move) or _repeats(position, thought.move):
+            return None
+        return BookAnswer(thought.move, LEARNED, thought.score, thought.depth, thought.pv)
+
+    def _search_seconds(self, soft_ms: int, nps: float | None) -> float:
+        """What a search could think now, in reference seconds; where that is not known, more than any thought."""
+        if self._settings.search_nodes is not None:
+            return reference_seconds(self._settings.search_nodes)
+        return math.inf if nps is None else reference_seconds(soft_ms / 1000 * nps)
+
+    def _from_books(self, position: Position) -> BookAnswer | None:
+        for name, book in self._books:
+            chosen = self._choose(book, position)
+            if chosen is not None:
+                pv = (chosen.move,) if chosen.ponder is None else (chosen.move, chosen.ponder)
+                return BookAnswer(chosen.move, name, chosen.value if chosen.depth else None, chosen.depth, pv)
+        return None
+
+    def _choose(self, book: Lookup, position: Position) -> BookMove | None:
+        settings = self._settings
+        if position.move_number > settings.choice.last_ply:
+            return None
+        entries, _ = legal_entries(book, position, settings.choice)
+        entries = [entry for entry in entries if not _repeats(position, entry.move)]
+        if not entries:
+            return None
+        weight = {entry.move: 1.0 for entry in entries}
+        if not settings.style.indifferent:
+            wanted = style_weights(book, position, entries, settings.choice, settings.style)
+            weight = {entry.move: value for entry, value in zip(entries, wanted, strict=True)}
+            entries = [entry for entry in entries if weight[entry.move] > 0]
+        if settings.look_ahead is not LookAhead.OFF:
+            # The first is what the others are measured by: here the best, not the most played.
+            entries = look_ahead(book, position, entries, settings.choice, settings.look_ahead)
+            entries.sort(key=lambda entry: -entry.value)
+        left, _ = eligible(entries, settings.choice, position.move_number, position.turn, self._rng)
+        if not left:
+            return None
+        return self._rng.choices(left, self._chances(left, weight))[0]
+
+    def _chances(self, entries: Sequence[BookMove], weight: dict[str, float]) -> list[float]:
+        counts = [entry.count if self._settings.choice.by_count else 1 for entry in entries]
+        if not any(counts):
+            counts = [1] * len(entries)
+        return [count * weight[entry.move] for count, entry in zip(counts, entries, strict=True)]
+
+
+def _legal(position: Position, move: str) -> bool:
+    try:
+        position.parse_usi(move)
+    except MoveError:
+        return False
+    return True
+
+
+def _repeats(position: Position, move: str) -> bool:
+    """Whether the position behind a legal move has stood in the game before."""
+    position.push_usi(move)
+    again = position.occurrences() > 1
+    position.pop()
+    return again

@@ -1,0 +1,106 @@
+"""The tables of the learned book: one SQLite file, written by one process at a time.
+
+A position is text as `master.book.thoughts.PositionKey` has it: black to move, without a ply. Moves are USI of that
+position. Write-ahead logging: a crash loses at most what the last moments brought, and readers never wait.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+from typing import IO, Final
+
+from worker.book import BookError
+
+VERSION: Final = 1
+"""Of the tables, in ``PRAGMA user_version``."""
+
+_TABLES: Final = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE thoughts (
+    position TEXT PRIMARY KEY, move TEXT NOT NULL, score INTEGER NOT NULL, depth INTEGER NOT NULL,
+    seconds REAL NOT NULL, pv TEXT NOT NULL, studied INTEGER NOT NULL, ply INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE games (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, opponent TEXT NOT NULL, colour INTEGER NOT NULL,
+    result TEXT NOT NULL, reason TEXT NOT NULL, ended TEXT NOT NULL
+);
+CREATE TABLE played (
+    game INTEGER NOT NULL REFERENCES games, ply INTEGER NOT NULL, position TEXT NOT NULL, move TEXT NOT NULL,
+    score INTEGER, seconds REAL NOT NULL, PRIMARY KEY (game, ply)
+) WITHOUT ROWID;
+CREATE TABLE lessons (
+    id INTEGER PRIMARY KEY, position TEXT NOT NULL UNIQUE, start_sfen TEXT NOT NULL, moves TEXT NOT NULL,
+    sfen TEXT NOT NULL, ply INTEGER NOT NULL, seconds REAL NOT NULL, importance INTEGER NOT NULL
+);
+CREATE TABLE imported (
+    position TEXT NOT NULL, move TEXT NOT NULL, ponder TEXT, value INTEGER NOT NULL, depth INTEGER NOT NULL,
+    count INTEGER NOT NULL, ply INTEGER NOT NULL, PRIMARY KEY (position, move)
+) WITHOUT ROWID;
+"""
+
+
+def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
+    """Open the file, and make it where it is to be written and is not there.
+
+    Returns:
+        The connection, and for a writer the lock file that it holds; close both.
+
+    Raises:
+        BookError: no such file, no book of ours, of a newer version, damaged, or written by another process now.
+    """
+    lock = None
+    try:
+        if write:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = _lock(path)
+        elif not path.is_file():
+            raise BookError(f"book {path}: no such file")
+        target = path.absolute().as_uri() + ("" if write else "?mode=ro")
+        connection = sqlite3.connect(target, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(connection, path, write)
+        except BaseException:
+            connection.close()
+            raise
+    except (OSError, sqlite3.Error) as error:
+        if lock is not None:
+            lock.close()
+        raise BookError(f"book {path}: {error}") from error
+    except BookError:
+        if lock is not None:
+            lock.close()
+        raise
+    return connection, lock
+
+
+def _lock(path: Path) -> IO[bytes]:
+    """Held for as long as the file is open; the kernel frees it whatever becomes of the process."""
+    file = open(f"{path}.lock", "a+b")  # noqa: SIM115 - open for the book's life
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        holder = file.read(20).decode("ascii", "replace").strip()
+        file.close()
+        raise BookError(f"book {path}: process {holder or 'unknown'} writes it; one at a time can") from None
+    file.truncate(0)
+    file.write(str(os.getpid()).encode())
+    file.flush()
+    return file
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if version > VERSION:
+        raise BookError(f"book {path}: version {version} of the tables; this Gougi knows {VERSION}: take a newer one")
+    if version == 0 and (tables or not write):
+        raise BookError(f"book {path}: an SQLite file, but no learned book of Gougi")
+    if write:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if version == 0:
+            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")

@@ -1,0 +1,220 @@
+"""The books of a running player: one thread that reads and writes them, so that a disk holds up nobody.
+
+How to use one::
+
+    service = BookService(OpeningSettings(files=(Path("book.db"),)), learn=Path("learned.sqlite"))
+    service.open()
+    settings = GameSettings(player=…, book=service)       # `master.game` asks it, and tells it of the game
+    …
+    await service.close()
+
+The thread answers one question after the other. One that hangs (a network disk) is waited for by nobody: the player
+begins its search, and closing gives it `CLOSE_S`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from cluster.api import Decision
+from master.book.learned import LearnedBook, PlayedGame
+from master.book.lessons import Lesson, OwnMove, StudySettings, earlier_lesson, plan_lessons
+from master.book.notes import GameNotes
+from master.book.opening import OpeningBook, OpeningSettings
+from master.book.speed import Speed
+from master.book.thoughts import Thought
+from master.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
+from master.instructions import AskBook, BookAnswer
+from worker.book import BookError
+from worker.shogi import Position
+
+T = TypeVar("T")
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("book")
+
+CLOSE_S: Final = 2.0
+"""How long a thread that hangs is waited for in the end."""
+
+
+class BookService:
+    """Answers, remembers and plans; every method but `open` returns at once or is awaited.
+
+    Args:
+        settings: the books, and how to choose from them.
+        learn: the learned book's file; None: nothing is learned.
+        study: what is studied after a lost game.
+        rng: makes every choice that is left to chance.
+    """
+
+    def __init__(
+        self,
+        settings: OpeningSettings | None = None,
+        learn: Path | None = None,
+        study: StudySettings | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._settings = settings or OpeningSettings()
+        self._learn = learn
+        self._study = study or StudySettings()
+        self._rng = rng
+        self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
+        self._last: concurrent.futures.Future[Any] | None = None
+        self._opening: OpeningBook | None = None
+        self._learned: LearnedBook | None = None
+        self._speed = Speed()
+        self._notes: GameNotes | None = None
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is a book that learns."""
+        return self._learn is not None
+
+    @property
+    def nps(self) -> float | None:
+        """The fleet's speed, nodes a second; None where it was never measured."""
+        return self._speed.nps
+
+    @property
+    def knows(self) -> bool:
+        """Whether there is anything to ask: a file, or a book that learns."""
+        return self.learns or bool(self._settings.files)
+
+    def open(self) -> None:
+        """Open all books; before a clock runs, as it reads whole files.
+
+        Raises:
+            BookError: a file cannot be opened; nothing is open then.
+        """
+        if self._learn is not None:
+            self._learned = LearnedBook(self._learn)
+            self._speed = Speed(self._learned.nps())
+        try:
+            self._opening = OpeningBook(self._settings, self._learned, self._rng)
+        except BaseException:
+            if self._learned is not None:
+                self._learned.close()
+            raise
+
+    async def close(self) -> None:
+        """Write what is left, and close the books."""
+        if self._learned is not None:
+            self._submit(self._learned.close)
+        if self._last is not None:
+            await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=CLOSE_S)
+        self._thread.shutdown(wait=False)
+
+    # A game's driver
+
+    def ask(self, question: AskBook, reply: Callable[[BookAnswer | None], None]) -> None:
+        """Look a position up. ``reply`` is called on the running loop; None: the book has no move."""
+        loop = asyncio.get_running_loop()
+
+        def tell(done: concurrent.futures.Future[BookAnswer | None]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(reply, done.result())
+
+        self._submit(lambda: self._reply(question)).add_done_callback(tell)
+
+    def observe(self, event: GameEvent) -> None:
+        """Follow a game: `master.game.Observer`."""
+        if isinstance(event, ThinkingEnded):
+            self.searched(event.decision)
+        if not self.learns:
+            return
+        if isinstance(event, GameBegan):
+            self._notes = GameNotes()
+        if self._notes is None:
+            return
+        own = self._notes.take(event)
+        if own is not None and own.thought is not None:
+            self._submit(lambda: self._keep(own))
+        if isinstance(event, GameEnded):
+            notes, self._notes = self._notes, None
+            self._submit(lambda: self._add_game(notes, event.outcome))
+
+    def searched(self, decision: Decision) -> None:
+        """A search of the fleet is over: how fast was it?"""
+        if self._speed.searched(decision.nodes, decision.elapsed_ms + decision.pondered_ms):
+            self._submit(self._note_speed)
+
+    # Study between the games
+
+    async def next_lesson(self) -> Lesson | None:
+        """What to think about now; None for nothing, also where the book cannot be read (it is logged)."""
+        return await asyncio.wrap_future(self._submit(self._next_lesson))
+
+    async def learned(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
+        """What a lesson brought; one that was not finished stays in the queue. How many lessons there are now."""
+        left = self._submit(lambda: self._learned_something(lesson, thought, finished))
+        return await asyncio.wrap_future(left) or 0
+
+    # On the book's thread
+
+    def _reply(self, question: AskBook) -> BookAnswer | None:
+        return None if self._opening is None else self._opening.reply(question, self.nps)
+
+    def _keep(self, own: OwnMove) -> None:
+        if self._learned is not None and own.thought is not None:
+            self._learned.keep(own.sfen, own.thought)
+
+    def _add_game(self, notes: GameNotes, outcome: GameOutcome) -> None:
+        if self._learned is None:
+            return
+        lessons: list[Lesson] = []
+        if outcome.conclusion is Conclusion.LOSE:
+            found = {own.sfen: self._learned.thought(own.sfen) for own in notes.own}
+            seconds = {sfen: thought.seconds for sfen, thought in found.items() if thought is not None}
+            lessons = plan_lessons(notes.start_sfen, notes.own, outcome.reason, seconds, self._study)
+        game = PlayedGame(
+            notes.name, notes.opponent, notes.colour, outcome.conclusion.value, outcome.reason, tuple(notes.own)
+        )
+        self._learned.add_game(game, lessons)
+        log.info("game_remembered", result=game.result, own_moves=len(game.own), lessons=len(lessons))
+
+    def _note_speed(self) -> None:
+        if self._learned is not None and self.nps is not None:
+            self._learned.set_nps(self.nps)
+
+    def _next_lesson(self) -> Lesson | None:
+        return None if self._learned is None else self._learned.next_lesson()
+
+    def _learned_something(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
+        if self._learned is None:
+            return 0
+        if finished:
+            following = None if thought is None else self._following(self._learned, lesson, thought)
+            self._learned.finish_lesson(lesson, thought, following)
+        elif thought is not None:
+            self._learned.keep(lesson.sfen, thought)
+        return self._learned.lessons_left()
+
+    def _following(self, learned: LearnedBook, lesson: Lesson, thought: Thought) -> Lesson | None:
+        if len(lesson.moves) < 2:
+            return None
+        position = Position.from_sfen(lesson.start_sfen)
+        position.push_all(lesson.moves[:-2])
+        sfen = position.sfen()
+        return earlier_lesson(lesson, thought, sfen, learned.thought(sfen), self._study)
+
+    def _submit(self, work: Callable[[], T | None]) -> concurrent.futures.Future[T | None]:
+        future = self._thread.submit(lambda: _guarded(work))
+        self._last = future
+        return future
+
+
+def _guarded(work: Callable[[], T | None]) -> T | None:
+    """A book that fails is no book; the game goes on."""
+    try:
+        return work()
+    except BookError as error:
+        log.error("book_failed", error=str(error))
+    except Exception:
+        log.exception("book_failed")
+    return None

@@ -1,0 +1,261 @@
+"""Method II at work: lessons are searched by the player's own searcher, while no game needs it.
+
+`StudyingSearcher` stands between a game and its searcher. A game's first word (`new_game`, `start`, `ponder`) ends the
+study at once; a lesson that was cut short stays in the queue, and what its search had found is kept where it is more
+than was known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchRequest
+from master.book.lessons import Lesson
+from master.book.notes import thought_of
+from master.book.service import BookService
+from master.book.thoughts import REFERENCE_NPS, reference_seconds
+from master.events import GameEnded, GameEvent, GameFound, LoggedIn
+from worker.score import MATE_BOUND
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("book.study")
+
+STOP_S: Final = 1.0
+"""How long a stopped search's decision is waited for before a game."""
+_SLACK_MS: Final = 1000
+"""From the time of a lesson to its hard deadline."""
+_ENOUGH: Final = 0.8
+"""Of the nodes that a lesson is to have."""
+_ATTEMPTS: Final = 3
+"""Searches of a lesson, each by the speed of the one before, until it has had enough nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """A lesson that was searched, for who watches."""
+
+    lesson: Lesson
+    decision: Decision
+    finished: bool
+    left: int
+    """Lessons in the queue now."""
+
+
+class StudyingSearcher:
+    """A `cluster.api.Searcher` that studies between the games.
+
+    Args:
+        searcher: does the searching, for games and lessons.
+        service: has the lessons, and takes what they bring.
+        next_id: gives rising search ids, the same as the games' (`master.game.next_search_id`).
+        by_nodes: lessons end by nodes searched, not by time: for one node, and repeatable.
+        between_games: whether `observe` begins to study.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        service: BookService,
+        next_id: Callable[[], int],
+        by_nodes: bool = False,
+        between_games: bool = True,
+    ) -> None:
+        self.name = searcher.name
+        self.on_studied: Callable[[Studied], None] = lambda _: None
+        """Hears of each lesson that was searched, on the event loop."""
+        self.on_progress: Callable[[Lesson, Progress], None] = lambda _lesson, _progress: None
+        """Hears how a lesson's search goes."""
+        self._searcher = searcher
+        self._service = service
+        self._next_id = next_id
+        self._by_nodes = by_nodes
+        self._between_games = between_games and service.learns
+        self._listener = Listener()
+        self._study: asyncio.Task[int] | None = None
+        self._lesson: Lesson | None = None
+        self._search_id: int | None = None
+        self._decision: asyncio.Future[Decision] | None = None
+        self._stopping = False
+
+    # Study
+
+    def observe(self, event: GameEvent) -> None:
+        """Begin to study where a game is waited for, and stop where one is found: `master.game.Observer`."""
+        if isinstance(event, (LoggedIn, GameEnded)):
+            if self._between_games:
+                self.begin()
+        elif isinstance(event, GameFound):
+            self.interrupt()
+
+    def begin(self) -> None:
+        """Study in the background until there is nothing left, or a game begins."""
+        if self._study is None or self._study.done():
+            self._stopping = False
+            self._study = asyncio.get_running_loop().create_task(self._guarded_study())
+
+    def interrupt(self) -> None:
+        """Stop studying: the running search is told at once."""
+        self._stopping = True
+        if self._search_id is not None:
+            self._searcher.stop(self._search_id)
+
+    async def study(self) -> int:
+        """Search lesson after lesson until none is left, or `interrupt`. How many were finished.
+
+        Cancelled, it stops the search, waits a moment for what it had found, and keeps that.
+        """
+        self._stopping = False
+        return await self._run()
+
+    async def _run(self) -> int:
+        finished = 0
+        before: Lesson | None = None
+        while not self._stopping:
+            lesson = await self._service.next_lesson()
+            if lesson is None or lesson == before or self._stopping:
+                break  # one that comes again could not be taken from the queue
+            before = lesson
+            finished += await self._study_one(lesson)
+        return finished
+
+    async def _guarded_study(self) -> int:
+        try:
+            return await self._run()
+        except Exception:
+            log.exception("study_failed")
+            return 0
+
+    async def _study_one(self, lesson: Lesson) -> bool:
+        """Search one lesson. Whether it was finished."""
+        log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), sfen=lesson.sfen)
+        nps = self._service.nps or REFERENCE_NPS
+        for attempt in range(1, _ATTEMPTS + 1):
+            decision = await self._search(lesson, nps)
+            if decision is None:
+                break
+            if self._stopping or self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson):
+                return await self._keep(lesson, decision, finished=not self._stopping)
+            # The fleet was slower than thought: what was found so far may be less than the game had found.
+            nps = decision.nodes * 1000 / max(1, decision.elapsed_ms)
+        return False
+
+    async def _search(self, lesson: Lesson, nps: float) -> Decision | None:
+        """The decision on a lesson; None where a game took the searcher away."""
+        self._lesson, self._search_id = lesson, self._next_id()
+        self._decision = asyncio.get_running_loop().create_future()
+        try:
+            self._searcher.start(self._request(lesson, self._search_id, nps))
+            try:
+                return await asyncio.shield(self._decision)
+            except asyncio.CancelledError:
+                if self._decision.cancelled():
+                    return None
+                self.interrupt()
+                done, _ = await asyncio.wait({self._decision}, timeout=STOP_S)
+                if done and not self._decision.cancelled():
+                    await self._keep(lesson, self._decision.result(), finished=False)
+                raise
+        finally:
+            self._lesson = self._search_id = self._decision = None
+
+    async def _keep(self, lesson: Lesson, decision: Decision, finished: bool) -> bool:
+        self._service.searched(decision)
+        thought = thought_of(decision)
+        if thought is not None:
+            thought = replace(thought, studied=True)
+        left = await self._service.learned(lesson, thought, finished)
+        found = {"move": decision.move, "score": decision.score, "depth": decision.depth, "nodes": decision.nodes}
+        log.info("lesson_over", ply=lesson.ply, finished=finished, **found)
+        self.on_studied(Studied(lesson, decision, finished, left))
+        return finished
+
+    def _request(self, lesson: Lesson, search_id: int, nps: float) -> SearchRequest:
+        nodes = max(1, round(lesson.seconds * REFERENCE_NPS))
+        if self._by_nodes:
+            return SearchRequest(search_id, lesson.start_sfen, lesson.moves, nodes=nodes)
+        time_ms = max(1, round(nodes * 1000 / max(1.0, nps)))
+        return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
+
+    def _abandon(self) -> None:
+        """A game needs the searcher now: whatever the lesson's search had found is lost."""
+        self._stopping = True
+        if self._decision is not None:
+            self._decision.cancel()
+
+    # The searcher, for a game
+
+    async def open(self, listener: Listener) -> None:
+        """See `cluster.api.Searcher.open`."""
+        self._listener = listener
+        await self._searcher.open(
+            Listener(
+                on_progress=self._on_progress,
+                on_decision=self._on_decision,
+                on_event=lambda name, fields: listener.on_event(name, fields),
+            )
+        )
+
+    async def new_game(self) -> None:
+        """See `cluster.api.Searcher.new_game`. Ends the study first."""
+        self.interrupt()
+        if self._study is not None and not self._study.done():
+            await asyncio.wait({self._study}, timeout=STOP_S)
+        await self._searcher.new_game()
+
+    def start(self, request: SearchRequest) -> None:
+        """See `cluster.api.Searcher.start`."""
+        self._abandon()
+        self._searcher.start(request)
+
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
+        """See `cluster.api.Searcher.ponder`."""
+        self._abandon()
+        self._searcher.ponder(request, expected)
+
+    def known(self, request: SearchRequest) -> Known | None:
+        """See `cluster.api.Searcher.known`."""
+        return self._searcher.known(request)
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        """See `cluster.api.Searcher.retime`."""
+        self._searcher.retime(search_id, soft_ms)
+
+    def stop(self, search_id: int) -> None:
+        """See `cluster.api.Searcher.stop`."""
+        self._searcher.stop(search_id)
+
+    async def close(self) -> None:
+        """See `cluster.api.Searcher.close`. What a running lesson has found is kept."""
+        self.interrupt()
+        if self._study is not None and not self._study.done():
+            done, _ = await asyncio.wait({self._study}, timeout=STOP_S)
+            if not done:
+                self._study.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._study
+        await self._searcher.close()
+
+    def _on_progress(self, progress: Progress) -> None:
+        if progress.search_id == self._search_id and self._lesson is not None:
+            self.on_progress(self._lesson, progress)
+        else:
+            self._listener.on_progress(progress)
+
+    def _on_decision(self, decision: Decision) -> None:
+        if decision.search_id == self._search_id and self._decision is not None:
+            if not self._decision.done():
+                self._decision.set_result(decision)
+        else:
+            self._listener.on_decision(decision)
+
+
+def _is_enough(decision: Decision, lesson: Lesson) -> bool:
+    """Whether a search was as long as wanted, or longer would find no more: nothing to search, or a mate."""
+    if not decision.nodes or decision.score is None or abs(decision.score) >= MATE_BOUND:
+        return True
+    return reference_seconds(decision.nodes) >= _ENOUGH * lesson.seconds

@@ -1,0 +1,280 @@
+"""``gougi analyze``: what was good and bad in a game that is over."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.settings import ConfigFile, load
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cluster.api import Searcher
+    from master.analysis.game import Game
+    from master.analysis.plan import Evaluation, Point
+    from master.analysis.report import GameReport, Settings
+    from master.analysis.session import Pace
+    from master.analysis.strength import Calibration
+    from master.config import Config
+
+
+def analyze(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Records: CSA, KIF, KI2 or JKF.")],
+    nodes_per_move: Annotated[
+        int | None,
+        typer.Option(
+            min=100, metavar="N", help="Nodes that each node of the fleet searches a position. Default: 50000."
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.05, max=3600, metavar="S", help="Time for a position, instead of nodes.")
+    ] = None,
+    multipv: Annotated[int, typer.Option(min=1, max=20, metavar="N", help="So many moves of each position.")] = 1,
+    first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,
+    last: Annotated[int | None, typer.Option("--to", min=1, metavar="N", help="Last move to judge.")] = None,
+    out: Annotated[
+        Path, typer.Option(file_okay=False, metavar="FOLDER", help="Where reports go, and what was searched.")
+    ] = Path("analysis"),
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+    ] = None,
+    single: Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")] = False,
+    net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
+    boards: Annotated[bool, typer.Option("--boards", help="Draw the turning points in the terminal too.")] = False,
+    config: ConfigFile = None,
+) -> int:
+    """Analyse games that are over: score graph, best move and variation of each position, bad moves, strength.
+
+    Each position is searched by the fleet, the last one first. FOLDER gets for each game NAME.html (opens in any
+    browser, without a network), NAME.annotated.csa and NAME.annotated.kif; for several games index.html too, with each
+    player's rates over all of them. The figures are explained in docs/analysis.md.
+
+    Ctrl-C keeps what was searched: the same command goes on with it.
+
+    Examples:
+
+      gougi analyze records/game.csa
+
+      gougi analyze *.kif --seconds 2 --nodes 4 --out meijin
+
+      gougi analyze game.csa --from 40 --to 60 --nodes-per-move 1000000 --multipv 3
+
+      gougi analyze game.csa --single --json > game.json
+    """
+    if nodes_per_move is not None and seconds is not None:
+        raise CommandError("--nodes-per-move and --seconds: expected one of them")
+    from master.analysis.session import Pace
+
+    settings = load(config, {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}})
+    jobs, refused = _read(files, first, last)
+    ms = None if seconds is None else round(seconds * 1000)
+    pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
+    code = _run(_Analysis(settings, single, pace, out, jobs), as_json, boards)
+    return code or (FAILED if refused else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    game: Game
+    points: tuple[Point, ...]
+    stem: str
+    """Of the files about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    config: Config
+    single: bool
+    pace: Pace
+    out: Path
+    jobs: tuple[_Job, ...]
+
+    def searcher(self) -> Searcher:
+        from master.commands.game import make_fleet, make_single
+
+        return make_single(self.config) if self.single else make_fleet(self.config)
+
+    def net(self) -> str:
+        """The network by its content; one that only the nodes have, by its path."""
+        from master.analysis.network import network_hash
+
+        try:
+            return network_hash(self.config.engine.eval_file)
+        except OSError as error:
+            if self.config.cluster.address:
+                return self.config.engine.eval_file
+            raise CommandError(f"--net {self.config.engine.eval_file}: cannot be read: {error.strerror}") from error
+
+    def key(self) -> str:
+        """What a search's result depends on besides the position."""
+        engine = self.config.engine.model_dump(mode="json", exclude={"eval_file"})
+        fleet = {
+            "cluster": self.config.cluster.model_dump(mode="json", exclude={"address", "report_port", "advertise"})
+        }
+        fleet["voters"] = self.config.voters.model_dump(mode="json")
+        pace = [self.pace.nodes, self.pace.ms, self.pace.multipv]
+        return json.dumps([self.net(), engine, "single" if self.single else fleet, pace], sort_keys=True)
+
+    def words(self) -> Settings:
+        from master.analysis.report import Settings
+
+        net = Path(self.config.engine.eval_file).name if self.config.engine.eval_file else "its own network"
+        kinds = "" if self.single or not self.config.cluster.kinds else ", a mixed fleet"
+        effort = f"{self.pace.nodes} nodes" if self.pace.nodes is not None else f"{(self.pace.ms or 0) / 1000:g} s"
+        count = 1 if self.single else self.config.cluster.nodes
+        fleet = "" if count == 1 else f" on each of {count} nodes" if self.pace.nodes else f" of {count} nodes"
+        return Settings(f"Gougi with {net}{kinds}", f"{effort} a position{fleet}")
+
+    def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
+        """The package's, where it fits what was searched."""
+        from master.analysis.calibration import read_calibration
+
+        known = [one.nodes for one in found if one.nodes]
+        mixed = not self.single and self.config.cluster.kinds
+        if not known or mixed:
+            return None
+        calibration = read_calibration()
+        return calibration if calibration.fits(self.net(), statistics.median(known)) else None
+
+
+def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_Job, ...], int]:
+    """The games of all files, and how many files or games were refused; a refusal is told at once."""
+    from master.analysis.game import GameFileError, read_games
+    from master.analysis.plan import plan
+
+    jobs: list[_Job] = []
+    refusals: list[str] = []
+    stems: dict[str, int] = {}
+    for file in files:
+        try:
+            games = read_games(file)
+        except GameFileError as error:
+            refusals.append(str(error))
+            continue
+        for game in games:
+            try:
+                points = plan(game, first, last)
+            except GameFileError as error:
+                refusals.append(str(error))
+                continue
+            count = stems[game.stem] = stems.get(game.stem, 0) + 1
+            jobs.append(_Job(game, points, game.stem if count == 1 else f"{game.stem}.{count}"))
+    if not jobs:
+        raise CommandError("\n".join(refusals), BAD_INPUT)
+    for refusal in refusals:
+        print(f"gougi: {refusal}", file=sys.stderr)
+    return tuple(jobs), len(refusals)
+
+
+def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
+    from cluster.api import FleetError
+    from master.analysis.store import Store
+    from master.run import Interrupted, run_to_end
+
+    store = Store(analysis.out / "positions.jsonl")
+    try:
+        if damaged := store.read():
+            print(f"gougi: {store.path}: {damaged} damaged lines passed over", file=sys.stderr)
+        compile_searcher()
+        reports, calibration = run_to_end(lambda: _search(analysis, store))
+        page = _write_page(analysis, reports, calibration)
+    except FleetError as error:
+        raise CommandError(str(error), FAILED) from error
+    except OSError as error:
+        raise CommandError(f"{error.filename or analysis.out}: {error.strerror or error}", FAILED) from error
+    except Interrupted:
+        print(f"interrupted: the same command goes on with what is in {analysis.out}", file=sys.stderr)
+        return INTERRUPTED
+    _tell(analysis, reports, calibration, as_json, boards)
+    print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)
+    return 0
+
+
+async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Calibration | None]:
+    """Search all games; the files of each are written when it is done."""
+    from master.analysis.files import write_game
+    from master.analysis.plan import searches
+    from master.analysis.report import report
+    from master.analysis.session import Session
+    from master.ui.progress import PositionBar
+
+    wanted = [searches(job.points) for job in analysis.jobs]
+    found_all: list[Evaluation] = []
+    reports: list[GameReport] = []
+    calibration = None
+    key = analysis.key()
+    with PositionBar(sum(map(len, wanted))) as bar:
+        async with Session(analysis.searcher(), store, analysis.pace, key, bar.on_event) as session:
+            for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
+                bar.game(f"{job.stem} ({number}/{len(wanted)})")
+                found = await session.search(job.game, positions, bar.found)
+                found_all += found.values()
+                calibration = analysis.calibration(found_all)
+                reports.append(report(job.game, job.points, found, calibration))
+                write_game(analysis.out, job.stem, reports[-1], analysis.words())
+                bar.game_done()
+    return reports, calibration
+
+
+def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None) -> Path:
+    """The page to look at: of the game, or of all games."""
+    from master.analysis.files import page_of, write_summary
+
+    if len(reports) == 1:
+        return page_of(analysis.out, analysis.jobs[0].stem)
+    stems = [job.stem for job in analysis.jobs]
+    return write_summary(analysis.out, stems, reports, calibration, analysis.words())
+
+
+def _tell(
+    analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None, as_json: bool, boards: bool
+) -> None:
+    from rich.console import Console
+
+    from master.analysis import table
+    from master.analysis.report import facts, player_facts, players
+
+    words = analysis.words()
+    rated = players(reports, calibration)
+    if as_json:
+        games = [facts(report) for report in reports]
+        head = {"engine": words.engine, "effort": words.effort, "calibrated": calibration is not None}
+        print(
+            json.dumps(
+                {**head, "games": games, "players": [player_facts(player) for player in rated]}, ensure_ascii=False
+            )
+        )
+        return
+    console = Console()
+    if len(reports) == 1:
+        _tell_game(console, reports[0], boards)
+        rated = reports[0].players
+    console.print(table.players_table(rated, ("☗", "☖") if len(reports) == 1 else ()))
+    console.print()
+    if calibration is not None:
+        console.print(table.strength_lines(rated))
+    console.print(table.bands_table(rated[:4]))
+    console.print()
+    console.print(table.notes(words, calibration is not None))
+
+
+def _tell_game(console: Console, report: GameReport, boards: bool) -> None:
+    from rich.columns import Columns
+
+    from master.analysis import table
+
+    console.print(table.game_table(report))
+    console.print()
+    if boards and report.turning:
+        console.print(Columns(list(table.turning_panels(report))))

@@ -1,0 +1,192 @@
+"""``gougi book``: books are made, looked at, and learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from master.commands.book_import import SQLITE, import_
+from master.commands.book_learn import learn
+from master.commands.book_settings import choice_settings, learned_path
+from master.commands.common import CommandError
+from master.commands.settings import ConfigFile, load
+
+if TYPE_CHECKING:
+    from master.book.learned import LearnedBook
+    from master.config import BookConfig
+    from worker.book import BookMove, Lookup
+    from worker.shogi import Position
+
+LearnedFile = Annotated[
+    Path | None, typer.Option("--book", metavar="FILE", help="The book that learns. Default: [book] learn.")
+]
+
+app = typer.Typer(
+    help="""Opening books: make them from game records, look at them, learn from lost games.
+
+    What the player does with its books is set in the configuration's section [book].
+
+    Examples:
+
+      gougi book import --from wdoor2024 --min-rating 3800 --out floodgate.db
+
+      gougi book show 7g7f 3c3d --book floodgate.db
+
+      gougi book learn --book learned.sqlite
+    """,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+app.command(name="import")(import_)
+app.command()(learn)
+
+
+@app.command()
+def show(
+    position: Annotated[
+        list[str] | None, typer.Argument(metavar="[SFEN] [MOVE]…", help="A position. Default: the start.")
+    ] = None,
+    book: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A .db or .sqlite; repeat it. Default: those of [book].")
+    ] = None,
+    config: ConfigFile = None,
+) -> None:
+    """Show what the books say about a position: the board, and the candidates of each book.
+
+    The position is a SFEN in quotation marks, USI moves from it, or moves alone from the start.
+
+    Examples:
+
+      gougi book show --book floodgate.db
+
+      gougi book show 7g7f 3c3d
+
+      gougi book show "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3" 2g2f
+    """
+    from rich.console import Console
+
+    from master.commands.book_show import print_board, print_candidates, print_thought
+    from worker.book import Book, BookError, legal_entries
+
+    here = _position(position or [])
+    settings = load(config)
+    files = book or [Path(file).expanduser() for file in (*settings.book.files, settings.book.learn) if file]
+    if not files:
+        raise CommandError("no book: name one by --book, or in the configuration ([book] files, learn)")
+    console = Console(highlight=False)
+    print_board(console, here)
+    try:
+        for path in files:
+            if path.suffix in SQLITE:
+                with _open_learned(path) as learned:
+                    print_thought(console, str(path), here, learned.thought(here.sfen()))
+                    entries = _entries(learned, here, settings.book)
+            else:
+                entries, _ = legal_entries(Book(path, on_the_fly=True), here, choice_settings(settings.book))
+            print_candidates(console, str(path), here, entries)
+    except BookError as error:
+        raise CommandError(str(error)) from error
+
+
+@app.command()
+def stats(
+    book: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: [book] learn.")] = None,
+    config: ConfigFile = None,
+) -> None:
+    """Say what is in a book: positions, thoughts, games, and what is left to study.
+
+    Examples:
+
+      gougi book stats
+
+      gougi book stats floodgate.db
+    """
+    from worker.book import BookError
+
+    path = book or learned_path(load(config))
+    try:
+        for name, value in _stats(path):
+            print(f"{name:22}{value}")
+    except BookError as error:
+        raise CommandError(str(error)) from error
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(metavar="FILE.db", help="The book file to write.")],
+    book: LearnedFile = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write the book that learns as a book file in YaneuraOu's format, for other engines and tools.
+
+    Every position stands with black to move (engines find white's by FlippedBook, with IgnoreBookPly), what was thought
+    about it as the first move.
+
+    Examples:
+
+      gougi book export learned.db
+
+      gougi book export --book learned.sqlite learned.db
+    """
+    from master.book.dbfile import WrittenMove, write_positions
+    from worker.book import BookError
+
+    if out.suffix != ".db":
+        raise CommandError(f"{out}: expected a name that ends in .db")
+    try:
+        with _open_learned(book or learned_path(load(config))) as learned:
+            positions = learned.export()
+            count = write_positions(
+                out, ((f"{item.key} {item.ply}", [WrittenMove(move) for move in item.moves]) for item in positions)
+            )
+    except BookError as error:
+        raise CommandError(str(error)) from error
+    print(f"{out}: {count} positions")
+
+
+def _open_learned(path: Path) -> closing[LearnedBook]:
+    from master.book.learned import LearnedBook
+
+    return closing(LearnedBook(path, write=False))
+
+
+def _entries(book: Lookup, position: Position, config: BookConfig) -> list[BookMove]:
+    from worker.book import legal_entries
+
+    return legal_entries(book, position, choice_settings(config))[0]
+
+
+def _position(words: list[str]) -> Position:
+    from worker.shogi import MoveError, Position, SfenError
+
+    sfen = words[0] if words and " " in words[0] else None
+    try:
+        position = Position.startpos() if sfen is None else Position.from_sfen(sfen)
+        position.push_all(words if sfen is None else words[1:])
+    except (SfenError, MoveError) as error:
+        raise CommandError(f"position: {error}") from error
+    return position
+
+
+def _stats(path: Path) -> Iterator[tuple[str, str]]:
+    if path.suffix not in SQLITE:
+        from master.book.dbfile import read_positions
+
+        sizes = [len(moves) for _, moves in read_positions(path)]
+        yield "positions", f"{len(sizes):,}"
+        yield "moves", f"{sum(sizes):,}"
+        return
+    with _open_learned(path) as learned:
+        found = learned.stats()
+    games = ", ".join(f"{count} {result}" for result, count in found.games.items())
+    yield "thoughts", f"{found.thoughts:,}, {found.studied:,} of them studied again"
+    yield "thought for", f"{found.seconds:,.1f} reference seconds (a million nodes each)"
+    yield "games", games or "0"
+    yield "left to study", f"{found.lessons:,} lessons, {found.lesson_seconds:,.1f} reference seconds"
+    yield "imported", f"{found.imported_positions:,} positions, {found.imported_moves:,} moves"
+    yield "speed of the fleet", "not known yet" if found.nps is None else f"{found.nps:,.0f} nodes a second"

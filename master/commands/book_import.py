@@ -1,0 +1,169 @@
+"""``gougi book import``: books out of game records, and books out of books."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from master.commands.common import CommandError
+
+if TYPE_CHECKING:
+    from master.book.dbfile import WrittenMove
+    from master.book.floodgate import GameRules
+    from master.book.importing import ImportSummary
+    from master.book.tally import CandidateRules
+    from worker.book import BookMove
+
+SQLITE = (".sqlite", ".sqlite3")
+
+
+def import_(
+    sources: Annotated[
+        list[Path], typer.Option("--from", metavar="FOLDER|FILE", help="Records (CSA), or books (.db); repeat it.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="A book file (.db), or a book that learns (.sqlite) to add to.")
+    ],
+    min_rating: Annotated[
+        float | None, typer.Option(metavar="R", help="Both players' least rating, as floodgate's records have it.")
+    ] = None,
+    max_gap: Annotated[
+        float | None, typer.Option(metavar="R", help="The most that the players' ratings may differ.")
+    ] = None,
+    min_plies: Annotated[int, typer.Option(min=0, metavar="N", help="Shorter games are left out.")] = 50,
+    plies: Annotated[int, typer.Option(min=1, max=512, metavar="N", help="Plies of a game that are taken.")] = 40,
+    one_sided: Annotated[
+        int, typer.Option(min=0, metavar="CP", help="Leave out games with such a score within --plies. 0: none.")
+    ] = 600,
+    min_games: Annotated[int, typer.Option(min=1, metavar="N", help="Games that a move was played in.")] = 2,
+    min_wins: Annotated[
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Least share of wins of a move; a draw is half one.")
+    ] = 0.0,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Values are means of the players' scores; otherwise they come from wins.")
+    ] = False,
+    depth: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Depth to write. YaneuraOu leaves out what is below its limit, 16.")
+    ] = 0,
+    merge_colours: Annotated[
+        bool, typer.Option("--merge-colours", help="Turn white's positions around and count them with black's.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that read. 0: one a processor.")] = 0,
+) -> None:
+    """Make a book from game records, or add books to a book that learns.
+
+    Records are CSA files, as floodgate keeps them, in folders and all below them. Games without a proper end, short
+    ones and those that were decided in the opening are left out; ratings, where asked for, come from the records'
+    comments. A book file is in YaneuraOu's format, sorted, each move with its games and, as a remark, its share of
+    wins. Several sorted books (.db) can be merged into one.
+
+    Examples:
+
+      gougi book import --from wdoor2024 --min-rating 3800 --min-games 3 --out floodgate.db
+
+      gougi book import --from wdoor2023 --from wdoor2024 --min-wins 0.45 --scores --out learned.sqlite
+
+      gougi book import --from standard.db --from mine.db --out both.db
+    """
+    from master.book.floodgate import GameRules
+    from master.book.tally import CandidateRules
+    from worker.book import BookError
+
+    if out.suffix != ".db" and out.suffix not in SQLITE:
+        raise CommandError(f"--out: {out}: expected a name that ends in .db or .sqlite")
+    books = [source for source in sources if source.suffix == ".db"]
+    if books and len(books) < len(sources):
+        raise CommandError("--from: records and books cannot be mixed in one go")
+    try:
+        if books:
+            _import_books(books, out)
+        else:
+            rules = GameRules(min_rating, max_gap, min_plies, plies, one_sided or None)
+            candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours)
+            _import_records(sources, out, rules, candidates, jobs)
+    except BookError as error:
+        raise CommandError(str(error)) from error
+
+
+def _import_records(sources: list[Path], out: Path, rules: GameRules, candidates: CandidateRules, jobs: int) -> None:
+    from master.book.importing import count_records, find_records, written
+    from master.book.tally import Tally
+
+    try:
+        paths = find_records(sources)
+    except FileNotFoundError as error:
+        raise CommandError(f"--from: {error}") from error
+    if not paths:
+        raise CommandError(f"--from: no .csa files in {', '.join(map(str, sources))}")
+    with Tally(candidates) as tally:
+        with progress_bar("reading records", len(paths)) as advance:
+            summary = count_records(paths, rules, tally, candidates.merge_colours, jobs, advance)
+        _tell_games(summary)
+        if not summary.games:
+            raise CommandError(f"no game is left of {len(paths)}: see what was left out, and why")
+        _write(out, written(tally))
+
+
+def _import_books(books: list[Path], out: Path) -> None:
+    from master.book.dbfile import WrittenMove, read_positions
+    from worker.book.format import ranked
+
+    if out.resolve() in [book.resolve() for book in books]:
+        raise CommandError(f"--out: {out}: a book cannot be merged into itself")
+
+    def key(position: tuple[str, list[BookMove]]) -> str:
+        return position[0].rsplit(" ", 1)[0]
+
+    def merged() -> Iterator[tuple[str, list[WrittenMove]]]:
+        together = heapq.merge(*map(read_positions, books), key=key)
+        for _, same in itertools.groupby(together, key):
+            alike = list(same)
+            ply = min(int(sfen.rsplit(" ", 1)[1]) for sfen, _ in alike)
+            moves = ranked([move for _, moves in alike for move in moves])
+            yield f"{key(alike[0])} {ply}", [WrittenMove(move) for move in moves]
+
+    _write(out, merged())
+
+
+def _write(out: Path, positions: Iterator[tuple[str, list[WrittenMove]]]) -> None:
+    from master.book.dbfile import write_positions
+    from master.book.learned import LearnedBook
+
+    if out.suffix == ".db":
+        try:
+            count = write_positions(out, positions)
+        except ValueError as error:
+            raise CommandError(f"--from: the books have to be sorted: {error}") from error
+        print(f"{out}: {count} positions")
+        return
+    with LearnedBook(out) as learned:
+        count, moves = learned.import_moves((sfen, [move.entry for move in moves]) for sfen, moves in positions)
+    print(f"{out}: {count} positions with {moves} moves added")
+
+
+def _tell_games(summary: ImportSummary) -> None:
+    print(f"games taken: {summary.games}")
+    for why, count in summary.skipped.most_common():
+        print(f"  left out, {why}: {count}")
+
+
+@contextlib.contextmanager
+def progress_bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr where that is a terminal; the call inside says how much further it is."""
+    if not sys.stderr.isatty():
+        yield lambda _more: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda more: bar.advance(task, more)

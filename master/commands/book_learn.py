@@ -1,0 +1,116 @@
+"""``gougi book learn``: the study of lost games, now."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from master.commands.book_settings import learned_path, study_settings
+from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.settings import ConfigFile, load
+
+
+def learn(
+    book: Annotated[
+        Path | None, typer.Option("--book", metavar="FILE", help="The book that learns. Default: [book] learn.")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+    ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="One searcher in this process instead of the fleet.")
+    ] = False,
+    config: ConfigFile = None,
+) -> int:
+    """Think again about the moves of lost games, now: what `gougi play` does between its games.
+
+    Every lesson is a position before the turn of a lost game, searched for twice the time that it has had. Ctrl-C stops
+    at once; what is left stays in the queue, and the same command goes on with it.
+
+    Examples:
+
+      gougi book learn
+
+      gougi book learn --book learned.sqlite --nodes 4
+
+      gougi book learn --single
+    """
+    options: dict[str, dict[str, Any]] = {
+        "book": {"learn": None if book is None else str(book), "study": True},
+        "cluster": {"nodes": nodes, "address": address},
+    }
+    settings = load(config, options)
+    path = learned_path(settings)
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from cluster.api import FleetError
+    from cluster.api import Progress as SearchProgress
+    from master.book.learned import LearnedBook
+    from master.book.lessons import Lesson
+    from master.book.service import BookService
+    from master.book.study import Studied, StudyingSearcher
+    from master.book.thoughts import reference_seconds
+    from master.commands.game import logged, make_fleet, make_single
+    from master.game import next_search_id
+    from master.log import fleet_listener
+    from master.run import Interrupted, run_to_end
+    from master.ui.notation import count_text, score_text
+    from worker.book import BookError
+
+    try:
+        with LearnedBook(path, write=False) as reader:
+            stats = reader.stats()
+    except BookError as error:
+        raise CommandError(str(error)) from error
+    if not stats.lessons:
+        print(f"{path}: nothing is left to study")
+        return 0
+    compile_searcher()
+    service = BookService(learn=path, study=study_settings(settings.book))
+    try:
+        service.open()
+    except BookError as error:
+        raise CommandError(str(error)) from error
+    print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
+    console = Console(stderr=True)
+    board = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+    )
+    task = board.add_task("opening the fleet", total=None)
+
+    def show(lesson: Lesson, progress: SearchProgress) -> None:
+        words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
+        board.update(task, description=words, total=lesson.seconds, completed=reference_seconds(progress.nodes))
+
+    def tell(studied: Studied) -> None:
+        lesson, decision = studied.lesson, studied.decision
+        found = f"{decision.move} {score_text(decision.score)} depth {decision.depth}"
+        state = f"{studied.left} left" if studied.finished else "stopped, stays in the queue"
+        print(f"move {lesson.ply}: {found}, {count_text(decision.nodes)} nodes; {state}", flush=True)
+
+    async def main() -> int:
+        fleet = make_single(settings) if single else make_fleet(settings)
+        searcher = StudyingSearcher(fleet, service, next_search_id)
+        searcher.on_studied, searcher.on_progress = tell, show
+        try:
+            await searcher.open(fleet_listener())
+            return await searcher.study()
+        finally:
+            await searcher.close()
+            await service.close()
+
+    try:
+        with logged(settings, console.print), board if console.is_terminal else contextlib.nullcontext():
+            finished = run_to_end(main)
+    except FleetError as error:
+        raise CommandError(str(error), FAILED) from error
+    except Interrupted:
+        print("interrupted; the same command goes on")
+        return INTERRUPTED
+    print(f"{finished} lessons learned")
+    return 0

@@ -1,0 +1,52 @@
+"""What ``gougi book show`` prints: a board, and tables of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from master.book.thoughts import Thought
+from master.ui.board import board_text, hand_text
+from master.ui.notation import move_text, pv_text, score_text
+from worker.book import BookMove
+from worker.shogi import Position
+
+
+def print_board(console: Console, position: Position) -> None:
+    """The board with both hands, and the position as text."""
+    console.print(hand_text(position, 1))
+    console.print(board_text(position))
+    console.print(hand_text(position, 0))
+    console.print(f"sfen {position.sfen()}\n")
+
+
+def print_thought(console: Console, name: str, position: Position, thought: Thought | None) -> None:
+    """What was learned about the position."""
+    if thought is None:
+        console.print(f"{name}: nothing was thought about this position")
+        return
+    how = "studied after a lost game" if thought.studied else "played"
+    console.print(
+        f"{name}: {pv_text(position.sfen(), thought.pv or (thought.move,))}  {score_text(thought.score)}"
+        f"  depth {thought.depth}, {thought.seconds:.2f} reference seconds, {how}",
+        soft_wrap=True,
+    )
+
+
+def print_candidates(console: Console, name: str, position: Position, entries: Sequence[BookMove]) -> None:
+    """A book's candidates; values are from the side to move, as in the file."""
+    if not entries:
+        console.print(f"{name}: no candidates")
+        return
+    table = Table(title=name, title_justify="left", box=None, pad_edge=False)
+    for column in ("move", "usi", "reply"):
+        table.add_column(column)
+    for column in ("value", "depth", "count"):
+        table.add_column(column, justify="right")
+    for entry in entries:
+        move = move_text(position, position.parse_usi(entry.move))
+        numbers = map(str, (entry.value, entry.depth, entry.count))
+        table.add_row(move, entry.move, entry.ponder or "", *numbers)
+    console.print(table)

@@ -1,0 +1,154 @@
+"""``gougi usi``: a USI engine for any GUI, the whole fleet or a single searcher."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import INTERRUPTED, CommandError, interruptible
+from master.commands.game import make_fleet
+from master.commands.settings import ConfigFile, load
+
+if TYPE_CHECKING:
+    from cluster.api import Searcher
+    from master.config import Config
+    from master.usi.events import FleetPlan
+
+
+def usi(
+    single: Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")] = False,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+    ] = None,
+    records: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Folder for a log. Default: no log is written.")
+    ] = None,
+    config: ConfigFile = None,
+) -> int:
+    """Speak USI on standard input and output: an engine for any GUI.
+
+    Register "gougi usi" in the GUI: it is the whole fleet, which is opened when the GUI is ready to play, and closed
+    with it. Nodes, threads, table, network, mode and vote are options of the engine there; their defaults come from
+    the configuration. "gougi usi --single" is one searcher, without a fleet.
+
+    Examples:
+
+      gougi usi --nodes 4
+
+      gougi usi --address 10.0.0.1:6379 --config /home/me/gougi.toml
+
+      gougi usi --single
+    """
+    if single:
+        if nodes is not None or address is not None or records is not None or config is not None:
+            raise CommandError("--single: it has no fleet, and takes no other option")
+        return _single()
+    return _fleet(load(config, {"cluster": {"nodes": nodes, "address": address}}), records)
+
+
+def _single() -> int:
+    from importlib.metadata import version
+
+    from worker.search.usi import UsiLoop
+
+    loop = UsiLoop(lambda line: print(line, flush=True), version("gougi"))
+    return interruptible(lambda: loop.run(sys.stdin))
+
+
+def _fleet(settings: Config, records: str | None) -> int:
+    from importlib.metadata import version
+
+    from master.run import Interrupted, run_to_end
+    from master.usi.driver import UsiDriver
+    from master.usi.events import FleetPlan
+    from master.usi.options import FleetOptions
+
+    engine, cluster = settings.engine, settings.cluster
+    plan = FleetPlan(
+        nodes=cluster.nodes,
+        hash_mb=engine.hash_mb,
+        threads=engine.threads,
+        eval_file=engine.eval_file,
+        fv_scale=engine.fv_scale,
+        mode=cluster.mode,
+        vote=cluster.vote,
+    )
+    options = FleetOptions(plan, own_fleet=not cluster.address)
+    with _gui() as write, _logged(settings, records) as on_event:
+        driver = UsiDriver(version("gougi"), options, lambda wanted: _build(settings, wanted), write, on_event)
+        try:
+            return run_to_end(lambda: driver.run(sys.stdin))
+        except Interrupted:
+            return INTERRUPTED
+
+
+def _build(settings: Config, plan: FleetPlan) -> Searcher:
+    """The fleet of the configuration with what the GUI's options say.
+
+    Raises:
+        FleetError: the network file cannot be used, where the nodes are on this machine.
+    """
+    from cluster.api import FleetError
+    from worker.nnue import NetworkFileError, load_network
+
+    if plan.eval_file and not settings.cluster.address:
+        try:
+            load_network(plan.eval_file)
+        except (NetworkFileError, OSError) as error:
+            raise FleetError(f"EvalFile: {error}") from error
+    engine: dict[str, Any] = {
+        "hash_mb": plan.hash_mb,
+        "threads": plan.threads,
+        "eval_file": plan.eval_file,
+        "fv_scale": plan.fv_scale,
+    }
+    cluster: dict[str, Any] = {"nodes": plan.nodes, "mode": plan.mode, "vote": plan.vote}
+    return make_fleet(
+        settings.model_copy(
+            update={
+                "engine": settings.engine.model_copy(update=engine),
+                "cluster": settings.cluster.model_copy(update=cluster),
+            }
+        )
+    )
+
+
+@contextlib.contextmanager
+def _gui() -> Iterator[Callable[[str], None]]:
+    """How a line is written to the GUI. Whatever else is printed, here or by a child, goes to standard error."""
+    sys.stdout.flush()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace") as gui:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+        def write(line: str) -> None:
+            gui.write(line + "\n")
+            gui.flush()
+
+        yield write
+
+
+@contextlib.contextmanager
+def _logged(settings: Config, records: str | None) -> Iterator[Callable[[str, dict[str, object]], None]]:
+    """Who hears of the fleet's events: a log in the folder ``records``, or nobody."""
+    from master.log import LogError, fleet_listener, open_log
+
+    if records is None:
+        yield lambda _name, _fields: None
+        return
+    level = settings.log
+    try:
+        with open_log(Path(records), file_level=level.file_level, console_level=level.console_level, console=_complain):
+            yield fleet_listener().on_event
+    except LogError as error:
+        raise CommandError(str(error)) from error
+
+
+def _complain(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,265 @@
+"""Runs `master.usi.front` on standard input and output, a fleet, a book and a mate solver.
+
+Reading and writing have threads of their own: neither a file as standard input nor a GUI that reads slowly holds up
+the event loop, on which the fleet's heartbeats are heard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+
+import structlog
+
+from cluster.api import FleetError, Known, Listener, Searcher, SearchRequest
+from master.usi.events import (
+    Decided,
+    Event,
+    FleetEvent,
+    FleetPlan,
+    GuiGone,
+    GuiLine,
+    Instruction,
+    MateSolved,
+    NewGame,
+    NotStarted,
+    PonderSearch,
+    Prepare,
+    Prepared,
+    Progressed,
+    Quit,
+    RetimeSearch,
+    Say,
+    SolveMate,
+    StartSearch,
+    StopMate,
+    StopSearch,
+    Tick,
+)
+from master.usi.front import UsiFront
+from master.usi.options import FleetOptions
+from worker.book import BookError, BookPlayer, BookReply, BookSettings
+from worker.mate import MateSolver
+from worker.shogi import Position
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("usi")
+
+Log = Callable[[str, dict[str, object]], None]
+
+
+class UsiDriver:
+    """One GUI's session.
+
+    Args:
+        version: of this program.
+        options: with the fleet's plan as the configuration has it.
+        build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open.
+        write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
+        on_event: hears of the fleet's events, for a log.
+        rng: chooses among the moves of a book.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        options: FleetOptions,
+        build: Callable[[FleetPlan], Searcher],
+        write: Callable[[str], None],
+        on_event: Log = lambda _name, _fields: None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._build = build
+        self._write = write
+        self._on_event = on_event
+        self._front = UsiFront(version, options, self._known, self._ask_book)
+        self._book = BookPlayer(rng or random.Random())
+        self._searcher: Searcher | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._mates = ThreadPoolExecutor(1, thread_name_prefix="mate")
+        self._solver: MateSolver | None = None
+        self._code: int | None = None
+
+    async def run(self, lines: Iterable[str]) -> int:
+        """Serve until ``quit`` or the end of ``lines``, which are read in a thread. Returns the exit code.
+
+        Cancelled, or at the end, everything that was opened is closed.
+        """
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, args=(lines, loop), name="gui-in", daemon=True).start()
+        writer = threading.Thread(target=self._write_all, args=(loop,), name="gui-out", daemon=True)
+        writer.start()
+        try:
+            while self._code is None:
+                event = await self._next()
+                for instruction in self._front.handle(event, _now_ms()):
+                    await self._carry_out(instruction)
+            return self._code
+        finally:
+            await self._close()
+            self._lines.put(None)
+            await asyncio.to_thread(writer.join, 1.0)
+
+    async def _next(self) -> Event:
+        wake_ms = self._front.wake_ms()
+        try:
+            async with asyncio.timeout(None if wake_ms is None else max(0.0, wake_ms - _now_ms()) / 1000):
+                return await self._events.get()
+        except TimeoutError:
+            return Tick()
+
+    async def _carry_out(self, instruction: Instruction) -> None:
+        match instruction:
+            case Say(text):
+                self._lines.put(text)
+            case Prepare():
+                self._preparing = asyncio.create_task(self._prepare(instruction))
+            case NewGame():
+                await self._new_game()
+            case StartSearch(request):
+                self._start(request)
+            case PonderSearch(request, expected):
+                self._order(lambda searcher: searcher.ponder(request, expected))
+            case RetimeSearch(search_id, soft_ms):
+                self._order(lambda searcher: searcher.retime(search_id, soft_ms))
+            case StopSearch(search_id):
+                self._order(lambda searcher: searcher.stop(search_id))
+            case SolveMate():
+                solver = self._solver = MateSolver(instruction.memory_mb)
+                loop = asyncio.get_running_loop()
+                loop.run_in_executor(self._mates, self._solve, solver, instruction, loop)
+            case StopMate():
+                if self._solver is not None:
+                    self._solver.stop()
+            case Quit(code):
+                self._code = code
+
+    # --- the fleet and the book -----------------------------------------------------------------------------------
+
+    async def _prepare(self, order: Prepare) -> None:
+        fleet_error = book_error = ""
+        before = self._searcher
+        try:
+            if order.plan is not None:
+                await self._open(order.plan)
+        except FleetError as error:
+            fleet_error = str(error)
+        except Exception as error:
+            log.exception("fleet_not_opened")
+            fleet_error = f"the fleet was not opened: {type(error).__name__}: {error}"
+        try:
+            await asyncio.to_thread(self._book.open, order.book)
+        except BookError as error:
+            book_error = str(error)
+        stays = before is not None and before is self._searcher
+        self._events.put_nowait(Prepared(fleet_error, stays, book_error))
+
+    async def _open(self, plan: FleetPlan) -> None:
+        searcher = await asyncio.to_thread(self._build, plan)
+        before, self._searcher = self._searcher, None
+        if before is not None:
+            await before.close()
+        listener = Listener(
+            on_progress=lambda progress: self._events.put_nowait(Progressed(progress)),
+            on_decision=lambda decision: self._events.put_nowait(Decided(decision)),
+            on_event=self._heard,
+        )
+        try:
+            await searcher.open(listener)
+        except BaseException:
+            await searcher.close()
+            raise
+        self._searcher = searcher
+
+    def _heard(self, name: str, fields: dict[str, object]) -> None:
+        self._on_event(name, fields)
+        self._events.put_nowait(FleetEvent(name, fields))
+
+    async def _new_game(self) -> None:
+        if self._searcher is not None:
+            try:
+                await self._searcher.new_game()
+            except FleetError:
+                log.exception("new_game_not_told")
+
+    def _start(self, request: SearchRequest) -> None:
+        try:
+            if self._searcher is None:
+                raise FleetError("the fleet is not open")
+            self._searcher.start(request)
+        except (FleetError, ValueError) as error:
+            self._events.put_nowait(NotStarted(request.search_id, str(error)))
+
+    def _order(self, call: Callable[[Searcher], None]) -> None:
+        """An order that no answer depends on."""
+        if self._searcher is not None:
+            try:
+                call(self._searcher)
+            except (FleetError, ValueError):
+                log.exception("order_not_heeded")
+
+    def _known(self, request: SearchRequest) -> Known | None:
+        return None if self._searcher is None else self._searcher.known(request)
+
+    def _ask_book(self, position: Position, settings: BookSettings, only: tuple[str, ...]) -> BookReply:
+        try:
+            return self._book.reply(position, settings, only)
+        except BookError as error:
+            return BookReply(None, notes=(f"error: {error}",))
+
+    def _solve(self, solver: MateSolver, order: SolveMate, loop: asyncio.AbstractEventLoop) -> None:
+        """On the mates' thread."""
+        position = Position.from_sfen(order.sfen)
+        position.push_all(order.moves)
+        deadline = None if order.limit_ms is None else time.monotonic_ns() + order.limit_ms * 1_000_000
+        self._tell(loop, MateSolved(solver.solve(position, deadline_ns=deadline)))
+
+    # --- the GUI --------------------------------------------------------------------------------------------------
+
+    def _read(self, lines: Iterable[str], loop: asyncio.AbstractEventLoop) -> None:
+        """On a thread of its own: bring the lines to the loop, each with the moment at which it came."""
+        try:
+            for line in lines:
+                self._tell(loop, GuiLine(line.rstrip("\r\n"), _now_ms()))
+        except (OSError, ValueError):  # the stream is broken or closed, or holds no text
+            log.exception("gui_not_readable")
+        self._tell(loop, GuiGone())
+
+    def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        """On a thread of its own: write until there is None to write, or nobody to read."""
+        while (line := self._lines.get()) is not None:
+            try:
+                self._write(line)
+            except (OSError, ValueError):
+                self._tell(loop, GuiGone())
+                return
+
+    def _tell(self, loop: asyncio.AbstractEventLoop, event: Event) -> None:
+        """From a thread. A loop that is closed has no more use for it."""
+        try:
+            loop.call_soon_threadsafe(self._events.put_nowait, event)
+        except RuntimeError:
+            if not loop.is_closed():
+                raise
+
+    async def _close(self) -> None:
+        """End the mate search, the opening or the fleet that is open."""
+        if self._solver is not None:
+            self._solver.stop()
+        self._mates.shutdown(wait=False, cancel_futures=True)
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.gather(self._preparing, return_exceptions=True)
+        searcher, self._searcher = self._searcher, None
+        if searcher is not None:
+            await searcher.close()
+
+
+def _now_ms() -> float:
+    return time.monotonic() * 1000

@@ -1,0 +1,269 @@
+"""The USI front as a pure state machine: lines of the GUI and events of the fleet in, lines and instructions out.
+
+A line that cannot be heeded is answered by ``info string error: …`` and changes nothing, except that no position is set
+after a wrong ``position``. Every ``go`` that can be read is answered by one ``bestmove``, every ``go mate`` by one
+``checkmate``, every ``isready`` by one ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok``
+would wait for ever.
+
+The fleet is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
+takes seconds, on a new machine a minute: meanwhile the GUI is told what goes on, and gets an empty line now and then,
+which keeps it from giving up. Its own lines wait until then, except for ``quit``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Final
+
+from master.usi.events import (
+    Decided,
+    Event,
+    FleetEvent,
+    FleetPlan,
+    GuiGone,
+    GuiLine,
+    Instruction,
+    MateSolved,
+    NewGame,
+    NotStarted,
+    Prepare,
+    Prepared,
+    Progressed,
+    Quit,
+    Say,
+    SolveMate,
+    StopMate,
+    Tick,
+)
+from master.usi.options import FleetOptions
+from master.usi.report import error_line
+from master.usi.thinking import AskBook, AskKnown, Board, Thinking
+from worker.search.usi_words import (
+    best_line,
+    mate_lines,
+    parse_go,
+    parse_mate_limit,
+    parse_position,
+    parse_setoption,
+)
+from worker.shogi.replay import Replay
+
+KEEP_ALIVE_MS: Final = 5000
+"""YaneuraOu's interval; GUIs wait for 30 s."""
+_WHILE_OPENING: Final = frozenset(
+    {"compiling", "ray_starting", "ray_started", "node_starting", "node_joined", "node_failed", "fallback_failed"}
+)
+_IN_A_GAME: Final = frozenset({"node_joined", "node_lost", "node_failed", "ray_lost", "ray_failed", "job_failed"})
+"""Fleet events that a user should see."""
+
+
+class UsiFront:
+    """See the module's text. ``handle`` is the only thing that changes it.
+
+    Args:
+        version: of this program.
+        options: with the fleet's plan as the configuration has it.
+        known: `cluster.api.Searcher.known`.
+        book: what the book that was prepared says, as `worker.book.BookPlayer.reply`; no move where there is none.
+    """
+
+    def __init__(self, version: str, options: FleetOptions, known: AskKnown, book: AskBook) -> None:
+        self._version = version
+        self._options = options
+        self._out: list[Instruction] = []
+        self._thinking = Thinking(options, known, book, lambda instruction: self._out.append(instruction))
+        self._fleet: FleetPlan | None = None
+        """What is open."""
+        self._opening: FleetPlan | None = None
+        """What the running `Prepare` is to bring about; None: none runs."""
+        self._refused: FleetPlan | None = None
+        """What could not be opened last time; it is not tried again."""
+        self._waiting: deque[GuiLine] = deque()
+        """Lines that came in the meantime."""
+        self._alive_ms = 0.0
+        """When the next empty line is due."""
+        self._replay = Replay()
+        self._board: Board | None = None
+        """None: there is none yet, or the last ``position`` was wrong."""
+        self._solving = 0
+        """Mates that are looked for."""
+        self._over = False
+
+    def handle(self, event: Event, now_ms: float) -> list[Instruction]:
+        """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""
+        self._out = []
+        if self._over:
+            return self._out
+        match event:
+            case GuiLine():
+                self._line(event, now_ms)
+            case GuiGone():
+                self._quit(0)
+            case Prepared():
+                self._prepared(event, now_ms)
+            case FleetEvent():
+                self._fleet_event(event)
+            case Progressed():
+                self._thinking.progressed(event.progress, now_ms)
+            case Decided():
+                self._thinking.decided(event.decision)
+            case NotStarted():
+                self._thinking.not_started(event.search_id, event.why)
+            case MateSolved():
+                self._solving -= 1
+                self._say(*mate_lines(event.result))
+            case Tick():
+                self._tick(now_ms)
+        return self._out
+
+    def wake_ms(self) -> float | None:
+        """When the next `Tick` is due; None: only an event can change anything."""
+        return self._thinking.wake_ms() if self._opening is None else self._alive_ms
+
+    def _tick(self, now_ms: float) -> None:
+        if self._opening is None:
+            self._thinking.tick(now_ms)
+        elif now_ms >= self._alive_ms:
+            self._say("")
+            self._alive_ms = now_ms + KEEP_ALIVE_MS
+
+    def _line(self, line: GuiLine, now_ms: float) -> None:
+        words = line.text.split()
+        if not words:
+            return
+        if self._opening is not None and words[0] != "quit":
+            self._waiting.append(line)
+            return
+        try:
+            self._command(words[0], words[1:], line.came_ms, now_ms)
+        except ValueError as error:
+            self._complain(str(error))
+
+    def _command(self, name: str, words: list[str], came_ms: float, now_ms: float) -> None:
+        match name:
+            case "usi":
+                self._introduce()
+            case "setoption":
+                self._options.set(*parse_setoption(words))
+            case "isready":
+                self._prepare(now_ms)
+            case "usinewgame":
+                self._thinking.end(now_ms)
+                if self._fleet is not None:
+                    self._out.append(NewGame())
+            case "position":
+                self._set_position(words)
+            case "go" if words[:1] == ["mate"]:
+                self._go_mate(words[1:], now_ms)
+            case "go":
+                self._go(words, came_ms, now_ms)
+            case "ponderhit":
+                self._thinking.hit(parse_go(words).numbers, came_ms, now_ms)
+            case "stop":
+                self._stop_mate()
+                self._thinking.stop(now_ms)
+            case "gameover":
+                self._stop_mate()
+                self._thinking.end(now_ms)
+            case "quit":
+                self._quit(0)
+            case other:
+                raise ValueError(f"unknown command {other!r}")
+
+    def _introduce(self) -> None:
+        self._say(f"id name Gougi {self._version} fleet", "id author the Gougi developers")
+        self._say(*(option.line(name) for name, option in self._options.table.items()), "usiok")
+
+    # --- the fleet ------------------------------------------------------------------------------------------------
+
+    def _prepare(self, now_ms: float) -> None:
+        self._stop_mate()
+        self._thinking.end(now_ms)
+        self._alive_ms = now_ms + KEEP_ALIVE_MS
+        plan = self._options.plan
+        self._open(self._fleet if self._fleet is not None and plan == self._refused else plan)
+
+    def _open(self, plan: FleetPlan) -> None:
+        self._opening = plan
+        self._out.append(Prepare(None if plan == self._fleet else plan, self._options.book))
+
+    def _prepared(self, event: Prepared, now_ms: float) -> None:
+        if event.fleet_error:
+            self._complain(event.fleet_error)
+            before, self._refused = self._fleet, self._opening
+            if before is None:
+                self._quit(1)
+                return
+            if not event.stays:
+                self._fleet = None
+                self._say("info string the fleet is opened again as it was")
+                self._open(before)
+                return
+            self._opening = before
+            self._say("info string the fleet stays as it was")
+        if event.book_error:
+            self._complain(f"{event.book_error}; playing without a book")
+        if self._fleet != self._opening:
+            self._thinking.fleet_replaced()
+        self._fleet, self._opening = self._opening, None
+        self._say("readyok")
+        while self._waiting and self._opening is None:
+            self._line(self._waiting.popleft(), now_ms)
+
+    def _fleet_event(self, event: FleetEvent) -> None:
+        live = event.fields.get("live")
+        if isinstance(live, int):
+            self._thinking.live_nodes = max(1, live)
+        if event.name in (_IN_A_GAME if self._opening is None else _WHILE_OPENING):
+            self._say(f"info string {event.name} {_in_words(event.fields)}".rstrip())
+
+    # --- the game -------------------------------------------------------------------------------------------------
+
+    def _set_position(self, words: list[str]) -> None:
+        self._board = None
+        sfen, moves = parse_position(words)
+        self._board = Board(sfen, moves, self._replay.position(sfen, moves))
+
+    def _searchable(self, give_up: str) -> Board | None:
+        """The position to search. Where there is none, or no fleet, ``give_up`` is said: somebody waits for a word."""
+        if self._fleet is not None and self._board is not None:
+            return self._board
+        missing = "isready comes first" if self._fleet is None else "there is no position, or the last one was wrong"
+        self._complain(f"go: {missing}")
+        self._say(give_up)
+        return None
+
+    def _go(self, words: list[str], came_ms: float, now_ms: float) -> None:
+        order = parse_go(words)
+        board = self._searchable(best_line("resign"))
+        if board is not None:
+            self._stop_mate()
+            self._thinking.go(order, board, came_ms, now_ms)
+
+    def _go_mate(self, words: list[str], now_ms: float) -> None:
+        limit_ms = parse_mate_limit(words)
+        board = self._searchable("checkmate timeout")
+        if board is None:
+            return
+        self._thinking.end(now_ms)
+        self._stop_mate()
+        self._solving += 1
+        self._out.append(SolveMate(board.sfen, board.moves, limit_ms, self._options.number("USI_Hash")))
+
+    def _stop_mate(self) -> None:
+        if self._solving:
+            self._out.append(StopMate())
+
+    def _quit(self, code: int) -> None:
+        self._over = True
+        self._out.append(Quit(code))
+
+    def _complain(self, why: str) -> None:
+        self._say(error_line(why))
+
+    def _say(self, *lines: str) -> None:
+        self._out += [Say(line) for line in lines]
+
+
+def _in_words(fields: dict[str, Any]) -> str:
+    return " ".join(f"{key}={str(value).splitlines()[0] if str(value) else ''}" for key, value in fields.items())

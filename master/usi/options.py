@@ -1,0 +1,103 @@
+"""The fleet's USI options, by the field's names, and what they mean for fleet, game and clock."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cluster.api import SearchRequest
+from cluster.consultation import Vote
+from cluster.messages import LONGEST_GAME, MAX_MULTIPV
+from cluster.settings import Mode
+from master.clock import ClockSettings
+from master.usi.events import FleetPlan
+from master.usi.timing import Habits
+from worker.score import MAX_EVAL
+from worker.search.usi_options import BOOK_OPTIONS, EMPTY, Option, OptionValues
+
+MOST_NODES: Final = 1024
+
+
+def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
+    """The options, with ``plan`` as the defaults of those that decide over the fleet.
+
+    Args:
+        own_fleet: the nodes are processes of this machine; else machines that are there, whose number is theirs.
+    """
+    nodes = {"Nodes": Option("spin", str(plan.nodes), 1, MOST_NODES)} if own_fleet else {}
+    return {
+        **nodes,
+        "USI_Hash": Option("spin", str(plan.hash_mb), 1, 1 << 20),
+        "Threads": Option("spin", str(plan.threads), 1, 512),
+        "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
+        "Vote": Option("combo", plan.vote, choices=tuple(Vote)),
+        "EvalFile": Option("filename", plan.eval_file or EMPTY),
+        "FV_SCALE": Option("spin", str(plan.fv_scale), 0, 1024),
+        "USI_Ponder": Option("check", "true"),
+        "MultiPV": Option("spin", "1", 1, MAX_MULTIPV),
+        "NetworkDelay": Option("spin", "120", 0, 10_000),
+        "NetworkDelay2": Option("spin", "1120", 0, 10_000),
+        "MinimumThinkingTime": Option("spin", "0", 0, 60_000),
+        "RoundUpToFullSecond": Option("check", "true"),
+        "MaxMovesToDraw": Option("spin", "0", 0, LONGEST_GAME),
+        "DrawValueBlack": Option("spin", "0", 1 - MAX_EVAL, MAX_EVAL - 1),
+        "DrawValueWhite": Option("spin", "0", 1 - MAX_EVAL, MAX_EVAL - 1),
+        "ResignValue": Option("spin", "99999", 0, 99_999),
+        "DepthLimit": Option("spin", "0", 0, 500),
+        "NodesLimit": Option("spin", "0", 0, 1 << 53),
+        "PvInterval": Option("spin", "300", 0, 100_000),
+        **BOOK_OPTIONS,
+    }
+
+
+class FleetOptions(OptionValues):
+    """The values as they are now.
+
+    ``USI_Hash`` and ``Threads`` are of each node, ``NodesLimit`` of the fleet. 0 means "none" for MaxMovesToDraw,
+    DepthLimit and NodesLimit, and for FV_SCALE what the network file names.
+    """
+
+    def __init__(self, plan: FleetPlan, *, own_fleet: bool = True) -> None:
+        super().__init__(option_table(plan, own_fleet=own_fleet))
+        self._given = plan
+
+    @property
+    def plan(self) -> FleetPlan:
+        """The fleet that is wanted."""
+        return FleetPlan(
+            nodes=self.number("Nodes") if "Nodes" in self.table else self._given.nodes,
+            hash_mb=self.number("USI_Hash"),
+            threads=self.number("Threads"),
+            eval_file=self.text("EvalFile"),
+            fv_scale=self.number("FV_SCALE"),
+            mode=self.text("Mode"),
+            vote=self.text("Vote"),
+        )
+
+    @property
+    def clock(self) -> ClockSettings:
+        """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` of the last of the time."""
+        delay, last_delay = self.number("NetworkDelay"), self.number("NetworkDelay2")
+        return ClockSettings(network_margin_ms=delay, most_reserve_ms=max(0, last_delay - delay))
+
+    def request(self, search_id: int, sfen: str, moves: tuple[str, ...]) -> SearchRequest:
+        """A search of the position by the rules and with the lines that are set, without limits."""
+        return SearchRequest(
+            search_id,
+            sfen,
+            moves,
+            multipv=self.number("MultiPV"),
+            max_moves=self.number("MaxMovesToDraw"),
+            draw_black=self.number("DrawValueBlack"),
+            draw_white=self.number("DrawValueWhite"),
+        )
+
+    @property
+    def habits(self) -> Habits:
+        return Habits(
+            clock=self.clock,
+            least_ms=self.number("MinimumThinkingTime"),
+            full_seconds=self.flag("RoundUpToFullSecond"),
+            max_moves=self.number("MaxMovesToDraw"),
+            nodes=self.number("NodesLimit"),
+            depth=self.number("DepthLimit"),
+        )

@@ -1,0 +1,84 @@
+"""What the GUI is shown of a search: ``info`` lines of the whole fleet, and how the nodes voted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
+from worker.score import to_usi
+
+_REFRESH_MS: Final = 1000
+"""So often at least a line is shown again for its nodes and time, where nothing else of it changes."""
+
+
+@dataclass(slots=True)
+class Reporter:
+    """One search's lines, at most every ``interval_ms``, and none that says what the last one said."""
+
+    interval_ms: int
+    _shown: tuple[RootLine, ...] = ()
+    _shown_ms: float = -(2.0**40)
+
+    def progress(self, progress: Progress, now_ms: float) -> list[str]:
+        """The lines for the state of a running search, if it is time for them."""
+        if not self._due(progress.lines, now_ms):
+            return []
+        return info_lines(progress.lines, progress.nodes, progress.elapsed_ms, progress.fleet)
+
+    def known(self, known: Known, now_ms: float) -> list[str]:
+        """The same of what is pondered on."""
+        if not self._due(known.lines, now_ms):
+            return []
+        return info_lines(known.lines, known.nodes, known.pondered_ms)
+
+    def decision(self, decision: Decision) -> list[str]:
+        """The last lines of a search, in any case, and its vote."""
+        lines = info_lines(decision.lines, decision.nodes, decision.elapsed_ms, decision.fleet)
+        if decision.source == "fallback":
+            lines.append("info string no node had an answer: this is what the master's own search found")
+        vote = vote_line(decision.ballots)
+        return [*lines, vote] if vote else lines
+
+    def _due(self, lines: tuple[RootLine, ...], now_ms: float) -> bool:
+        since = now_ms - self._shown_ms
+        if not lines or since < self.interval_ms or (lines == self._shown and since < _REFRESH_MS):
+            return False
+        self._shown, self._shown_ms = lines, now_ms
+        return True
+
+
+def info_lines(lines: Sequence[RootLine], nodes: int, time_ms: int, fleet: Sequence[NodeView] = ()) -> list[str]:
+    """An ``info`` line for each root move, the best first. ``nodes`` and ``nps`` are those of the whole fleet."""
+    nps = sum(view.nps for view in fleet if view.alive) or nodes * 1000 // max(1, time_ms)
+    used = [view.hashfull for view in fleet if view.alive and view.hashfull]
+    hashfull = f" hashfull {sum(used) // len(used)}" if used else ""
+    return [
+        f"info depth {line.depth}{_seldepth(line, fleet)} multipv {number} score {to_usi(line.score)} nodes {nodes} "
+        f"nps {nps}{hashfull} time {time_ms} pv {' '.join(line.pv)}"
+        for number, line in enumerate(lines, start=1)
+    ]
+
+
+def vote_line(ballots: Sequence[Ballot]) -> str:
+    """``info string vote 7g7f 3/4 2g2f 1/4``: how many nodes are for each move; empty where there was no vote."""
+    votes: Counter[str] = Counter()
+    for ballot in ballots:
+        votes[ballot.move] += ballot.members
+    if len(ballots) < 2:
+        return ""
+    total = votes.total()
+    return "info string vote " + " ".join(f"{move} {count}/{total}" for move, count in votes.most_common())
+
+
+def error_line(why: str) -> str:
+    """One line, whatever ``why`` looks like."""
+    return f"info string error: {' '.join(why.split())}"
+
+
+def _seldepth(line: RootLine, fleet: Sequence[NodeView]) -> str:
+    """Of the nodes that are for the line's move; nothing where they do not tell."""
+    deepest = max((view.seldepth for view in fleet if view.pv[:1] == line.pv[:1]), default=0)
+    return f" seldepth {max(deepest, line.depth)}" if deepest else ""

@@ -1,0 +1,102 @@
+"""A headless Chromium, driven through chromedriver by the W3C WebDriver protocol: so little needs no library."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1300,1000",
+)
+_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+def installed() -> bool:
+    return shutil.which("chromium") is not None and shutil.which("chromedriver") is not None
+
+
+class Browser:
+    """A context manager.
+
+    Args:
+        profile: an empty folder for what the browser writes.
+    """
+
+    def __init__(self, profile: Path) -> None:
+        self._profile = profile
+
+    def __enter__(self) -> Self:
+        self._driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        try:
+            assert self._driver.stdout is not None
+            said = (re.search(r"started successfully on port (\d+)", line) for line in self._driver.stdout)
+            port = next(found[1] for found in said if found)
+            self._root = f"http://127.0.0.1:{port}"
+            options = {"args": [*ARGUMENTS, f"--user-data-dir={self._profile}"], "binary": shutil.which("chromium")}
+            wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+            made = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+            self._root += f"/session/{made['sessionId']}"
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        try:
+            self._call("DELETE", "")
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._driver.terminate()
+        self._driver.wait(10)
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._root + path, data, {"Content-Type": "application/json"}, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["value"]
+
+    def open(self, page: Path) -> None:
+        self._call("POST", "/url", {"url": page.resolve().as_uri()})
+
+    def click(self, css: str) -> None:
+        """As a user does: scrolled to, and on what lies on top there."""
+        found = self._call("POST", "/element", {"using": "css selector", "value": css})[_ELEMENT]
+        self._call("POST", f"/element/{found}/click", {})
+
+    def press(self, key: str) -> None:
+        keys = {"type": "key", "id": "k", "actions": [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]}
+        self._call("POST", "/actions", {"actions": [keys]})
+
+    def run(self, script: str) -> Any:
+        """What a function with this body returns."""
+        return self._call("POST", "/execute/sync", {"script": script, "args": []})
+
+    def text(self, css: str) -> str:
+        return str(self.run(f"return document.querySelector({json.dumps(css)}).textContent"))
+
+    def complaints(self) -> list[str]:
+        """What the page's console has of errors and warnings."""
+        time.sleep(0.1)  # the console's messages come by another way than the answers
+        return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from rsshogi.record import Record
+
+from master.analysis.annotate import csa_text, kif_text
+from master.analysis.game import parse_games
+from master.analysis.plan import Evaluation
+from master.analysis.report import Settings, report
+from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from worker.score import mate_in
+
+SETTINGS = Settings("Gougi", "50000 nodes a position")
+
+
+def comments(text: str, *, kif: bool = False) -> list[list[str]]:
+    record = Record.from_kif_str(text) if kif else Record.from_csa_str(text)
+    return [(move.comment or "").splitlines() for move in record.moves]
+
+
+def test_the_lines_that_shogihome_shows() -> None:
+    for text, kif in ((csa_text(blunder_report(), SETTINGS), False), (kif_text(blunder_report(), SETTINGS), True)):
+        first, second, third, _ = comments(text, kif=kif)
+        assert first == ["#評価値=30", "#読み筋=△８四歩▲２六歩", "#深さ=9"], "black's view, black's best move"
+        assert second == [
+            "悪手 (mistake): 勝率 -41%",
+            "最善手 (best): △８四歩 +30 △８四歩▲２六歩",
+            "#評価値=1500",
+            "#読み筋=▲２二角成△同銀",
+            "#深さ=9",
+        ]
+        assert third[0] == "#評価値=1500"
+
+
+def test_a_mate_is_told_by_its_winner_and_length() -> None:
+    of = game(MATE)
+    points, found = evaluated(of, {0: Evaluation(mate_in(1), "G*2b", ("G*2b",))})
+    (only,) = comments(csa_text(report(of, points, found, None), SETTINGS))
+    assert only == ["最善手 (best): ▲２二金打 ▲ mates in 1 ▲２二金打", "#詰み=先手勝ち"]
+
+
+def test_the_players_own_scores_and_times_stay() -> None:
+    for name, text in (
+        ("a.csa", csa_text(blunder_report(), SETTINGS)),
+        ("a.kif", kif_text(blunder_report(), SETTINGS)),
+    ):
+        (back,) = parse_games(text.encode(), name)
+        assert [move.own_score for move in back.moves] == [30, -40, None, None]
+        assert [move.ms for move in back.moves] == [3000, 12000, 1000, 2000]
+        assert back.names == ("anna", "bert & <son>")
+        assert (back.key, back.winner) == (game().key, 1)
+
+
+def test_what_was_not_searched_has_no_comment_of_ours() -> None:
+    of = game()
+    points, found = evaluated(of, {})
+    found.clear()
+    assert comments(csa_text(report(of, points, found, None), SETTINGS)) == [[]] * 4

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from master.analysis.game import GameFileError, parse_games, read_games
+from tests.master.analysis.records import CSA, game
+
+KIF = """開始日時：2026/11/21
+手合割：二枚落ち
+下手：安奈
+上手：弁太
+手数----指手---------消費時間--
+   1 ６二銀(71)   ( 0:07/00:00:07)
+   2 ７六歩(77)   ( 0:05/00:00:05)
+**評価値=700
+   3 ５四歩(53)   ( 1:02/00:01:09)
+**評価値=650
+   4 中断
+変化：2手
+   2 ２六歩(27)
+"""
+KI2 = "先手：a\n後手：b\n手合割：平手\n▲７六歩 △３四歩\n*△△ a comment ▲\n▲２二角成 △同銀\nまで4手で中断\n"
+
+
+def test_csa() -> None:
+    found = game()
+    assert found.names == ("anna", "bert & <son>")
+    assert [move.usi for move in found.moves] == ["7g7f", "3c3d", "8h2b+", "3a2b"]
+    assert [move.ms for move in found.moves] == [3000, 12000, 1000, 2000]
+    assert [move.own_score for move in found.moves] == [30, -40, None, None]
+    assert (found.ending, found.winner, found.event, found.stem) == ("RESIGN", 1, "cup", "game")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932"])
+def test_kif_in_any_encoding_with_a_handicap_and_a_branch(encoding: str) -> None:
+    (found,) = parse_games(KIF.encode(encoding), "x.kif")
+    assert found.names == ("安奈", "弁太")
+    assert found.start_sfen.split()[1] == "w"
+    assert [move.usi for move in found.moves] == ["7a6b", "7g7f", "5c5d"]
+    assert [move.own_score for move in found.moves] == [None, 700, 650], "black's view, whoever moved"
+    assert (found.winner, found.ending) == (None, "INTERRUPT")
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.ki2", KI2), ("a.txt", KI2), ("a.txt", KIF), ("a", CSA)])
+def test_the_format_is_found_by_name_or_content(name: str, text: str) -> None:
+    (found,) = parse_games(text.encode(), name)
+    assert len(found.moves) in (3, 4)
+
+
+def test_jkf() -> None:
+    text = game().record.to_jkf()
+    (found,) = parse_games(text.encode(), "a.jkf")
+    assert [move.usi for move in found.moves] == ["7g7f", "3c3d", "8h2b+", "3a2b"]
+
+
+def test_csa_v3_with_several_games_in_one_file() -> None:
+    other = CSA.replace("V2.2", "V3.0").replace("N+anna", "N+carl").replace("T3\n", "T3.250\n")
+    first, second = parse_games(f"{CSA}/\n{other}/\n'the end\n".encode(), "two.csa")
+    assert (first.source, second.source, second.stem) == ("two.csa#1", "two.csa#2", "two-2")
+    assert (second.names[0], second.moves[0].ms) == ("carl", 3250)
+    assert first.key == second.key, "the same game"
+
+
+def test_statements_in_one_line() -> None:
+    assert len(game("V2.2\nN+a,b -1\nPI\n+\n+7776FU,T3\n-3334FU,T2\n").moves) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("x.csa", CSA.replace("-3334FU\n", "-3335FU\n"), "x.csa, line 10: move 2 is not legal"),
+        ("x.csa", CSA + "/\n" + CSA.replace("+8822UM", "+8899KA"), "x.csa, line 31: move 3 is not legal"),
+        ("x.csa", CSA.replace("+8822UM", "+8822XX"), "line 13: move 3"),
+        ("x.csa", CSA.replace("T1\n", "T1\n%CHUDAN\n"), "line 16: move 4 cannot be read"),
+        ("x.kif", KIF.replace("７六歩(77)", "７五歩(77)"), "x.kif, line 7: move 2 is not legal"),
+        ("x.kif", KIF.replace("７六歩(77)", "７六と金"), "x.kif, line 7: move 2"),
+        ("x.ki2", KI2.replace("▲２二角成", "▲２九角成"), "x.ki2, line 6: no KI2 record: invalid KI2 move"),
+        ("x.csa", "V2.2\nPI\n+\n%TORYO\n", "x.csa: no moves in it"),
+        ("x.csa", "", "no moves"),
+        ("x.jkf", "{", "no JKF record"),
+        ("x.jkf", '{"moves": 3}', "no JKF record"),
+        ("x.csa", "hello", "no moves in it"),
+    ],
+)
+def test_errors_name_file_and_line(name: str, text: str, words: str) -> None:
+    with pytest.raises(GameFileError, match=words):
+        parse_games(text.encode(), name)
+
+
+def test_other_bytes_and_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(GameFileError, match=r"x\.csa, line 2: neither UTF-8 nor Shift_JIS"):
+        parse_games(b"V2.2\nN+\x81\x01\n", "x.csa")
+    with pytest.raises(GameFileError, match=r"none\.csa: cannot be read: No such file"):
+        read_games(tmp_path / "none.csa")

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from master.analysis.judgement import MOST_CP, Judged, Quality, accuracy, judge, turning_points, win_probability
+from master.analysis.plan import Evaluation, evaluations
+from tests.master.analysis.records import MATE, blunder_report, evaluated, game
+from worker.score import mate_in, mated_in
+
+
+def judged(best: Evaluation, behind: int) -> Judged:
+    """Black's first move 7g7f, where the analysis has ``best``, and white then ``behind``."""
+    of = game()
+    points, found = evaluated(of, {0: best, 1: Evaluation(behind, "8c8d", ("8c8d",))})
+    return judge(of, points, evaluations(points, found))[0]
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"), [(0, 0.5), (600, 0.731), (-600, 0.269), (mate_in(3), 1.0), (mated_in(4), 0.0)]
+)
+def test_win_probability(score: int, expected: float) -> None:
+    assert win_probability(score) == pytest.approx(expected, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("behind", "quality"),
+    [
+        (0, Quality.GOOD),
+        (-50, Quality.GOOD),
+        (119, Quality.GOOD),
+        (121, Quality.INACCURACY),
+        (245, Quality.DUBIOUS),
+        (509, Quality.MISTAKE),
+        (2000, Quality.MISTAKE),
+    ],
+)
+def test_classes_by_win_probability_lost_from_an_even_position(behind: int, quality: Quality) -> None:
+    assert judged(Evaluation(0, "2g2f", ("2g2f",)), behind).quality is quality
+
+
+def test_the_same_drop_is_worse_in_an_even_position_than_in_a_won_one() -> None:
+    even = judged(Evaluation(300, "2g2f"), 300)
+    won = judged(Evaluation(1900, "2g2f"), -1300)
+    assert even.loss_cp == won.loss_cp == 600
+    assert (even.quality, won.quality) == (Quality.MISTAKE, Quality.INACCURACY)
+    assert judged(Evaluation(1500, "2g2f"), 1500).quality is Quality.BLUNDER
+
+
+def test_the_first_choice_loses_nothing_whatever_comes_behind() -> None:
+    move = judged(Evaluation(100, "7g7f"), 900)
+    assert (move.quality, move.loss, move.loss_cp, move.after) == (Quality.BEST, 0.0, 0, -900)
+
+
+def test_a_missed_mate_is_told_even_where_the_game_stays_won() -> None:
+    move = judged(Evaluation(mate_in(5), "2g2f"), -MOST_CP)
+    assert move.missed_mate
+    assert move.loss_cp == 0, "beyond the limit nothing is lost"
+    assert not judged(Evaluation(mate_in(5), "2g2f"), mated_in(8)).missed_mate, "a longer mate is one"
+
+
+def test_a_move_into_a_mate() -> None:
+    move = judged(Evaluation(0, "2g2f"), mate_in(7))
+    assert (move.allowed_mate, move.quality, move.loss_cp) == (True, Quality.BLUNDER, MOST_CP)
+    assert not judged(Evaluation(mated_in(6), "2g2f"), mate_in(3)).allowed_mate, "it was lost before"
+
+
+def test_a_mate_on_the_board_is_the_best() -> None:
+    of = game(MATE)
+    points, found = evaluated(of, {0: Evaluation(mate_in(1), "G*2b", ("G*2b",))})
+    (move,) = judge(of, points, evaluations(points, found))
+    assert (move.quality, move.after, move.loss) == (Quality.GOOD, mate_in(1), 0.0)
+
+
+def test_what_was_not_searched_is_unknown_and_does_not_count() -> None:
+    of = game()
+    points, found = evaluated(of, {})
+    del found[()]
+    moves = judge(of, points, evaluations(points, found))
+    assert moves[0].quality is Quality.UNKNOWN
+    assert not moves[0].counts and moves[1].counts
+
+
+def test_turning_points_are_the_worst_moves_in_the_order_of_the_game() -> None:
+    report = blunder_report()
+    assert [(move.number, move.quality) for move in report.turning] == [(2, Quality.MISTAKE)]
+    assert turning_points(report.moves, 0) == ()
+
+
+@pytest.mark.parametrize(("loss", "expected"), [(0.0, 100.0), (0.1, 63.6), (1.0, 0.0)])
+def test_accuracy(loss: float, expected: float) -> None:
+    assert accuracy(loss) == pytest.approx(expected, abs=0.1)

@@ -1,0 +1,56 @@
+"""The report in a real browser: it opens from the disk, and does what a click asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from master.analysis.html import game_page, summary_page
+from master.analysis.report import Settings, players
+from tests.master.analysis.browser import Browser, installed
+from tests.master.analysis.records import blunder_report
+
+SETTINGS = Settings("Gougi", "50000 nodes a position")
+EVIL = "<img src=x onerror=\"document.title='caught'\">{{data}}</script>"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)")
+def test_the_report_in_chromium(tmp_path: Path) -> None:
+    report = blunder_report()
+    report = replace(report, game=replace(report.game, names=(EVIL, report.game.names[1])))
+    page, index = tmp_path / "game.html", tmp_path / "index.html"
+    page.write_text(game_page(report, SETTINGS, False), encoding="utf-8")
+    index.write_text(summary_page([(report, page.name)], players([report], None), SETTINGS, False), encoding="utf-8")
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(index)
+        assert "1 games" in browser.text("h1")
+        browser.click("td a")
+        assert EVIL in browser.text("h1")
+        assert browser.run("return document.title") != "caught", "a name has become a script"
+
+        assert browser.text(".judgement h3") == "2. ☖３四歩", "it opens at the first turning point"
+        assert "悪手: loses 41% (1470 cp)" in browser.text(".judgement")
+        assert browser.text(".controls .where") == "2 / 4"
+
+        browser.click('.moves [data-ply="3"]')
+        assert browser.text(".judgement h3") == "3. ☗２二角成"
+        assert browser.run("return location.hash") == "#3"
+        pieces = "return [...document.querySelectorAll('.board text')].map(text => text.textContent).join('')"
+        assert browser.run(pieces).count("馬") == 1
+        assert browser.run(pieces).count("角") == 1, "the captured bishop is in hand"
+
+        browser.press("\ue012")  # arrow left
+        assert browser.text(".judgement h3") == "2. ☖３四歩"
+        browser.click(".judgement .pv:last-child button:last-child")
+        assert browser.text(".controls .where") == "variation, move 2 from 2"
+        assert browser.run(pieces).count("馬") == 0, "the second move of the variation takes it"
+
+        browser.click("svg.score")
+        assert browser.text(".controls .where") == "2 / 4", "the middle of the graph"
+        browser.click('[aria-pressed="false"]')
+        assert "2000" in browser.text("svg.score")
+        assert browser.run("return document.querySelectorAll('svg.time rect').length") == 4
+        assert browser.complaints() == []

@@ -1,0 +1,109 @@
+"""The driver and what it keeps: an analysis that was cut short goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from cluster.api import FleetError
+from master.analysis.plan import Evaluation, Line, plan, searches
+from master.analysis.session import Pace, Session
+from master.analysis.store import Store, store_key
+from tests.master.analysis.records import game
+from tests.master.scripted import BrokenSearcher, ScriptedSearcher
+from worker.shogi import Position
+
+GAME = game()
+POSITIONS = searches(plan(GAME))
+FOUND = Evaluation(12, "7g7f", ("7g7f", "3c3d"), 9, 1000, 20, (Line(12, 9, ("7g7f",)), Line(3, 9, ("2g2f",))))
+
+
+def run(searcher: ScriptedSearcher, path: Path, settings: str = "s", pace: Pace | None = None) -> list[bool]:
+    """Search the game; returns for each position whether it was kept."""
+    store = Store(path)
+    store.read()
+    kept: list[bool] = []
+
+    async def main() -> None:
+        async with Session(searcher, store, pace or Pace(nodes=100), settings) as session:
+            results = await session.search(GAME, POSITIONS, lambda _, known: kept.append(known))
+            assert list(results) == POSITIONS
+
+    asyncio.run(main())
+    return kept
+
+
+def test_each_position_is_searched_with_its_history(tmp_path: Path) -> None:
+    searcher = ScriptedSearcher()
+    assert run(searcher, tmp_path / "new" / "p.jsonl", pace=Pace(ms=700, multipv=3)) == [False] * 5
+    assert [request.moves for request in searcher.requests] == POSITIONS
+    first = searcher.requests[0]
+    assert (first.sfen, first.nodes, first.soft_ms, first.hard_ms, first.multipv) == (
+        GAME.start_sfen,
+        None,
+        700,
+        700,
+        3,
+    )
+    assert searcher.games == 1
+
+
+def test_nothing_is_searched_twice_and_other_settings_find_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    run(ScriptedSearcher(), path)
+    again = ScriptedSearcher()
+    assert run(again, path) == [True] * 5
+    assert (again.requests, again.games) == ([], 0)
+    assert run(ScriptedSearcher(), path, "other") == [False] * 5
+    assert run(ScriptedSearcher(), path) == [True] * 5, "the first settings' results are still there"
+
+
+def test_a_run_that_broke_off_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+
+    def breaks(position: Position) -> tuple[str, int | None]:
+        return "resign", None if position.move_number == 3 else 5
+
+    with pytest.raises(FleetError, match="no score after 2 moves"):
+        run(ScriptedSearcher(breaks), path)
+    assert run(ScriptedSearcher(), path) == [True, True, False, False, False]
+
+
+def test_a_crash_in_the_middle_of_a_line_costs_that_line_only(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    run(ScriptedSearcher(), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert Store(path).read() == 1
+    assert run(ScriptedSearcher(), path) == [True] * 4 + [False]
+    assert run(ScriptedSearcher(), path) == [True] * 5
+
+
+def test_what_is_kept_is_what_was_found(tmp_path: Path) -> None:
+    store = Store(tmp_path / "p.jsonl")
+    store.add("k", FOUND)
+    again = Store(store.path)
+    assert again.read() == 0
+    assert again.get("k") == store.get("k") == FOUND
+    assert again.get("other") is None
+
+
+@pytest.mark.parametrize("change", [{"score": 99_999}, {"score": "x"}, {"pv": "7g7f"}, {"lines": 3}, {"lines": [1]}])
+def test_lines_that_are_none_of_ours_are_passed_over(tmp_path: Path, change: dict[str, object]) -> None:
+    store = Store(tmp_path / "p.jsonl")
+    store.add("k", FOUND)
+    line = json.loads(store.path.read_text())
+    store.path.write_text("".join(f"{json.dumps(one)}\n" for one in ({**line, **change}, {}, [], None)) + "\x00\n")
+    assert Store(store.path).read() == 5
+
+
+def test_a_key_is_of_the_settings_the_start_and_the_moves() -> None:
+    places = (("s", ("a", "b"), "x"), ("s", ("a",), "x"), ("t", ("a", "b"), "x"), ("s", ("a", "b"), "y"))
+    assert len({store_key(*place) for place in places}) == 4
+
+
+def test_a_fleet_that_does_not_start_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match="no fleet"):
+        run(BrokenSearcher(), tmp_path / "p.jsonl")

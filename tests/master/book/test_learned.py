@@ -1,0 +1,149 @@
+"""The book that learns: what goes in comes out, in either colour, after any crash."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from master.book.learned import LearnedBook, PlayedGame
+from master.book.lessons import Lesson, OwnMove
+from master.book.thoughts import Thought
+from worker.book import BookError, BookMove
+from worker.shogi import STARTPOS, Position
+
+TURNED = STARTPOS.replace(" b - 1", " w - 2")
+THOUGHT = Thought("7g7f", 35, 12, 2.5, ("7g7f", "3c3d"))
+
+
+def lesson(*moves: str, seconds: float = 2.0) -> Lesson:
+    position = Position.startpos()
+    position.push_all(moves)
+    return Lesson(STARTPOS, moves, position.sfen(), len(moves) + 1, seconds)
+
+
+def test_a_thought_holds_for_both_colours_and_any_ply(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "new" / "learned.sqlite") as book:
+        assert book.thought(STARTPOS) is None
+        assert book.keep(STARTPOS, THOUGHT)
+        assert book.thought(STARTPOS.replace(" 1", " 41")) == THOUGHT
+        assert book.thought(TURNED) == Thought("3c3d", 35, 12, 2.5, ("3c3d", "7g7f"))
+
+
+def test_the_longer_thought_stays(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        assert book.keep(STARTPOS, THOUGHT)
+        assert not book.keep(STARTPOS, Thought("2g2f", 0, 5, 1.0))
+        assert book.keep(TURNED, Thought("8c8d", -5, 14, 5.0, ("8c8d",), studied=True))
+        assert book.thought(STARTPOS) == Thought("2g2f", -5, 14, 5.0, ("2g2f",), studied=True)
+
+
+def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -> None:
+    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN", (OwnMove(1, STARTPOS, (), "7g7f", THOUGHT, 35),))
+    first, second, third = lesson(), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d")
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.add_game(game, [first, second])
+        book.add_game(game, [third])
+        assert book.next_lesson() == third
+        book.finish_lesson(third, None)
+        assert book.next_lesson() == first
+        again = Lesson(first.start_sfen, first.moves, first.sfen, first.ply, 4.0)
+        book.add_game(game, [again])  # the same position once more
+        assert book.next_lesson() == again
+        book.finish_lesson(again, THOUGHT)
+        assert book.thought(STARTPOS) == THOUGHT
+        assert book.next_lesson() == second
+        stats = book.stats()
+        assert (stats.lessons, stats.games, stats.thoughts) == (1, {"LOSE": 3}, 1)
+
+
+def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:
+    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN")
+    older, near, far, further = lesson("9g9f", "9c9d"), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d"), lesson()
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.add_game(game, [older])
+        book.add_game(game, [near, far])
+        book.finish_lesson(near, None, following=far)  # it is in the queue
+        assert book.next_lesson() == far
+        book.finish_lesson(far, None, following=further)
+        assert book.next_lesson() == further
+        book.finish_lesson(further, None)
+        assert book.next_lesson() == older
+
+
+def test_nothing_is_lost_where_the_process_dies(tmp_path: Path) -> None:
+    path, later = tmp_path / "learned.sqlite", tmp_path / "later.sqlite"
+    with LearnedBook(path) as book:
+        book.keep(STARTPOS, THOUGHT)
+        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [lesson()])
+        for suffix in ("", "-wal"):  # what is on the disk while the book is open
+            shutil.copy(f"{path}{suffix}", f"{later}{suffix}")
+    with LearnedBook(later) as book:
+        assert book.thought(STARTPOS) == THOUGHT
+        assert book.next_lesson() == lesson()
+
+
+def test_half_a_game_is_no_game(tmp_path: Path) -> None:
+    broken = OwnMove(1, "no sfen", (), "7g7f", None)
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        with pytest.raises(ValueError, match="not enough values"):
+            book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN", (broken,)), [lesson()])
+        assert book.stats().games == {}
+        assert book.next_lesson() is None
+
+
+def test_one_writes_any_number_read(tmp_path: Path) -> None:
+    path = tmp_path / "learned.sqlite"
+    with LearnedBook(path) as book:
+        book.keep(STARTPOS, THOUGHT)
+        with pytest.raises(BookError, match=r"process \d+ writes it; one at a time can"):
+            LearnedBook(path)
+        with LearnedBook(path, write=False) as reader:
+            assert reader.thought(STARTPOS) == THOUGHT
+            with pytest.raises(BookError, match="readonly"):
+                reader.keep(STARTPOS, Thought("2g2f", 0, 1, 99.0))
+    LearnedBook(path).close()
+
+
+def test_what_is_no_book_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    with pytest.raises(BookError, match=r"x\.sqlite: no such file"):
+        LearnedBook(path, write=False)
+    path.write_bytes(b"nothing that SQLite knows, and long enough for a header" * 10)
+    with pytest.raises(BookError, match=r"x\.sqlite: file is not a database"):
+        LearnedBook(path)
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE t (x)")
+    with pytest.raises(BookError, match="no learned book of Gougi"):
+        LearnedBook(path)
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 99")
+    with pytest.raises(BookError, match=r"version 99 of the tables.*take a newer one"):
+        LearnedBook(path, write=False)
+
+
+def test_imported_candidates_are_a_book(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        positions = [(TURNED, [BookMove("8c8d", "2g2f", -20, 0, 3), BookMove("3c3d", None, -10, 0, 9)])]
+        assert book.import_moves(positions) == (1, 2)
+        assert [entry.move for entry in book.find(TURNED)] == ["3c3d", "8c8d"]
+        assert book.find(STARTPOS)[1] == BookMove("2g2f", "8c8d", -20, 0, 3)
+        book.import_moves([(STARTPOS, [BookMove("2g2f", None, 5, 0, 20)])])
+        assert [(entry.move, entry.count) for entry in book.find(STARTPOS)] == [("2g2f", 20), ("7g7f", 9)]
+
+
+def test_export_is_in_order_with_thoughts_first(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.import_moves([(STARTPOS, [BookMove("2g2f", None, 10, 0, 8), BookMove("7g7f", None, 0, 0, 7)])])
+        book.keep(STARTPOS, THOUGHT)
+        other = lesson("7g7f").sfen
+        book.keep(other, Thought("3c3d", -30, 9, 1.0, ("3c3d", "2g2f")))
+        exported = list(book.export())
+    assert [item.key for item in exported] == sorted(item.key for item in exported)
+    start = next(item for item in exported if f"{item.key} 1" == STARTPOS)
+    assert start.moves == (BookMove("7g7f", "3c3d", 35, 12, 8), BookMove("2g2f", None, 10, 0, 8))
+    assert all(item.ply % 2 == 1 for item in exported)
+    assert len(exported) == 2

@@ -1,0 +1,149 @@
+"""Which move the books give: what was learned, then the files, by the options, the style and the replies."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from master.book.learned import LearnedBook
+from master.book.look_ahead import LookAhead
+from master.book.opening import OpeningBook, OpeningSettings
+from master.book.style import Style, StyleWeights
+from master.book.thoughts import Thought
+from master.instructions import AskBook, BookAnswer
+from worker.book import BookError, BookSettings
+from worker.shogi import STARTPOS, Position
+
+FREE = BookSettings(any_ply=True, eval_diff=1000, eval_limits=(-9999, -9999), depth_limit=0)
+TEXT = f"""#YANEURAOU-DB2016 1.00
+sfen {STARTPOS}
+2g2f 8c8d 40 12 60
+7g7f 3c3d 50 12 40
+2h6h 3c3d -10 12 5
+"""
+
+
+def question(*moves: str, soft_ms: int = 1000) -> AskBook:
+    return AskBook(1, STARTPOS, moves, soft_ms)
+
+
+def book(tmp_path: Path, learned: LearnedBook | None = None, text: str = TEXT, **more: Any) -> OpeningBook:
+    path = tmp_path / "book.db"
+    path.write_text(text)
+    settings: dict[str, Any] = {"files": (path,), "choice": FREE, "look_ahead": LookAhead.OFF, **more}
+    return OpeningBook(OpeningSettings(**settings), learned, random.Random(3))
+
+
+def played(opening: OpeningBook, *moves: str) -> Counter[str]:
+    replies = (opening.reply(question(*moves), None) for _ in range(200))
+    return Counter("none" if reply is None else reply.move for reply in replies)
+
+
+def test_a_file(tmp_path: Path) -> None:
+    opening = book(tmp_path, choice=BookSettings(any_ply=True, eval_diff=0, depth_limit=0))
+    assert set(played(opening)) == {"2g2f", "7g7f"}  # the first in the file sets the measure
+    assert set(played(opening, "2g2f", "8c8d")) == {"none"}
+    answer = book(tmp_path, look_ahead=LookAhead.WORST, choice=BookSettings(eval_diff=0, depth_limit=0)).reply(
+        question(), None
+    )
+    assert answer == BookAnswer("7g7f", "book.db", 50, 12, ("7g7f", "3c3d"))  # here the best does
+
+
+def test_files_in_their_order(tmp_path: Path) -> None:
+    second = tmp_path / "second.db"
+    second.write_text(TEXT.replace("2g2f", "9g9f"))
+    (tmp_path / "first.db").write_text("#YANEURAOU-DB2016 1.00\n")
+    opening = OpeningBook(OpeningSettings((tmp_path / "first.db", second), FREE, LookAhead.OFF), None)
+    answer = opening.reply(question(), None)
+    assert answer is not None
+    assert answer.source == "second.db"
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match=r"book\.db: line 2"):
+        book(tmp_path, text="#YANEURAOU-DB2016 1.00\nrubbish\n")
+
+
+TO_AND_FRO = ("2h3h", "8b7b", "3h2h", "7b8b", "2h3h", "8b7b")
+"""Behind it 3h2h brings back the position behind its third move."""
+
+
+def test_no_move_brings_a_position_of_the_game_back(tmp_path: Path) -> None:
+    opening = book(tmp_path, text=_at(TO_AND_FRO, "3h2h", "3h4h"))
+    assert set(played(opening, *TO_AND_FRO)) == {"3h4h"}
+    assert set(played(opening, *TO_AND_FRO[:2])) == {"3h2h", "3h4h"}  # the same position, for the first time
+
+
+def _at(moves: tuple[str, ...], *candidates: str) -> str:
+    position = Position.startpos()
+    position.push_all(moves)
+    return "\n".join([f"sfen {position.sfen()}", *(f"{move} none 0 20 1" for move in candidates), ""])
+
+
+def test_style(tmp_path: Path) -> None:
+    wanted = StyleWeights({Style.IBISHA: 0.0})
+    assert set(played(book(tmp_path, style=wanted))) == {"2h6h"}
+    mostly = played(book(tmp_path, style=StyleWeights({Style.SHIKENBISHA: 8.0})))
+    assert 130 < mostly["2h6h"] < 190
+    assert set(mostly) == {"2h6h", "2g2f", "7g7f"}
+
+
+def test_what_is_not_wanted_is_no_measure(tmp_path: Path) -> None:
+    """The others are 50 and 60 worse than 2h6h allows, and still it may be played: they are out."""
+    strict = BookSettings(any_ply=True, eval_diff=0, eval_limits=(-9999, -9999), depth_limit=0)
+    assert set(played(book(tmp_path, style=StyleWeights({Style.IBISHA: 0.0}), choice=strict))) == {"2h6h"}
+
+
+def test_look_ahead(tmp_path: Path) -> None:
+    """7g7f looks best, until the opponent's reply is looked at."""
+    text = TEXT + _at(("7g7f",), "8c8d").replace("none 0", "none 200")
+    strict = BookSettings(any_ply=True, eval_diff=0, eval_limits=(-9999, -9999), depth_limit=0)
+    assert set(played(book(tmp_path, choice=strict, text=_sorted(text), look_ahead=LookAhead.WORST))) == {"2g2f"}
+
+
+def _sorted(text: str) -> str:
+    head, *entries = text.split("sfen ")
+    return head + "".join(f"sfen {entry}" for entry in sorted(entries))
+
+
+@pytest.mark.parametrize(
+    ("nps", "soft_ms", "expected"),
+    [
+        (None, 100, "book.db"),  # how much could be thought now is not known
+        (1e6, 1999, "learned"),
+        (1e6, 2000, "book.db"),
+        (4e6, 499, "learned"),
+        (4e6, 501, "book.db"),
+    ],
+)
+def test_what_was_thought_on_for_longer_is_played(
+    tmp_path: Path, nps: float | None, soft_ms: int, expected: str
+) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as learned:
+        learned.keep(STARTPOS, Thought("9g9f", -20, 15, 2.0, ("9g9f", "8c8d")))
+        answer = book(tmp_path, learned).reply(question(soft_ms=soft_ms), nps)
+    assert answer is not None
+    assert answer.source == expected
+    if expected == "learned":
+        assert answer == BookAnswer("9g9f", "learned", -20, 15, ("9g9f", "8c8d"))
+
+
+def test_with_a_node_limit_time_says_nothing(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as learned:
+        learned.keep(STARTPOS, Thought("9g9f", -20, 15, 0.002))
+        for nodes, source in ((1999, "learned"), (2000, "book.db")):
+            answer = book(tmp_path, learned, search_nodes=nodes).reply(question(soft_ms=60_000), None)
+            assert answer is not None
+            assert answer.source == source
+
+
+def test_a_learned_move_that_would_repeat_is_left_to_the_search(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as learned:
+        learned.keep(_at(TO_AND_FRO).splitlines()[0].removeprefix("sfen "), Thought("3h2h", 0, 15, 100.0))
+        opening = OpeningBook(OpeningSettings(), learned)
+        assert opening.reply(question(*TO_AND_FRO), 1e6) is None
+        assert opening.reply(question(*TO_AND_FRO[:2]), 1e6) == BookAnswer("3h2h", "learned", 0, 15)

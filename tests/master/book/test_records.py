@@ -1,0 +1,197 @@
+"""A book out of game records: which games, what is counted, and the file that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from master.book.dbfile import WrittenMove, read_positions, write_positions
+from master.book.floodgate import BookPly, GameRules, Skipped, read_game
+from master.book.importing import count_records, find_records, written
+from master.book.tally import CandidateRules, Tally, value_of_wins
+from worker.book import Book, BookError, BookMove
+from worker.shogi import STARTPOS, Position, move_to_csa
+
+LINE = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
+RULES = GameRules(min_plies=4, plies=8)
+
+
+def record(
+    moves: Sequence[str] = LINE,
+    scores: Sequence[int | None] = (),
+    end: str = "%TORYO",
+    rates: tuple[float, float] | None = (3567.0, 3011.5),
+    summary: str = "'summary:toryo:ABC win:DEF lose",
+) -> str:
+    """A game as floodgate keeps it."""
+    lines = ["V2", "N+ABC", "N-DEF", "PI", "+"]
+    if rates is not None:
+        lines += [f"'black_rate:ABC+a1b2:{rates[0]}", f"'white_rate:DEF+c3d4:{rates[1]}"]
+    position = Position.startpos()
+    for number, usi in enumerate(moves):
+        lines += [move_to_csa(position.push_usi(usi)), "T1"]
+        if number < len(scores) and scores[number] is not None:
+            lines.append(f"'** {scores[number]} ")
+    return "\n".join([*lines, end, summary, ""])
+
+
+ILLEGAL = record().replace("+2726FU", "+2724FU")
+
+
+def read(tmp_path: Path, text: str, rules: GameRules = RULES) -> list[BookPly] | Skipped:
+    path = tmp_path / "game.csa"
+    path.write_text(text)
+    return read_game(path, rules)
+
+
+def test_a_game(tmp_path: Path) -> None:
+    plies = read(tmp_path, record(scores=(55, -12)), GameRules(min_plies=4, plies=3))
+    assert isinstance(plies, list)
+    assert [(ply.move, ply.ply, ply.won, ply.score) for ply in plies] == [
+        ("7g7f", 1, 0.0, 55),  # white wins: black is to move behind the line, and resigns
+        ("3c3d", 2, 1.0, 12),
+        ("2g2f", 3, 0.0, None),
+    ]
+    assert f"{plies[0].key} 1" == STARTPOS
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "why"),
+    [
+        (ILLEGAL, RULES, Skipped.UNREADABLE),
+        ("no record", RULES, Skipped.UNFINISHED),
+        (record(end="%CHUDAN"), RULES, Skipped.UNFINISHED),
+        (record(summary="'summary:time up:ABC win:DEF lose"), RULES, Skipped.UNFINISHED),
+        (record(), GameRules(min_plies=9), Skipped.SHORT),
+        (record(), GameRules(min_rating=3100, min_plies=4), Skipped.RATING),
+        (record(rates=None), GameRules(min_rating=3100, min_plies=4), Skipped.RATING),
+        (record(), GameRules(max_gap=500, min_plies=4), Skipped.GAP),
+        (record(scores=(0, 0, 0, -700)), RULES, Skipped.ONE_SIDED),
+    ],
+)
+def test_games_that_are_left_out(tmp_path: Path, text: str, rules: GameRules, why: Skipped) -> None:
+    assert read(tmp_path, text, rules) is why
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (record(), GameRules(min_rating=3000, max_gap=600, min_plies=4)),
+        (record(scores=(0, 0, 0, 0, 0, 0, 0, 900)), GameRules(min_plies=4, plies=7)),
+        (record(scores=(0, 900)), GameRules(min_plies=4, one_sided=None)),
+    ],
+)
+def test_games_that_are_taken(tmp_path: Path, text: str, rules: GameRules) -> None:
+    assert isinstance(read(tmp_path, text, rules), list)
+
+
+def test_values_come_nearer_to_even_where_games_are_few() -> None:
+    assert value_of_wins(0, 0) == 0
+    assert value_of_wins(10, 5) == 0
+    assert 0 < value_of_wins(1, 1) < value_of_wins(10, 10) < value_of_wins(100, 100)
+    assert value_of_wins(40, 10) == -value_of_wins(40, 30)
+
+
+def folder(tmp_path: Path, games: Iterable[str]) -> Path:
+    games_folder = tmp_path / "2024" / "01"
+    games_folder.mkdir(parents=True)
+    for number, text in enumerate(games):
+        (games_folder / f"game{number}.csa").write_text(text)
+    return tmp_path / "2024"
+
+
+GAMES = (record(), record(), record([*LINE[:2], "2h6h", *LINE[3:4]]), record(["7g7f", "8c8d"]), ILLEGAL)
+
+
+def test_a_book_is_counted_and_sorted(tmp_path: Path) -> None:
+    out = tmp_path / "out.db"
+    with Tally(CandidateRules(min_games=1)) as tally:
+        summary = count_records(find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1)
+        assert write_positions(out, written(tally)) == 9
+    assert summary.games == 3
+    assert summary.skipped == {Skipped.SHORT: 1, Skipped.UNREADABLE: 1}
+    book = Book(out, on_the_fly=True)  # refuses what is not sorted
+    assert book.find(STARTPOS) == [BookMove("7g7f", "3c3d", value_of_wins(3, 0), 0, 3)]
+    behind = Position.startpos()
+    behind.push_all(LINE[:2])
+    assert [(entry.move, entry.ponder, entry.count) for entry in book.find(behind.sfen())] == [
+        ("2g2f", "8c8d", 2),
+        ("2h6h", "8c8d", 1),
+    ]
+    assert "# wins 0.0% of 3" in out.read_text()
+
+
+@pytest.mark.parametrize(("least", "moves"), [(1, {"2g2f", "2h6h"}), (2, {"2g2f"}), (3, set())])
+def test_moves_of_few_games_are_left_out(tmp_path: Path, least: int, moves: set[str]) -> None:
+    with Tally(CandidateRules(min_games=least)) as tally:
+        count_records(find_records([folder(tmp_path, GAMES)]), RULES, tally, False, jobs=1)
+        behind = Position.startpos()
+        behind.push_all(LINE[:2])
+        found = {sfen: {move.entry.move for move in candidates} for sfen, candidates in tally.positions()}
+    assert found.get(behind.sfen(), set()) == moves
+
+
+def test_scores_and_wins(tmp_path: Path) -> None:
+    games = (record(scores=(10, -30)), record(scores=(40,)), record())
+    with Tally(CandidateRules(by_scores=True, min_wins=0.5, depth=16)) as tally:
+        count_records(find_records([folder(tmp_path, games)]), RULES, tally, False, jobs=1)
+        found = {move.entry.move: move.entry for _, moves in tally.positions() for move in moves}
+    assert set(found) == {"3c3d", "8c8d", "8d8e", "4a3b"}  # white won
+    assert found["3c3d"] == BookMove("3c3d", "2g2f", 30, 16, 3)
+
+
+def test_colours_merged(tmp_path: Path) -> None:
+    """White's 3c3d against 7g7f is black's 7g7f against 3c3d."""
+    games = (record(), record(["2g2f", *LINE[1:2], "7g7f", *LINE[3:4]]))
+    with Tally(CandidateRules(min_games=1, merge_colours=True)) as tally:
+        count_records(find_records([folder(tmp_path, games)]), RULES, tally, True, jobs=1)
+        found = dict(tally.positions())
+    assert all(" b " in sfen and int(sfen.split()[3]) % 2 == 1 for sfen in found)
+    turned = Position.startpos()
+    turned.push_all(("1g1f", "3c3d"))
+    answers = {move.entry.move: move.entry for moves in found.values() for move in moves}
+    assert answers["7g7f"].count == 1  # as the first move; the other 7g7f stand in other positions
+    assert {"7g7f", "2g2f"} <= set(answers)
+
+
+@pytest.mark.slow
+def test_processes_count_as_one_does(tmp_path: Path) -> None:
+    paths = find_records([folder(tmp_path, GAMES * 90)])
+    found = []
+    for jobs in (1, 2):
+        steps: list[int] = []
+        with Tally(CandidateRules()) as tally:
+            summary = count_records(paths, RULES, tally, False, jobs, steps.append)
+            found.append((list(tally.positions()), summary.games, summary.skipped))
+        assert sum(steps) == len(paths)
+    assert found[0] == found[1]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
+        find_records([tmp_path / "nowhere"])
+
+
+def test_reading_a_file_by_positions(tmp_path: Path) -> None:
+    path = tmp_path / "book.db"
+    path.write_bytes(
+        b"\xef\xbb\xbf#YANEURAOU-DB2016 1.00\r\n" + f"sfen {STARTPOS}\r\n7g7f 3c3d 1 2 3\r\n".encode() + b"\r\n2g2f\r\n"
+    )
+    assert list(read_positions(path)) == [(STARTPOS, [BookMove("7g7f", "3c3d", 1, 2, 3), BookMove("2g2f")])]
+    path.write_text("7g7f 3c3d 1 2 3\n")
+    with pytest.raises(BookError, match=r"book\.db: line 1: a move before the first 'sfen' line"):
+        list(read_positions(path))
+    with pytest.raises(BookError, match=r"none\.db: No such file"):
+        list(read_positions(tmp_path / "none.db"))
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "book.db"
+    path.write_text("as it was")
+    later = STARTPOS.replace("lnsg", "1nsg", 1)
+    with pytest.raises(ValueError, match="not in order"):
+        write_positions(path, [(STARTPOS, [WrittenMove(BookMove("7g7f"))]), (later, [])])
+    assert path.read_text() == "as it was"
+    assert [file.name for file in tmp_path.iterdir()] == ["book.db"]

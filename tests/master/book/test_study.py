@@ -1,0 +1,316 @@
+"""Study between the games: lessons in their order, stopped at once, kept where they were cut short."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.api import Decision, FleetError, Listener, SearchRequest
+from master.book.learned import LearnedBook, PlayedGame
+from master.book.lessons import Lesson
+from master.book.service import BookService
+from master.book.study import Studied, StudyingSearcher
+from master.book.thoughts import Thought
+from master.events import GameFound, LoggedIn
+from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
+from tests.master.test_player import BLACK
+from worker.shogi import STARTPOS, Position
+
+LINES = ((), ("7g7f", "3c3d"), ("2g2f", "8c8d"))
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(main, 20))
+
+
+def lessons(path: Path, seconds: float = 2.0) -> list[Lesson]:
+    made = []
+    for moves in LINES:
+        position = Position.startpos()
+        position.push_all(moves)
+        made.append(Lesson(STARTPOS, moves, position.sfen(), len(moves) + 1, seconds))
+    with LearnedBook(path) as book:
+        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), made)
+    return made
+
+
+class Study:
+    """A studying searcher over a scripted one."""
+
+    def __init__(self, path: Path, choose: Any = first_legal, **more: Any) -> None:
+        self.inner = ScriptedSearcher(choose)
+        self.service = BookService(learn=path)
+        self.service.open()
+        self.searcher = StudyingSearcher(self.inner, self.service, itertools.count(1).__next__, **more)
+        self.studied: list[Studied] = []
+        self.searcher.on_studied = self.studied.append
+        self.decisions: list[Decision] = []
+
+    async def open(self) -> None:
+        await self.searcher.open(Listener(on_decision=self.decisions.append))
+
+    def decide(self, nodes: int = 5_000_000) -> None:
+        """The running search ends."""
+        request = self.inner.requests[-1]
+        position = Position.from_sfen(request.sfen)
+        position.push_all(request.moves)
+        move, _ = first_legal(position)
+        self.inner.listener.on_decision(Decision(request.search_id, move, -50, 12, (move,), nodes, 900, "split"))
+
+    async def close(self) -> None:
+        await self.searcher.close()
+        await self.service.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it does not come")
+
+
+def test_all_lessons_in_their_order(tmp_path: Path) -> None:
+    wanted = lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", by_nodes=True)
+        await study.open()
+        assert await study.searcher.study() == 3
+        assert [(request.moves, request.nodes) for request in study.inner.requests] == [
+            (moves, 2_000_000) for moves in LINES
+        ]
+        assert [studied.lesson for studied in study.studied] == wanted
+        assert study.decisions == []  # no game hears of them
+        assert await study.searcher.study() == 0
+        await study.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        assert book.next_lesson() is None
+        thought = book.thought(STARTPOS)
+        assert thought is not None
+        assert thought.studied
+
+
+def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None:
+    made = lessons(tmp_path / "l.sqlite")
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        for lesson in made:
+            book.finish_lesson(lesson, None)
+        book.keep(STARTPOS, Thought("2g2f", 30, 8, 0.5, ("2g2f",)))
+        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), made[1:2])
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", lambda position: (first_legal(position)[0], -400), by_nodes=True)
+        await study.open()
+        assert await study.searcher.study() == 2
+        assert [(request.moves, request.nodes) for request in study.inner.requests] == [
+            (LINES[1], 2_000_000),
+            ((), 1_000_000),
+        ]
+        await study.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(("nps", "time_ms"), [(None, 2000), (4e6, 500)])
+def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: int) -> None:
+    lessons(tmp_path / "l.sqlite")
+    if nps is not None:
+        with LearnedBook(tmp_path / "l.sqlite") as book:
+            book.set_nps(nps)
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite")
+        await study.open()
+        await study.searcher.study()
+        assert study.inner.requests[0].soft_ms == time_ms
+        assert study.inner.requests[0].nodes is None
+        await study.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("found", "searches"),
+    [
+        ([(400_000, 2000, 0), (1_700_000, 10_000, 0)], 2),  # a fifth of the speed that was thought
+        ([(400_000, 2000, 0)] * 3, 3),  # no use
+        ([(400_000, 2000, -31_990)], 1),  # more would find no more
+        ([(1_600_000, 2000, 0)], 1),
+        ([(0, 0, None)], 1),  # the only legal move
+    ],
+)
+def test_a_fleet_that_is_slower_than_thought_searches_again(
+    tmp_path: Path, found: list[tuple[int, int, int | None]], searches: int
+) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        study.searcher.begin()
+        for number, (nodes, elapsed_ms, score) in enumerate(found, start=1):
+            await until(lambda number=number: len(study.inner.requests) == number)
+            move = "1g1f"
+            study.inner.listener.on_decision(Decision(number, move, score, 9, (move,), nodes, elapsed_ms, "vote"))
+        await until(lambda: study.studied)
+        assert len(study.studied) == 1
+        assert study.studied[0].finished
+        times = [request.soft_ms for request in study.inner.requests[:searches]]
+        assert times == [2000, 10_000, 10_000][:searches]
+        study.searcher.interrupt()
+        await study.close()
+
+    run(main())
+
+
+def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        study.searcher.observe(LoggedIn("a"))
+        await until(lambda: study.inner.requests)
+        study.searcher.observe(GameFound(BLACK))
+        assert study.inner.stopped == [1]
+        study.decide(nodes=300)
+        await study.searcher.new_game()
+        assert study.inner.games == 1
+        assert [(studied.finished, studied.decision.nodes) for studied in study.studied] == [(False, 300)]
+        study.searcher.observe(LoggedIn("a"))  # the same lesson again
+        await until(lambda: len(study.inner.requests) == 2)
+        assert study.inner.requests[1].moves == study.inner.requests[0].moves
+        study.decide()
+        await until(lambda: len(study.inner.requests) == 3)
+        study.decide()
+        study.searcher.interrupt()
+        await study.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        thought = book.thought(STARTPOS)
+        assert thought is not None
+        assert (thought.seconds, thought.studied) == (5.0, True)
+        assert book.stats().lessons == 2
+
+
+def test_found_before_it_has_begun(tmp_path: Path) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        study.searcher.observe(LoggedIn("a"))
+        study.searcher.observe(GameFound(BLACK))
+        await study.searcher.new_game()
+        assert study.inner.requests == []
+        await study.close()
+
+    run(main())
+
+
+def test_what_was_known_better_stays(tmp_path: Path) -> None:
+    lessons(tmp_path / "l.sqlite")
+    known = Thought("7g7f", 20, 14, 1.0, ("7g7f",))
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        book.keep(STARTPOS, known)
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        study.searcher.begin()
+        await until(lambda: study.inner.requests)
+        study.searcher.interrupt()
+        study.decide(nodes=999_999)
+        await until(lambda: study.studied)
+        await study.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        assert book.thought(STARTPOS) == known
+
+
+def test_a_games_search_goes_before(tmp_path: Path) -> None:
+    """Without `new_game` in between: the lesson's decision is not waited for, and reaches nobody."""
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        study.searcher.begin()
+        await until(lambda: study.inner.requests)
+        study.searcher.start(SearchRequest(100, STARTPOS, ("7g7f",), soft_ms=10, hard_ms=20))
+        await asyncio.sleep(0.01)
+        study.decide()
+        assert [decision.search_id for decision in study.decisions] == [100]
+        assert study.studied == []
+        await study.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        assert book.stats().lessons == 3
+
+
+def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        task = asyncio.create_task(study.searcher.study())
+        await until(lambda: study.inner.requests)
+        task.cancel()
+        await until(lambda: study.inner.stopped)
+        study.decide(nodes=400_000)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await study.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        thought = book.thought(STARTPOS)
+        assert thought is not None
+        assert thought.seconds == 0.4
+        assert book.stats().lessons == 3
+
+
+def test_a_searcher_that_fails_leaves_the_queue_as_it_is(tmp_path: Path) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        service = BookService(learn=tmp_path / "l.sqlite")
+        service.open()
+        searcher = StudyingSearcher(BrokenSearcher(), service, itertools.count(1).__next__)
+        await searcher.open(Listener())
+        with pytest.raises(FleetError):
+            await searcher.study()
+        searcher.begin()
+        await asyncio.sleep(0.05)
+        await searcher.close()
+        await service.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        assert book.stats().lessons == 3
+
+
+def test_nobody_studies_where_it_is_not_wanted(tmp_path: Path) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", between_games=False)
+        await study.open()
+        study.searcher.observe(LoggedIn("a"))
+        await asyncio.sleep(0.02)
+        assert study.inner.requests == []
+        await study.close()
+
+    run(main())

@@ -1,0 +1,99 @@
+"""``gougi analyze`` as a user meets it, with a searcher that knows its answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import typer
+
+from master.commands import analyze as command
+from master.commands.common import CommandError
+from tests.master.analysis.records import CSA
+from tests.master.scripted import ScriptedSearcher, first_legal
+from worker.shogi import Position
+
+
+@pytest.fixture
+def searcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedSearcher:
+    """In the place of the fleet; the working folder is a new one with two records."""
+    found = ScriptedSearcher()
+    monkeypatch.setattr(command._Analysis, "searcher", lambda _: found)
+    monkeypatch.setattr(command, "compile_searcher", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    Path("one.csa").write_text(CSA)
+    Path("two#.csa").write_text(CSA.replace("anna", "carl"))
+    return found
+
+
+def run(*arguments: str) -> object:
+    app = typer.Typer()
+    app.command()(command.analyze)
+    return app(args=list(arguments), standalone_mode=False)
+
+
+def test_one_game(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("one.csa", "--boards") == 0
+    assert sorted(path.name for path in Path("analysis").iterdir()) == [
+        "one.annotated.csa", "one.annotated.kif", "one.html", "positions.jsonl",
+    ]  # fmt: skip
+    out = capsys.readouterr().out
+    assert "☗７六歩" in out and "bert & <son>" in out and "report: analysis/one.html" in out
+    assert len(searcher.requests) == 5
+    assert {request.nodes for request in searcher.requests} == {50_000}
+
+
+def test_several_games_rate_players_over_all(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("one.csa", "two#.csa", "--out", "both", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(player["name"], player["games"]) for player in told["players"]] == [
+        ("bert & <son>", 2), ("anna", 1), ("carl", 1),
+    ]  # fmt: skip
+    assert '"page":"two%23.html"' in Path("both/index.html").read_text()
+    assert len(searcher.requests) == 5, "both files hold the same game"
+
+
+def test_a_bad_record_among_good_ones_is_told_and_left_out(
+    searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.csa").write_text(CSA.replace("-3334FU", "-3335FU"))
+    assert run("bad.csa", "one.csa") == 1
+    assert "bad.csa, line 10: move 2 is not legal" in capsys.readouterr().err
+    assert Path("analysis/one.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("none.csa",), "none.csa: cannot be read"),
+        (("one.csa", "--from", "9"), "no move from 9"),
+        (("one.csa", "--seconds", "1", "--nodes-per-move", "1000"), "expected one of them"),
+        (("one.csa", "--net", "none.bin"), "none.bin: cannot be read"),
+        (("one.csa", "--nodes", "0"), "nodes"),
+    ],
+)
+def test_errors_have_exit_code_2(searcher: ScriptedSearcher, arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(CommandError, match=words) as error:
+        run(*arguments)
+    assert error.value.code == 2
+    assert not Path("analysis").exists()
+
+
+def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(position: Position) -> tuple[str, int | None]:
+        if position.move_number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return first_legal(position)
+
+    searcher.choose = interrupted
+    assert run("one.csa") == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    kept = len(Path("analysis/positions.jsonl").read_text().splitlines())
+    assert kept in (2, 3)
+    searcher.choose = first_legal
+    searcher.requests.clear()
+    assert run("one.csa") == 0
+    assert len(searcher.requests) == 5 - kept

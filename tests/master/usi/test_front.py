@@ -1,0 +1,463 @@
+"""The USI front, line by line, in virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.api import Known, RootLine
+from master.usi.events import (
+    Decided,
+    FleetEvent,
+    GuiGone,
+    GuiLine,
+    MateSolved,
+    NewGame,
+    NotStarted,
+    PonderSearch,
+    Prepare,
+    Prepared,
+    Quit,
+    RetimeSearch,
+    SolveMate,
+    StartSearch,
+    StopMate,
+    StopSearch,
+)
+from master.usi.thinking import LINGER_MS
+from tests.master.usi.bench import PLAN, TIMES, Bench, decision
+from worker.book import BookReply
+from worker.engine import STARTPOS
+from worker.mate import MateResult, MateStatus
+from worker.score import mate_in
+
+KNOWN = Known("2g2f", 20, 7, 900, 1.0, 3000, 3000, (RootLine(20, 7, ("2g2f", "8c8d")),))
+MATED = "8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
+
+
+def thinking(go: str = f"go {TIMES}", position: str = "position startpos") -> Bench:
+    bench = Bench()
+    bench.send(position, go)
+    return bench
+
+
+class TestReady:
+    def test_the_fleet_is_opened_when_the_gui_is_ready(self) -> None:
+        bench = Bench(ready=False)
+        bench.send("usi")
+        assert "option name Nodes type spin default 2 min 1 max 1024" in bench.take()
+        bench.send("setoption name Nodes value 3", "setoption name Mode value split", "isready")
+        [prepare] = bench.done
+        assert isinstance(prepare, Prepare)
+        assert prepare.plan == replace(PLAN, nodes=3, mode="split")
+        assert bench.take() == []
+        bench.feed(Prepared())
+        assert bench.take() == ["readyok"]
+
+    def test_the_gui_hears_that_something_goes_on(self) -> None:
+        bench = Bench(ready=False)
+        bench.send("isready")
+        bench.feed(FleetEvent("compiling", {"stage": "search", "number": 3}))
+        bench.feed(FleetEvent("dealt", {}))
+        assert bench.take() == ["info string compiling stage=search number=3"]
+        bench.tick(16_000)
+        assert bench.take() == ["", "", ""]
+        bench.feed(Prepared())
+        bench.tick(60_000)
+        assert bench.take() == ["readyok"]
+
+    def test_what_the_gui_says_meanwhile_waits(self) -> None:
+        bench = Bench(ready=False)
+        bench.send("isready", "position startpos", "go nodes 500", "isready", "go depth 3")
+        assert [type(found) for found in bench.done] == [Prepare]
+        bench.feed(Prepared())
+        assert bench.take() == ["readyok"]
+        assert [type(found) for found in bench.done] == [Prepare, StartSearch, StopSearch, Prepare]
+        bench.decide("7g7f")
+        bench.feed(Prepared())
+        assert [line.split()[0] for line in bench.take()] == ["info", "bestmove", "readyok"]
+        assert bench.request.depth == 3
+
+    def test_only_what_decides_over_the_fleet_opens_it_again(self) -> None:
+        bench = Bench()
+        bench.send("setoption name MultiPV value 3", "isready")
+        bench.feed(Prepared())
+        bench.send("setoption name USI_Hash value 64", "isready")
+        assert [found.plan for found in bench.of(Prepare)] == [None, replace(PLAN, hash_mb=64)]  # type: ignore[union-attr]
+
+    def test_without_a_fleet_it_ends(self) -> None:
+        """A GUI that waits for ``readyok`` would wait for ever."""
+        bench = Bench(ready=False)
+        bench.send("isready")
+        bench.feed(Prepared("no Ray here"))
+        assert bench.take() == ["info string error: no Ray here"]
+        assert bench.done[-1] == Quit(1)
+
+    @pytest.mark.parametrize("stays", [True, False])
+    def test_a_fleet_that_cannot_be_had_leaves_the_one_before(self, stays: bool) -> None:
+        bench = Bench()
+        bench.send("setoption name EvalFile value /no/such", "isready")
+        bench.feed(Prepared("no such file", stays))
+        if not stays:
+            assert "readyok" not in bench.take()
+            assert bench.done[-1].plan == PLAN  # type: ignore[union-attr]
+            bench.feed(Prepared())
+        assert bench.take()[-1] == "readyok"
+        bench.done.clear()
+        bench.send("isready")
+        assert bench.done[0].plan is None, "it is not tried again"  # type: ignore[union-attr]
+        bench.feed(Prepared())
+        bench.send("setoption name EvalFile value /another", "isready")
+        assert bench.done[-1].plan.eval_file == "/another"  # type: ignore[union-attr]
+
+    def test_a_search_that_goes_with_its_fleet_is_answered(self) -> None:
+        bench = thinking("go infinite")
+        bench.send("setoption name Nodes value 4", "isready")
+        bench.feed(Prepared())
+        move, ready = bench.take()
+        assert len(move.removeprefix("bestmove ")) == 4
+        assert ready == "readyok"
+        bench.decide("7g7f")
+        assert bench.take() == [], "once is enough"
+
+    def test_neither_the_new_fleet_nor_the_old_one(self) -> None:
+        bench = Bench()
+        bench.send("setoption name Threads value 500", "isready")
+        bench.feed(Prepared("no memory"))
+        bench.feed(Prepared("no Ray"))
+        assert bench.done[-1] == Quit(1)
+
+    def test_a_book_that_cannot_be_read_is_no_hindrance(self) -> None:
+        bench = Bench()
+        bench.send("setoption name BookFile value my.db", "isready")
+        bench.feed(Prepared(book_error="my.db: line 7"))
+        assert bench.take() == ["info string error: my.db: line 7; playing without a book", "readyok"]
+
+    @pytest.mark.parametrize(("line", "answer"), [("go", "bestmove resign"), ("go mate infinite", "checkmate timeout")])
+    def test_a_go_without_a_fleet_or_a_position_is_answered(self, line: str, answer: str) -> None:
+        bench = Bench(ready=False)
+        bench.send("position startpos", line)
+        assert bench.take() == ["info string error: go: isready comes first", answer]
+        bench = Bench()
+        bench.send("position startpos moves 7g7e", line)
+        assert bench.take()[-1] == answer
+        assert bench.done == []
+
+
+class TestGo:
+    def test_a_search_is_shown_and_answered(self) -> None:
+        bench = thinking()
+        request = bench.request
+        assert (request.sfen, request.moves, request.multipv) == (STARTPOS, (), 1)
+        assert request.soft_ms is not None
+        assert request.hard_ms is not None
+        assert 0 < request.soft_ms <= request.hard_ms < 61_000
+        bench.progress(25, "7g7f", "3c3d")
+        bench.decide("2g2f", "8c8d")
+        assert [line.split(" score ")[-1] for line in bench.take()] == [
+            "cp 25 nodes 4000 nps 10000 time 400 pv 7g7f 3c3d",
+            "cp 30 nodes 5000 nps 7142 time 700 pv 2g2f 8c8d",
+            "bestmove 2g2f ponder 8c8d",
+        ]
+
+    def test_limits(self) -> None:
+        for go, wanted in (
+            ("go nodes 5001", (None, None, 2500, None)),
+            ("go depth 7", (None, None, None, 7)),
+            ("go movetime 900", (900, 900, None, None)),
+            ("go depth 999999 nodes 1", (None, None, 1, 500)),
+        ):
+            bench = Bench()
+            bench.feed(FleetEvent("node_joined", {"node": "n", "live": 2}))
+            bench.send("position startpos", go)
+            request = bench.request
+            assert (request.soft_ms, request.hard_ms, request.nodes, request.depth) == wanted, go
+
+    def test_the_rules_and_lines_that_are_set(self) -> None:
+        bench = Bench()
+        for option in ("MultiPV value 3", "MaxMovesToDraw value 256", "DrawValueBlack value -50", "NodesLimit value 9"):
+            bench.send(f"setoption name {option}")
+        bench.send("position startpos moves 7g7f", "go searchmoves 3c3d 8c8d")
+        request = bench.request
+        assert (request.multipv, request.max_moves, request.draw_black, request.nodes) == (3, 256, -50, 9)
+        assert (request.moves, request.searchmoves) == (("7g7f",), ("3c3d", "8c8d"))
+
+    def test_time_that_passed_before_it_was_read_is_taken_off(self) -> None:
+        bench = thinking("go movetime 1000")
+        late = Bench()
+        late.send("position startpos")
+        late.now += 300
+        late.feed(GuiLine("go movetime 1000", late.now - 300))
+        assert bench.request.hard_ms == 1000
+        assert late.request.hard_ms == 700
+
+    def test_disagreement_buys_time(self) -> None:
+        bench = thinking()
+        soft = bench.request.soft_ms
+        bench.progress(10, "7g7f", agreement=0.2)
+        [retimed] = bench.of(RetimeSearch)
+        assert isinstance(retimed, RetimeSearch)
+        assert soft is not None
+        assert soft < retimed.soft_ms <= (bench.request.hard_ms or 0)
+
+    def test_an_answer_of_a_search_that_nobody_waits_for_is_passed_over(self) -> None:
+        bench = thinking()
+        bench.feed(Decided(replace(decision(bench.request, "7g7f"), search_id=77)))
+        assert bench.take() == []
+
+    def test_a_second_go_has_the_first_answered_first(self) -> None:
+        bench = thinking()
+        first = bench.request
+        bench.send("go depth 3")
+        assert bench.done[1:] == [StopSearch(first.search_id), StartSearch(bench.request)]
+        bench.feed(Decided(decision(first, "7g7f")))
+        bench.decide("2g2f")
+        assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
+
+    def test_a_search_that_is_refused_is_answered_by_some_legal_move(self) -> None:
+        bench = thinking("go depth 3 searchmoves 7g7e")
+        bench.feed(NotStarted(bench.request.search_id, "7g7e is not legal"))
+        error, move = bench.take()
+        assert error == "info string error: 7g7e is not legal"
+        assert len(move.split()[1]) == 4
+
+    def test_a_lost_position_is_resigned_where_that_is_wanted(self) -> None:
+        for value, answer in (("600", "bestmove resign"), ("601", "bestmove 7g7f ponder 3c3d")):
+            bench = Bench()
+            bench.send(f"setoption name ResignValue value {value}", "position startpos", "go depth 3")
+            bench.decide("7g7f", "3c3d", score=-600)
+            assert bench.moves() == [answer]
+
+    def test_a_declaration_and_a_lost_game(self) -> None:
+        for move in ("win", "resign"):
+            bench = thinking()
+            bench.feed(Decided(replace(decision(bench.request, move, score=None), pv=())))
+            assert bench.take() == [f"bestmove {move}"]
+
+    def test_the_book_answers_at_once_but_not_in_an_analysis(self) -> None:
+        bench = Bench()
+        bench.book = BookReply("7g7f", "3c3d", notes=("book: a note",))
+        bench.send("position startpos", f"go {TIMES}")
+        assert bench.take() == ["info string book: a note", "bestmove 7g7f ponder 3c3d"]
+        assert bench.done == []
+        bench.send("go infinite")
+        assert bench.take() == []
+        assert bench.of(StartSearch)
+
+
+class TestInfinite:
+    @pytest.mark.parametrize("go", ["go infinite", "go", "go infinite btime 1000 wtime 1000 depth 1"])
+    def test_it_ends_by_stop_only(self, go: str) -> None:
+        bench = thinking(go)
+        request = bench.request
+        assert request.soft_ms is request.hard_ms is request.nodes is request.depth is None
+        bench.send("stop")
+        assert bench.done[-1] == StopSearch(request.search_id)
+        bench.decide("7g7f", score=-9999)
+        assert bench.moves() == ["bestmove 7g7f"]
+
+    def test_an_answer_before_the_stop_is_held(self) -> None:
+        bench = thinking("go infinite", f"position sfen {MATED}")
+        bench.feed(Decided(replace(decision(bench.request, "resign", score=None), pv=())))
+        bench.tick(5000)
+        assert bench.take() == []
+        bench.send("stop", "stop")
+        assert bench.take() == ["bestmove resign"]
+
+    def test_another_position_to_analyse(self) -> None:
+        bench = thinking("go infinite")
+        first = bench.request
+        bench.send("stop")
+        bench.feed(Decided(decision(first, "7g7f")))
+        bench.send("position startpos moves 7g7f", "go infinite")
+        bench.feed(Decided(decision(first, "2g2f")))
+        assert bench.moves() == ["bestmove 7g7f"]
+
+
+class TestPonder:
+    def pondering(self, go: str = f"go ponder {TIMES}") -> Bench:
+        return thinking(go, "position startpos moves 7g7f 3c3d")
+
+    def test_the_fleet_ponders_on_all_replies_and_nothing_is_answered(self) -> None:
+        bench = self.pondering()
+        request = bench.pondered
+        assert (request.moves, request.soft_ms, request.hard_ms) == (("7g7f",), None, None)
+        assert bench.done[-1] == PonderSearch(request, "3c3d")
+        bench.tick(10_000)
+        assert bench.take() == [], "nothing is known yet"
+        bench.answer = KNOWN
+        bench.tick(400)
+        assert bench.take() == ["info depth 7 multipv 1 score cp 20 nodes 900 nps 300 time 3000 pv 2g2f 8c8d"]
+        assert bench.moves() == []
+
+    def test_a_hit_starts_the_time(self) -> None:
+        bench = self.pondering()
+        bench.tick(30_000)
+        bench.answer = KNOWN
+        bench.send("ponderhit")
+        assert bench.request.moves == ("7g7f", "3c3d")
+        assert bench.request.soft_ms is not None
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
+        assert fresh.request.soft_ms is not None
+        assert bench.request.soft_ms < fresh.request.soft_ms, "what is known saves time"
+        bench.decide("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+        assert not bench.of(StopSearch), "the fleet goes on from what it has"
+
+    def test_times_may_come_with_the_hit(self) -> None:
+        """ShogiHome's early ponder."""
+        bench = self.pondering("go ponder")
+        bench.send("ponderhit btime 2000 wtime 2000 byoyomi 0")
+        assert bench.request.hard_ms is not None
+        assert bench.request.hard_ms < 2000
+
+    def test_what_was_pondered_is_what_is_searched_then(self) -> None:
+        """Else it would be no hit."""
+        bench = Bench()
+        bench.send("setoption name MultiPV value 2", "setoption name DepthLimit value 9")
+        bench.send("position startpos moves 7g7f 3c3d", "go ponder byoyomi 1000", "ponderhit")
+        times = {"soft_ms": None, "hard_ms": None, "search_id": 0}
+        assert replace(bench.request, **times) == replace(bench.pondered, moves=("7g7f", "3c3d"), **times)  # type: ignore[arg-type]
+
+    def test_a_miss_is_answered_at_once_and_the_fleet_goes_on_for_the_real_reply(self) -> None:
+        bench = self.pondering()
+        bench.answer = KNOWN
+        bench.send("stop")
+        assert bench.take() == ["bestmove 2g2f ponder 8c8d"]
+        bench.send("position startpos moves 7g7f 8c8d", f"go {TIMES}", after=50)
+        assert not bench.of(StopSearch)
+        assert bench.request.moves == ("7g7f", "8c8d")
+        assert bench.asked[-1].moves == ("7g7f", "8c8d"), "the reply may be among the others that were pondered on"
+
+    def test_after_a_stop_that_nothing_follows_the_fleet_rests(self) -> None:
+        bench = self.pondering()
+        bench.send("stop")
+        [move] = bench.moves()
+        assert len(move.split()[1]) in (4, 5), "a legal move where nothing is known"
+        bench.tick(LINGER_MS + 1)
+        assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
+        bench.tick(60_000)
+        assert bench.front.wake_ms() is None
+
+    def test_the_end_of_the_game(self) -> None:
+        bench = self.pondering()
+        bench.send("stop", "gameover win")
+        assert len(bench.moves()) == 1
+        assert bench.of(StopSearch) == [StopSearch(bench.pondered.search_id)]
+        bench = self.pondering()
+        bench.send("gameover win")
+        assert len(bench.moves()) == 1
+        assert bench.of(StopSearch)
+
+    def test_a_hit_without_ponder_is_an_error(self) -> None:
+        bench = Bench()
+        bench.send("ponderhit")
+        assert bench.take() == ["info string error: ponderhit: nothing is pondered on"]
+
+    def test_a_first_move_is_nothing_to_ponder_on(self) -> None:
+        bench = thinking("go ponder btime 1000 wtime 1000")
+        assert not bench.of(PonderSearch)
+        bench.tick(1000)
+        bench.send("ponderhit")
+        assert bench.request.hard_ms is not None
+
+    def test_an_endless_ponder_stays_so_after_the_hit(self) -> None:
+        bench = self.pondering("go ponder infinite")
+        bench.send("ponderhit")
+        bench.decide("2g2f")
+        assert bench.moves() == []
+        bench.send("stop")
+        assert bench.moves() == ["bestmove 2g2f"]
+
+    def test_a_hit_that_the_book_answers(self) -> None:
+        bench = self.pondering()
+        bench.book = BookReply("2g2f")
+        bench.send("ponderhit")
+        assert bench.moves() == ["bestmove 2g2f"]
+        assert bench.of(StopSearch)
+        assert not bench.of(StartSearch)
+
+
+class TestMate:
+    def test_a_mate_is_looked_for_on_this_machine(self) -> None:
+        bench = thinking("go mate 3000")
+        [order] = bench.done
+        assert order == SolveMate(STARTPOS, (), 3000, 16)
+        bench.feed(MateSolved(MateResult(MateStatus.UNKNOWN, (), 12, 3000)))
+        assert bench.take() == ["info nodes 12 time 3000", "checkmate timeout"]
+
+    def test_stop_ends_it(self) -> None:
+        bench = thinking("go mate infinite")
+        bench.send("stop")
+        assert bench.done[-1] == StopMate()
+        bench.feed(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
+        bench.send("stop")
+        assert bench.of(StopMate) == [StopMate()]
+
+    def test_a_search_that_runs_is_answered_before(self) -> None:
+        bench = thinking("go infinite")
+        first = bench.request
+        bench.send("go mate 100")
+        bench.feed(Decided(decision(first, "7g7f")))
+        assert bench.moves() == ["bestmove 7g7f"]
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ("position sfen 9/9/9 b - 1", "3 ranks"),
+            ("position startpos moves 7g7e", "7g7e"),
+            ("position nowhere", "expected 'startpos' or 'sfen'"),
+            ("setoption name Nodes value 0", "not within 1 to"),
+            ("setoption name Mode value chess", "none of auto"),
+            ("setoption name Colour value blue", "unknown option 'Colour'"),
+            ("setoption Nodes 3", "expected 'name N value V'"),
+            ("go depth deep", "depth needs a number"),
+            ("go mate soon", "neither a time in ms nor"),
+            ("dance", "unknown command 'dance'"),
+        ],
+    )
+    def test_bad_input_is_answered_and_survived(self, line: str, words: str) -> None:
+        bench = Bench()
+        bench.send(line)
+        [said] = bench.take()
+        assert said.startswith("info string error: ")
+        assert words in said
+        bench.send("position startpos", "go depth 2")
+        assert bench.request.depth == 2
+
+    def test_a_new_game(self) -> None:
+        bench = thinking("go infinite")
+        bench.send("usinewgame")
+        assert bench.done[-1] == NewGame()
+        bench.decide("7g7f")
+        assert bench.moves() == ["bestmove 7g7f"]
+
+    def test_what_happens_to_nodes_is_told_in_a_game_too(self) -> None:
+        bench = thinking()
+        bench.feed(FleetEvent("node_lost", {"node": "n2", "reason": "unplugged\nat once", "live": 1}))
+        bench.feed(FleetEvent("dealt", {"why": "presearch"}))
+        assert bench.take() == ["info string node_lost node=n2 reason=unplugged live=1"]
+
+    @pytest.mark.parametrize("how", ["quit", ""])
+    def test_the_end(self, how: str) -> None:
+        bench = thinking("go infinite")
+        if how:
+            bench.send(how)
+        else:
+            bench.feed(GuiGone())
+        assert bench.done[-1] == Quit(0)
+        bench.send("usi")
+        assert bench.take() == []
+
+    def test_quit_does_not_wait_for_the_fleet(self) -> None:
+        bench = Bench(ready=False)
+        bench.send("isready", "go infinite", "quit")
+        assert bench.done[-1] == Quit(0)
+
+    def test_mates_are_mates(self) -> None:
+        bench = thinking()
+        bench.decide("7g7f", score=mate_in(5))
+        assert " score mate 5 " in bench.take()[0]

@@ -1,0 +1,141 @@
+"""The USI front under fire: whatever the GUI and the fleet say in whatever order, what was promised holds."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.api import Known, Progress, RootLine
+from master.usi.events import (
+    Decided,
+    Event,
+    FleetEvent,
+    GuiLine,
+    MateSolved,
+    NotStarted,
+    Prepare,
+    Prepared,
+    Progressed,
+    Say,
+    SolveMate,
+    StartSearch,
+    Tick,
+)
+from tests.master.usi.bench import Bench, decision
+from worker.mate import MateResult, MateStatus
+
+LINES = (
+    "usi",
+    "isready",
+    "setoption name Nodes value 3",
+    "setoption name MultiPV value 2",
+    "setoption name Nodes value many",
+    "usinewgame",
+    "position startpos",
+    "position startpos moves 7g7f 3c3d",
+    "position startpos moves 7g7e",
+    "go btime 1000 wtime 1000 byoyomi 500",
+    "go ponder btime 1000 wtime 1000",
+    "go ponder",
+    "go infinite",
+    "go nodes 100",
+    "go",
+    "go mate 100",
+    "go mate infinite",
+    "go there",
+    "ponderhit",
+    "ponderhit btime 5 wtime 5",
+    "stop",
+    "gameover win",
+    "",
+    "bestmove 7g7f",
+)
+
+
+class Storm:
+    """A fleet that does what it is told some time later, or in its own way, and counts of what the GUI is owed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.bench = Bench(ready=False)
+        self.due: list[Event] = []
+        """What the fleet will say."""
+        self.sent = {"go": 0, "mate": 0, "isready": 0}
+        self.heard = {"bestmove": 0, "checkmate": 0, "readyok": 0}
+        self.starts = 0
+
+    def feed(self, event: Event, after: float = 0) -> None:
+        for instruction in self.bench.feed(event, after):
+            match instruction:
+                case Prepare(plan, _):
+                    fails = plan is not None and self.rng.random() < 0.1 and self.heard["readyok"]
+                    self.due.append(Prepared("not now", self.rng.random() < 0.7) if fails else Prepared())
+                case StartSearch(request):
+                    assert self.starts < request.search_id, "search ids rise"
+                    self.starts = request.search_id
+                    line = decision(request, "7g7f" if not request.moves else "2g2f")
+                    self.due.append(Decided(line) if self.rng.random() < 0.9 else NotStarted(request.search_id, "no"))
+                case SolveMate():
+                    self.due.append(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
+                case Say(text) if text.split(" ")[0] in self.heard:
+                    self.heard[text.split(" ")[0]] += 1
+
+    def line(self, text: str) -> None:
+        words = text.split()
+        if words[:2] == ["go", "mate"]:
+            self.sent["mate"] += 1
+        elif words[:1] == ["go"] and words[1:] != ["there"]:
+            self.sent["go"] += 1
+        elif words == ["isready"]:
+            self.sent["isready"] += 1
+        self.feed(GuiLine(text, self.bench.now))
+
+    def fleet(self) -> None:
+        """The fleet says one of the things that it has to say. Prepared is never overtaken: nothing runs before."""
+        if self.due:
+            event = self.due.pop(0)
+            if isinstance(event, Decided) and self.rng.random() < 0.5:
+                pv = event.decision.pv
+                lines = (RootLine(3, 4, pv),)
+                self.feed(Progressed(Progress(event.decision.search_id, 10, 4, 3, pv, 100, (), 0.5, lines)))
+            self.feed(event)
+
+    def check(self) -> None:
+        assert self.heard["bestmove"] <= self.sent["go"], "a bestmove that nobody asked for"
+        assert self.heard["checkmate"] <= self.sent["mate"]
+        assert self.heard["readyok"] <= self.sent["isready"]
+
+
+@settings(max_examples=150)
+@given(seed=st.integers(0, 2**32), texts=st.lists(st.sampled_from(LINES), max_size=60))
+def test_everything_is_answered_once(seed: int, texts: list[str]) -> None:
+    storm = Storm(seed)
+    storm.bench.answer = Known("2g2f", 1, 1, 1, 1.0, 1, 1, (RootLine(1, 1, ("2g2f",)),)) if seed % 2 else None
+    for text in ["isready", *texts]:
+        storm.line(text)
+        while storm.rng.random() < 0.5:
+            storm.fleet()
+        if storm.rng.random() < 0.3:
+            storm.feed(Tick(), storm.rng.choice([0, 50, 3000, 7000]))
+        storm.feed(FleetEvent(storm.rng.choice(["node_lost", "dealt", "node_joined"]), {"live": 1, "why": "x\ny"}))
+        storm.check()
+    for _ in range(100):  # all that was asked for is answered in the end
+        storm.line("stop")
+        while storm.due:
+            storm.fleet()
+    storm.check()
+    assert storm.heard == {
+        "bestmove": storm.sent["go"],
+        "checkmate": storm.sent["mate"],
+        "readyok": storm.sent["isready"],
+    }
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text(max_size=40), max_size=10))
+def test_no_line_is_an_exception(texts: list[str]) -> None:
+    bench = Bench()
+    for text in texts:
+        bench.send(text, f"go {text}", f"position {text}", f"setoption {text}")
