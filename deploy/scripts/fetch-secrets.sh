@@ -20,11 +20,15 @@ keep() {
   mv "$new" "$RUN/$1"
 }
 
+# By a file in memory: the command reads its input twice, so that a pipe would be empty the second time.
 make_token() {
-  local key
+  local key asked
   key=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
-  printf '{"Name": "%s", "Value": "%s", "Type": "SecureString", "Overwrite": true}' "$FLEET_TOKEN_PARAMETER" "$key" |
-    aws ssm put-parameter --region "$FLEET_REGION" --cli-input-json file:///dev/stdin >/dev/null
+  asked=$(mktemp "$RUN/.asked.XXXXXX")
+  printf '{"Name": "%s", "Value": "%s", "Type": "SecureString", "Overwrite": true}' \
+    "$FLEET_TOKEN_PARAMETER" "$key" >"$asked"
+  aws ssm put-parameter --region "$FLEET_REGION" --cli-input-json "file://$asked" >/dev/null || note "no token put"
+  rm -f "$asked"
 }
 
 token_is_made() {

@@ -130,10 +130,10 @@ def _until(true: Callable[[], bool]) -> None:
 
 
 # A stand-in for the AWS command: notes its arguments, keeps the parameter in a file.
-AWS = """#!/usr/bin/env bash
-printf '%s\\n' "$*" >>/run/asked
+AWS = r"""#!/usr/bin/env bash
+printf '%s\n' "$*" >>/run/asked
 case "$2" in
-  put-parameter) python3 -c 'import json; print(json.load(open("/dev/stdin"))["Value"])' >/run/parameter ;;
+  put-parameter) sed 's/.*"Value": "\([^"]*\)".*/\1/' "${6#file://}" >/run/parameter ;;
   get-parameter) cat /run/parameter ;;
 esac
 """
