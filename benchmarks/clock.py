@@ -71,7 +71,7 @@ class Line:
 LINES = {
     "local": Line(0.1, 0.2, 20),
     "near": Line(8, 4, 120),
-    "far": Line(60, 15, 150),
+    "far": Line(60, 15, 145),
 }
 """Lines that the margin of the start is enough for, also where a turn has no more than a second."""
 BAD_LINES = {
@@ -79,6 +79,12 @@ BAD_LINES = {
     "jittery": Line(30, 120, 600, shape=1.2),
 }
 """Worse than the margin of the start: the clock has to find out before the main time is gone."""
+
+
+def lines_for(control: TimeControl) -> list[Line]:
+    """Those that the clock can live with: where flags fall from the first moves on it has no time to find out."""
+    return list((LINES | BAD_LINES if control.total_ms >= 300_000 else LINES).values())
+
 
 
 @dataclass(slots=True)
@@ -118,7 +124,7 @@ def think(clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Wa
         return hard_ms + GUARD_MS  # no answer: the player sends what it has
     settles = rng.random() ** 2  # the share of the time behind which the best move stays
     agreement = rng.choice((1.0, 1.0, 1.0, rng.uniform(0.4, 1.0)))
-    elapsed, step = 0.0, max(20.0, hard_ms / 25)
+    elapsed, step = 0.0, max(20.0, hard_ms / 8)
     number = 0
     while elapsed < soft_ms:
         elapsed = min(elapsed + step, soft_ms)
@@ -136,12 +142,11 @@ def play(
     *,
     max_moves: int | None = None,
     delay_kept: bool = False,
-    settings: ClockSettings = SETTINGS,
     ponder: bool = False,
     spend: Callable[..., float] = think,
 ) -> Played:
     """Our side of one game, as black; the opponent has other times than we, and they do not matter."""
-    clock = GameClock((control, replace(control, total_ms=control.total_ms // 2 + 1000)), settings)
+    clock = GameClock((control, replace(control, total_ms=control.total_ms // 2 + 1000)), SETTINGS)
     played = Played()
     path, moves = scores(kind, rng)
     if max_moves is not None:
@@ -191,7 +196,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = {}
     for name, control in CONTROLS.items():
-        lines = list((LINES if control.total_ms < 10_000 else LINES | BAD_LINES).values())
+        lines = lines_for(control)
         row: dict[str, float] = {"games": 0, "flag falls": 0}
         usual, hard = Figures(), Figures()
         for kind in KINDS:

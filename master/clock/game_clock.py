@@ -12,8 +12,6 @@ from master.csa.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
 """At most so much of what a move may cost is saved because something is known already."""
-_MOST_UNPAID = 0.8
-"""At most so much of the main time is kept for what all the moves to come will cost at the least."""
 _LAST_MOVES = 5
 """So many own moves before the move limit the time that was kept for accidents begins to be spent."""
 
@@ -209,7 +207,9 @@ class GameClock:
             kept *= min(1.0, (limit - 1) / _LAST_MOVES)
         cost = control.charge(self.delays.usual_ms + self.settings.least_ms)
         unpaid = max(0, cost - control.byoyomi_ms - control.increment_ms)
-        return kept + min(unpaid * (most_moves(ply, max_moves) - 1), self.remaining_ms[self.turn] * _MOST_UNPAID)
+        if unpaid:  # the last of them must not take all: that would be the flag
+            kept += unpaid * (most_moves(ply, max_moves) - 1) + control.unit_ms
+        return kept
 
     def _target(
         self, control: TimeControl, kept_ms: float, ply: int, max_moves: int | None, score: int | None

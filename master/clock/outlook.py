@@ -16,8 +16,8 @@ _MOST_UNSETTLED: Final = 2.0
 _PER_PROBABILITY: Final = 3.0
 _RISING: Final = 0.85
 _FALLING: Final = 1.6
-_STEP: Final = 0.05
-"""Stretches are whole multiples of this: a search is not retimed for less."""
+_STEPS: Final = 20
+"""Stretches are whole multiples of one of so many parts: a search is not retimed for less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Outlook:
         if self.instability is not None:
             stretch *= min(_SETTLED + _PER_CHANGE * self.instability, _MOST_UNSETTLED)
         stretch *= min(max(1.0 + _PER_PROBABILITY * self.loss, _RISING), _FALLING)
-        return round(stretch / _STEP) * _STEP
+        return round(stretch * _STEPS) / _STEPS
 
 
 class Watch:

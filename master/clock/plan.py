@@ -7,6 +7,7 @@ this ply, of all that it has from here on; so time that was saved or overdrawn i
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Final
 
@@ -54,13 +55,18 @@ def share(ply: int, max_moves: int | None = None, score: int | None = None) -> f
     ends_at_limit = limit is not None and limit <= ahead
     if limit is not None:
         ahead = min(ahead, limit)
-    mine = _weight(ply)
-    part = mine / sum(_weight(ply + 2 * move) for move in range(ahead))
+    part = _part(ply, ahead)
     if ends_at_limit and ahead <= 1 / _MOST:
         return part
     if score is not None:
         part /= max(_SHORTEST_LIFE, min(1.0, 2 * winning_probability(score)))
     return min(part, _MOST)
+
+
+@functools.lru_cache(maxsize=4096)
+def _part(ply: int, moves: int) -> float:
+    """What the trapezoid has at ``ply``, of all that it has at so many own moves from there on."""
+    return _weight(ply) / sum(_weight(ply + 2 * move) for move in range(moves))
 
 
 def _weight(ply: int) -> float:
