@@ -82,8 +82,10 @@ BAD_LINES = {
 
 
 def lines_for(control: TimeControl) -> list[Line]:
-    """Those that the clock can live with: where flags fall from the first moves on it has no time to find out."""
-    return list((LINES | BAD_LINES if control.total_ms >= 300_000 else LINES).values())
+    """Those that the clock can live with: where flags fall from the first moves on it has no time to find out, and where
+    nothing comes anew a second lost on every move would have to be kept for all the moves to come."""
+    comes_anew = control.increment_ms + control.byoyomi_ms > 0
+    return list((LINES | BAD_LINES if control.total_ms >= 300_000 and comes_anew else LINES).values())
 
 
 

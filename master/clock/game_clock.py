@@ -12,6 +12,10 @@ from master.csa.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
 """At most so much of what a move may cost is saved because something is known already."""
+_LEARNING = 0.1
+"""What a move adds to the mean of the stretches."""
+_TYPICAL = (0.7, 1.5)
+"""The mean counts no further than this."""
 _LAST_MOVES = 5
 """So many own moves before the move limit the time that was kept for accidents begins to be spent."""
 
@@ -26,7 +30,7 @@ class ClockSettings:
     most_reserve_ms: int = 500
     """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
     untouched_ms: int = 2500
-    """So much of the main time (but no more than a quarter of all) is not planned with: it is there for the move that
+    """So much of the main time (but no more than a fifth of all) is not planned with: it is there for the move that
     a busy machine or a slow line holds up."""
     least_ms: int = 20
     """No search is shorter, whatever the clock says."""
@@ -86,6 +90,11 @@ class GameClock:
         """When our line of this turn left."""
         self._owed_ms = [0.0, 0.0]
         """Aimed at less charged, by colour, up to one unit: fractions of a unit that add up over the moves."""
+        self._stretch: float | None = None
+        """Of this turn's target, where it was reconsidered."""
+        self._typical_stretch = 1.0
+        """Running mean over our turns: what moves usually turn out to need. Without it the plan would not be kept to where
+        most moves are easier than it thinks, as they are with a slow opponent and long pondering."""
         self._delay_ms = [control.delay_ms for control in controls]
         """What of each turn is not charged, by colour, as far as the server turned out to keep to that."""
 
@@ -111,7 +120,9 @@ class GameClock:
         if self._aim_ms is not None:
             owed = self._owed_ms[self.turn] + self._aim_ms - consumed_ms
             self._owed_ms[self.turn] = min(max(owed, -control.unit_ms), control.unit_ms)
-        self._plan = self._aim_ms = self._sent_ms = None
+        if self._stretch is not None:
+            self._typical_stretch += _LEARNING * (self._stretch - self._typical_stretch)
+        self._plan = self._aim_ms = self._sent_ms = self._stretch = None
         self.turn ^= 1
         self.turn_began_ms = now_ms
 
@@ -170,6 +181,7 @@ class GameClock:
         if plan is None:
             raise ValueError("no budget of this turn to reconsider")
         control, stretch = self.controls[self.turn], outlook.stretch
+        self._stretch = stretch
         target = plan.target_ms * stretch
         if stretch < 1.0:  # only what would come back is saved
             fixed = 0.0 if control.unlimited else min(control.byoyomi_ms, plan.target_ms)
@@ -201,7 +213,7 @@ class GameClock:
 
     def _kept(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
         """What of the main time is not planned with: some for accidents, and what moves will cost in any case."""
-        kept = min(self.settings.untouched_ms, control.total_ms / 4)
+        kept = min(self.settings.untouched_ms, control.total_ms / 5)
         limit = moves_to_limit(ply, max_moves)
         if limit is not None:
             kept *= min(1.0, (limit - 1) / _LAST_MOVES)
@@ -217,9 +229,10 @@ class GameClock:
         """What this move should be charged: a share of the main time, and all that comes anew with each move."""
         if control.unlimited:
             return float(self.settings.unlimited_ms)
-        planned = max(0.0, self.remaining_ms[self.turn] - kept_ms)
-        anew = control.byoyomi_ms + control.increment_ms + self._delay_ms[self.turn]
-        return planned * share(ply, max_moves, score) + anew
+        planned = max(0.0, self.remaining_ms[self.turn] - kept_ms) * share(ply, max_moves, score)
+        usual = min(max(self._typical_stretch, _TYPICAL[0]), _TYPICAL[1])
+        comes_back = control.increment_ms + self._delay_ms[self.turn]
+        return (planned + comes_back) / usual + control.byoyomi_ms
 
     def _aligned(self, control: TimeControl, target_ms: float, latest_ms: float, kept_ms: float) -> float:
         """The whole of the time that is charged as the units nearest to ``target_ms``.

@@ -13,7 +13,7 @@ from typing import Final
 
 _CORNERS: Final = ((8, 0.5), (32, 1.0), (70, 1.0), (120, 0.2))
 """Ply and weight: level before the first corner and behind the last."""
-_TAIL_MOVES: Final = 10
+_TAIL_MOVES: Final = 8
 """Own moves to reckon with however long the game has lasted."""
 _LIKELY_LENGTH: Final = 120
 """Ply at which most games are over."""

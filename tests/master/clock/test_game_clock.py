@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from master.clock import Budget, ClockSettings, GameClock, Outlook
+from master.clock.plan import share
 from master.csa.timecontrol import TimeControl
 
 SETTINGS = ClockSettings()
@@ -159,8 +160,25 @@ def test_time_that_was_stretched_is_not_owed_by_the_next_move() -> None:
         clock.moved(0, 0.0)
     spent = plain.remaining_ms[0] - stretched.remaining_ms[0]
     assert spent > 5_000
-    difference = plain.budget(0.0, ply=42).soft_ms - stretched.budget(0.0, ply=42).soft_ms
-    assert 0 <= difference <= 1_000  # by the smaller share of what is left, not by what was spent
+    after, before = stretched.budget(0.0, ply=42).soft_ms, plain.budget(0.0, ply=42).soft_ms
+    # By the smaller share of what is left, and because moves seem to need more than thought; not by what was spent.
+    assert 0 <= before - after <= 0.2 * before < spent
+
+
+def test_where_all_moves_are_easy_the_plan_is_kept_to() -> None:
+    """Every move is stretched by 0.85: the clock finds that this is what moves need, and aims higher."""
+    control = TimeControl(total_ms=100_000_000)
+    clock = GameClock((control,) * 2, SETTINGS)
+    aims = []
+    for _ in range(60):
+        clock.remaining_ms[0] = control.total_ms
+        clock.budget(0.0, ply=40)
+        aims.append(clock.reconsidered(Outlook(loss=-0.05)))
+        clock.moved(aims[-1], 0.0)
+        clock.moved(0, 0.0)
+    even = control.total_ms * share(40)
+    assert aims[0] == pytest.approx(0.85 * even, rel=0.001)
+    assert aims[-1] == pytest.approx(even, rel=0.01)
 
 
 def test_only_the_turn_with_a_budget_can_be_reconsidered() -> None:
