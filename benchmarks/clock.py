@@ -2,11 +2,11 @@
 
     python -m benchmarks.clock [--games 300] [--seed 1] [--json]
 
-Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the line delays every move there
-and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's deadline,
-and a made-up search tells its best move, score and vote as it goes on. Three kinds of games, of lengths that are made up
-too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls for 12 to 35 own
-moves, to -5000, where we resign after four moves) and won ones (the same the other way round).
+Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the line delays every move
+there and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's
+deadline, and a made-up search tells its best move, score and vote as it goes on. Three kinds of games, of lengths that
+are made up too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
+for 12 to 35 own moves, to -5000, where we resign after four moves) and won ones (the same the other way round).
 
 **Used** is what the server charged. **Usable** is that, and what it could have charged besides had our line left at the
 hard limit instead: in the last turn of the game, and in each turn whose byoyomi was lost (all of the main time was gone
@@ -82,11 +82,10 @@ BAD_LINES = {
 
 
 def lines_for(control: TimeControl) -> list[Line]:
-    """Those that the clock can live with: where flags fall from the first moves on it has no time to find out, and where
-    nothing comes anew a second lost on every move would have to be kept for all the moves to come."""
+    """Those that the clock can live with: where flags fall from the first moves on it has no time to find out, and
+    where nothing comes anew a second lost on every move would have to be kept for all the moves to come."""
     comes_anew = control.increment_ms + control.byoyomi_ms > 0
     return list((LINES | BAD_LINES if control.total_ms >= 300_000 and comes_anew else LINES).values())
-
 
 
 @dataclass(slots=True)
@@ -120,7 +119,9 @@ def scores(kind: str, rng: random.Random) -> tuple[list[int], int]:
     return path, len(path)
 
 
-def think(clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random) -> float:
+def think(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
     """When the searcher is done, in milliseconds from ``now_ms``: it follows the soft time as that is reconsidered."""
     if rng.random() < 0.01:
         return hard_ms + GUARD_MS  # no answer: the player sends what it has

@@ -137,8 +137,8 @@ class ClockConfig(_Section):
     """How careful to be with the time."""
 
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
-    """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the least.
-    More is kept back where the line turns out to be slower, or we."""
+    """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the
+    least. More is kept back where the line turns out to be slower, or we."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
     """In front of the flag a tenth of the time at stake is kept back besides, up to this, in milliseconds; more where
     the line has once been slower than that."""
@@ -159,8 +159,8 @@ class PlayConfig(_Section):
     draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
     """The same where we are white."""
     mate_at_limit: bool = False
-    """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by the
-    rules of the WCSC, as far as they were found, it wins: set it there."""
+    """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by
+    the rules of the WCSC, as far as they were found, it wins: set it there."""
 
 
 class RecordsConfig(_Section):

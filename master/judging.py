@@ -8,21 +8,21 @@
         ├ last move before the limit, and a move mates ─► PLAY it
         └ else ────────────────────► SEARCH ─ decision ─► DECLARE, RESIGN, PLAY or DISBELIEVE
 
-**Declaration**: as soon as it is right, for it wins at once; never where it is wrong, for that loses at once; never where
-the game summary offers none.
+**Declaration**: as soon as it is right, for it wins at once; never where it is wrong, for that loses at once; never
+where the game summary offers none.
 
-**Resignation by score**: after `PlayerSettings.resign_moves` own moves in a row whose score was bad. A move without a score
-(a fallback, a forced move) says nothing: it neither counts nor breaks the row, and nobody resigns at it. Near the move
-limit, which draws, nobody resigns.
+**Resignation by score**: after `PlayerSettings.resign_moves` own moves in a row whose score was bad. A move without a
+score (a fallback, a forced move) says nothing: it neither counts nor breaks the row, and nobody resigns at it. Near the
+move limit, which draws, nobody resigns.
 
-**The move limit** (``Max_Moves``). The tournament server ends the game with the move that reaches it, by ``#MAX_MOVES`` and
-``#CENSORED``, also where that move mates (transcript ``22_max_moves``): so the position there is nobody's to move in. The
-WCSC's limit is 320 plies since the 29th (rule 27.3: blog.computer-shogi.org/2018/12), 256 before. When the limit was
-introduced for the 25th, a game was drawn at it "unless black is mated in the position behind ply 256, which wins for white,
-or a resignation, a declaration or an illegal move stood" (blog.computer-shogi.org/2014/12); the text of today's rule was not
-found. Both fit in `PlayerSettings.mate_at_limit`: whether a mate by the very last move wins. What the search is told is then
-a limit that is one ply further off, so that it sees the mate; it takes a declaration behind the last move for possible
-too, which it is not.
+**The move limit** (``Max_Moves``). The tournament server ends the game with the move that reaches it, by ``#MAX_MOVES``
+and ``#CENSORED``, also where that move mates (tried on the real server): so in the position there nobody is to move.
+The WCSC's limit is 320 plies since the 29th (rule 27.3, blog.computer-shogi.org/2018/12), 256 before. When it was
+introduced for the 25th it said: drawn, unless black stands mated behind ply 256, which wins for white, or a
+resignation, a declaration or an illegal move has decided the game (blog.computer-shogi.org/2014/12). The text of
+today's rule was not found. `PlayerSettings.mate_at_limit` says which of the two holds. Where a mate by the last move
+wins, the search is told a limit that is one ply further off, so that it sees the mate; it then takes a declaration
+behind the last move for possible too, which it is not.
 """
 
 from __future__ import annotations

@@ -62,10 +62,9 @@ from master.instructions import (
     StopSearch,
 )
 from master.judging import Judge, Verdict
+from master.thought import Thought
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 
-LONGEST_PV: Final = 24
-"""Moves of a comment: lines stay short of 256 characters."""
 PATIENCE_MS: Final = 2000
 """How long the server may take to end a game at its move limit; of a turn it is a fourth at the most."""
 
@@ -80,16 +79,6 @@ class _Search:
     watch: Watch
     pv: tuple[str, ...] = ()
     """The best line reported so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Thought:
-    """What is known of a move of ours when it is sent, for the record."""
-
-    score: int | None = None
-    pv: tuple[str, ...] = ()
-    depth: int = 0
-    nodes: int = 0
 
 
 class Player:
@@ -120,7 +109,7 @@ class Player:
         self._search: _Search | None = None
         self._ponder_id: int | None = None
         """Of the search that runs on the opponent's time."""
-        self._thought = _Thought()
+        self._thought = Thought()
         self._patience_ms: float | None = None
         """Until then the server may say that the game has ended at its move limit."""
         self._aborting = ""
@@ -270,7 +259,7 @@ class Player:
             return
         self._moves.append(move_to_usi(move))
         self._clock.moved(made.consumed_ms, now_ms)
-        thought = self._thought if made.mine else _Thought()
+        thought = self._thought if made.mine else Thought()
         self._emit(
             MovePlayed(
                 ply=len(self._moves),
@@ -304,7 +293,7 @@ class Player:
             case Verdict.DECLARE:
                 self._send(self.protocol.declare())
             case Verdict.PLAY:
-                self._send_move(judgement.move, _Thought())
+                self._send_move(judgement.move, Thought())
             case _:
                 self._think(now_ms)
 
@@ -373,8 +362,7 @@ class Player:
         except MoveError as error:
             self._fall_back(search, f"the decision is not legal: {error}")
         else:
-            pv = self._pv_in_csa(move, decision.pv[1:] if decision.pv[:1] == (decision.move,) else ())
-            self._send_move(move, _Thought(self._from_black(decision.score), pv, decision.depth, decision.nodes))
+            self._send_move(move, Thought.of(decision, self._board(), move))
 
     def _fall_back(self, search: _Search, why: str) -> None:
         """Play the best move that was reported, or any legal one: a turn never ends on the clock."""
@@ -386,30 +374,12 @@ class Player:
         except MoveError as error:
             why += f"; the reported move is not legal: {error}"
         self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
-        self._send_move(move, _Thought())
+        self._send_move(move, Thought())
 
-    def _send_move(self, move: int, thought: _Thought) -> None:
+    def _send_move(self, move: int, thought: Thought) -> None:
         self._thought = thought
-        comment = ""
-        if thought.score is not None:
-            comment = " ".join(("'*", str(thought.score), *thought.pv))
-        self._send(self.protocol.move(move_to_csa(move), comment))
+        self._send(self.protocol.move(move_to_csa(move), thought.comment))
         self._ponder(move)
-
-    def _pv_in_csa(self, move: int, replies: tuple[str, ...]) -> tuple[str, ...]:
-        """The PV from the opponent's reply on, as far as it is legal."""
-        position = self._board().copy()
-        position.push(move)
-        pv: list[str] = []
-        for usi in replies[:LONGEST_PV]:
-            try:
-                pv.append(move_to_csa(position.push_usi(usi)))
-            except MoveError:
-                break
-        return tuple(pv)
-
-    def _from_black(self, score: int | None) -> int | None:
-        return score if score is None or self._summary().my_colour == 0 else -score
 
     # Common
 

@@ -30,8 +30,8 @@ class Delays:
     """The delays of one connection, in milliseconds: the usual one, and the worst to expect.
 
     The usual one is robust: one move of ten may have taken any time and does not change it. It is for aiming, where to
-    be late costs a second, and counts how late the searcher is after the soft time. The worst one is for the hard limit,
-    where to be late costs the game; it counts how late we are after that, and forgets slowly.
+    be late costs a second, and counts how late the searcher is after the soft time. The worst one is for the hard
+    limit, where to be late costs the game; it counts how late we are after that, and forgets slowly.
     """
 
     def __init__(self, start_ms: float) -> None:

@@ -25,8 +25,8 @@ class ClockSettings:
     """How careful to be. All in milliseconds."""
 
     network_margin_ms: int = 300
-    """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the start
-    of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
+    """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
+    start of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
     most_reserve_ms: int = 500
     """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
     untouched_ms: int = 2500
@@ -93,8 +93,8 @@ class GameClock:
         self._stretch: float | None = None
         """Of this turn's target, where it was reconsidered."""
         self._typical_stretch = 1.0
-        """Running mean over our turns: what moves usually turn out to need. Without it the plan would not be kept to where
-        most moves are easier than it thinks, as they are with a slow opponent and long pondering."""
+        """Running mean over our turns: what moves usually turn out to need. Without it the plan would not be kept to
+        where most moves are easier than it thinks, as they are with a slow opponent and long pondering."""
         self._delay_ms = [control.delay_ms for control in controls]
         """What of each turn is not charged, by colour, as far as the server turned out to keep to that."""
 
@@ -108,8 +108,9 @@ class GameClock:
         self.remaining_ms[colour] = min(left, control.total_ms)
 
     def sent(self, now_ms: float) -> None:
-        """The line that ends this turn has left."""
-        self._sent_ms = now_ms
+        """The line that ends this turn has left; what leaves behind it does not count."""
+        if self._sent_ms is None:
+            self._sent_ms = now_ms
 
     def moved(self, consumed_ms: int, now_ms: float) -> None:
         """The side to move has moved and was charged ``consumed_ms``; the other side's time runs from ``now_ms``."""
@@ -218,9 +219,10 @@ class GameClock:
         if limit is not None:
             kept *= min(1.0, (limit - 1) / _LAST_MOVES)
         cost = control.charge(self.delays.usual_ms + self.settings.least_ms)
-        unpaid = max(0, cost - control.byoyomi_ms - control.increment_ms)
-        if unpaid:  # the last of them must not take all: that would be the flag
-            kept += unpaid * (most_moves(ply, max_moves) - 1) + control.unit_ms
+        if cost >= control.byoyomi_ms + control.increment_ms:
+            # Without main time the next move were the flag. So byoyomi pays for nothing, and the last move too has to
+            # leave some.
+            kept += max(0, cost - control.increment_ms) * (most_moves(ply, max_moves) - 1) + control.unit_ms
         return kept
 
     def _target(

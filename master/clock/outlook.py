@@ -37,7 +37,8 @@ class Outlook:
         """By what the time for this move is to be multiplied.
 
         Disagreement divides (Gikou); instability and falling scores multiply, as in Stockfish's time management, though
-        with numbers of our own: the signals are those of a fleet, ten times a second, and not of one engine's iterations.
+        with numbers of our own: the signals are those of a fleet, ten times a second, and not of one engine's
+        iterations.
         """
         stretch = 1.0 / max(self.agreement, _LEAST_AGREEMENT)
         if self.instability is not None:

@@ -1,8 +1,8 @@
 """How the main time is spread over a game: pure arithmetic over plies.
 
 The shape is YaneuraOu's trapezoid: little in the opening, where a book or a habit would do as well, more and more until
-the fight begins, a plateau, and a fall towards a tail for games that go on for ever. A share is what the trapezoid has at
-this ply, of all that it has from here on; so time that was saved or overdrawn is spread over all that follows.
+the fight begins, a plateau, and a fall towards a tail for games that go on for ever. A share is what the trapezoid has
+at this ply, of all that it has from here on; so time that was saved or overdrawn is spread over all that follows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def winning_probability(score: int) -> float:
 
 
 def moves_to_limit(ply: int, max_moves: int | None) -> int | None:
-    """Own moves that are left, this one included, where ``ply`` moves are made and the game is drawn at ``max_moves``."""
+    """Own moves that are left, this one included, behind ``ply`` moves of a game that is drawn at ``max_moves``."""
     return None if max_moves is None else max(1, math.ceil((max_moves - ply) / 2))
 
 

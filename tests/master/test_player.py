@@ -327,7 +327,11 @@ def test_a_line_that_drops() -> None:
 
 def test_what_the_search_is_told_of_the_rules() -> None:
     settings_ = PlayerSettings(draw_black=-50, draw_white=70, mate_at_limit=True)
-    for summary, limit in ((BLACK, BLACK.max_moves), (replace(BLACK, max_moves=320), 320), (replace(BLACK, max_moves=None), None)):
+    for summary, limit in (
+        (BLACK, BLACK.max_moves),
+        (replace(BLACK, max_moves=320), 320),
+        (replace(BLACK, max_moves=None), None),
+    ):
         table = Table(settings_).begin(summary)
         table.decide("7g7f")
         for request in (*table.requests, *table.pondered):

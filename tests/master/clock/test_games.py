@@ -17,8 +17,8 @@ from master.clock import GameClock, Watch
 from master.csa.timecontrol import TimeControl
 
 MUST_SAVE = {"25m, least 1s", "15m, rounded up"}
-"""Each move costs a second that does not come back. What the moves up to the limit will cost at the least has to be kept,
-though most games end long before: of 900 s that is up to 160 s."""
+"""Each move costs a second that does not come back. What the moves up to the limit will cost at the least has to be
+kept, though most games end long before: of 900 s that is up to 160 s."""
 
 
 @pytest.mark.parametrize("name", CONTROLS)
@@ -43,11 +43,15 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
         assert used >= (0.85 if name in MUST_SAVE else 0.95) * usable
 
 
-def soft(clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random) -> float:
+def soft(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
     return soft_ms
 
 
-def hard(clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random) -> float:
+def hard(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
     return hard_ms + GUARD_MS
 
 
@@ -93,11 +97,11 @@ def test_no_flag_falls_under_any_control(
     scale = max(1000, unit_ms)
     control = TimeControl(total * scale, byoyomi * scale, increment * scale, 0, least * scale, unit_ms, roundup)
     cost_of_a_move_at_once = control.charge(SETTINGS.network_margin_ms + SETTINGS.least_ms)
-    unpaid = max(0, cost_of_a_move_at_once - control.byoyomi_ms - control.increment_ms)
-    if cost_of_a_move_at_once >= control.limit_ms(control.total_ms) - 130 * unpaid:
-        return  # the moves of a game cost more than there is, whoever plays them
-    if unpaid and spend is hard:
-        return  # a searcher that never answers in time
+    if cost_of_a_move_at_once >= control.byoyomi_ms + control.increment_ms:
+        if control.total_ms <= 130 * cost_of_a_move_at_once:
+            return  # the moves of a game cost more than there is, whoever plays them
+        if spend is hard:
+            return  # nothing comes back, and this searcher answers no sooner than it must
     game = play(control, LINES[line], kind, random.Random(seed), max_moves=256, spend=spend)  # type: ignore[arg-type]
     assert not game.flag_fell
 

@@ -52,9 +52,7 @@ def test_the_first_move_is_no_change_unless_pondering_knew_another() -> None:
 
 
 def test_a_falling_score_buys_time_and_a_rising_one_saves_some() -> None:
-    stretches = [
-        Watch(score=0).see(100.0, "", score, 1.0).stretch for score in (-MATE, -800, -200, 0, 100, MATE)
-    ]
+    stretches = [Watch(score=0).see(100.0, "", score, 1.0).stretch for score in (-MATE, -800, -200, 0, 100, MATE)]
     assert stretches == sorted(stretches, reverse=True)
     assert stretches[0] == 1.6
     assert stretches[2] == pytest.approx(1.25)
