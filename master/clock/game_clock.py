@@ -54,6 +54,8 @@ class _Plan:
 
     target_ms: float
     """To be charged, where nothing speaks for more or less."""
+    lost_ms: float
+    """Of that: what would come back in no later move, if it were not used."""
     latest_ms: float
     """When a line must leave."""
     hard_ms: float
@@ -156,13 +158,12 @@ class GameClock:
         latest = self._hard_limit(control)
         kept = self._kept(control, ply, max_moves)
         target = self._target(control, kept, ply, max_moves, score)
-        if not control.unlimited:
-            saved = target - control.byoyomi_ms  # what is left of byoyomi is lost: it is no saving
-            target -= min(known_ms, saved * _MOST_KNOWN)
+        lost = self._lost_if_saved(control, target, ply, max_moves)
+        target -= min(known_ms, (target - lost) * _MOST_KNOWN)
         gone = max(0.0, now_ms - self.turn_began_ms)
         soft = self._soft(target, latest, kept)
         hard = min(latest, max(3.0 * soft, soft + control.byoyomi_ms))
-        self._plan = _Plan(target, latest, hard, kept, gone)
+        self._plan = _Plan(target, lost, latest, hard, kept, gone)
         self._aim(target, soft, now_ms)
         least = self.settings.least_ms
         return Budget(max(least, int(soft - gone)), max(least, int(hard - gone)))
@@ -181,12 +182,10 @@ class GameClock:
         plan = self._plan
         if plan is None:
             raise ValueError("no budget of this turn to reconsider")
-        control, stretch = self.controls[self.turn], outlook.stretch
-        self._stretch = stretch
+        self._stretch = stretch = outlook.stretch
         target = plan.target_ms * stretch
-        if stretch < 1.0:  # only what would come back is saved
-            fixed = 0.0 if control.unlimited else min(control.byoyomi_ms, plan.target_ms)
-            target = fixed + (plan.target_ms - fixed) * stretch
+        if stretch < 1.0:
+            target = plan.lost_ms + (plan.target_ms - plan.lost_ms) * stretch
         target = min(target, max(plan.target_ms, plan.hard_ms))
         soft = min(self._soft(target, plan.latest_ms, plan.kept_ms), plan.hard_ms)
         self._aim(target, soft, now_ms)
@@ -235,6 +234,12 @@ class GameClock:
         usual = min(max(self._typical_stretch, _TYPICAL[0]), _TYPICAL[1])
         comes_back = control.increment_ms + self._delay_ms[self.turn]
         return (planned + comes_back) / usual + control.byoyomi_ms
+
+    def _lost_if_saved(self, control: TimeControl, target_ms: float, ply: int, max_moves: int | None) -> float:
+        """What of the target no later move gets, where this one is made sooner: byoyomi, and all on the last move."""
+        if control.unlimited:
+            return target_ms
+        return target_ms if moves_to_limit(ply, max_moves) == 1 else min(control.byoyomi_ms, target_ms)
 
     def _aligned(self, control: TimeControl, target_ms: float, latest_ms: float, kept_ms: float) -> float:
         """The whole of the time that is charged as the units nearest to ``target_ms``.

@@ -43,6 +43,15 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
         assert used >= (0.85 if name in MUST_SAVE else 0.95) * usable
 
 
+@pytest.mark.parametrize("name", ["WCSC 15m+5F", "10s+1F", "sudden death 15m", "15m, rounded up", "60s+1F, in ms"])
+def test_nothing_is_left_over_where_the_game_ends_at_the_limit(name: str) -> None:
+    rng = random.Random(name)
+    games = [play(CONTROLS[name], LINES["near"], "even", rng, max_moves=80) for _ in range(40)]
+    assert not any(game.flag_fell for game in games)
+    assert {game.moves for game in games} == {40}
+    assert sum(game.used_ms for game in games) >= 0.98 * sum(game.usable_ms for game in games)
+
+
 def soft(
     clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
 ) -> float:
