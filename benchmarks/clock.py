@@ -161,7 +161,7 @@ def play(
         known_ms = rng.uniform(0, 20_000) if ponder and rng.random() < 0.5 else 0.0
         budget = clock.budget(now, 2 * number, max_moves, known_ms, last_score)
         falls = control.flag_elapsed_ms(remaining)
-        latest = clock._hard_limit(control)
+        latest = clock.latest_ms()
         watch = Watch(last_score, "move 0" if known_ms else "", known_ms)
         thought = spend(clock, budget.soft_ms, budget.hard_ms, now, watch, path[number], rng)
         now = began + thought

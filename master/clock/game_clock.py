@@ -12,6 +12,8 @@ from master.csa.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
 """At most so much of what a move may cost is saved because something is known already."""
+_MOST_LATE_MS = 1000
+"""A searcher that is later than this has not answered: no margin makes up for that."""
 _LEARNING = 0.1
 """What a move adds to the mean of the stretches."""
 _TYPICAL = (0.7, 1.5)
@@ -30,7 +32,7 @@ class ClockSettings:
     most_reserve_ms: int = 500
     """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
     untouched_ms: int = 2500
-    """So much of the main time (but no more than a fifth of all) is not planned with: it is there for the move that
+    """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
     a busy machine or a slow line holds up."""
     least_ms: int = 20
     """No search is shorter, whatever the clock says."""
@@ -137,6 +139,17 @@ class GameClock:
             left = max(0, min(left, left + control.increment_ms - int(now_ms - self.turn_began_ms)))
         return left
 
+    def latest_ms(self) -> float:
+        """The last moment of the turn at which a line of the side to move may leave; below 0 where it is too late."""
+        control = self.controls[self.turn]
+        if control.unlimited:
+            # Nothing but zeros is no limit for the tournament server, yet a stricter one is conceivable: a move in the
+            # first unit is charged nothing, so where the caller wants speed a small `unlimited_ms` is always safe.
+            return float(self.settings.unlimited_ms)
+        falls = control.flag_elapsed_ms(self.remaining_ms[self.turn])
+        careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls / 10)
+        return falls - max(careful, min(self.delays.worst_ms, falls / 2))
+
     def budget(
         self,
         now_ms: float,
@@ -155,7 +168,7 @@ class GameClock:
             score: of our last move, for us, in centipawns (or a mate).
         """
         control = self.controls[self.turn]
-        latest = self._hard_limit(control)
+        latest = self.latest_ms()
         kept = self._kept(control, ply, max_moves)
         target = self._target(control, kept, ply, max_moves, score)
         lost = self._lost_if_saved(control, target, ply, max_moves)
@@ -201,19 +214,9 @@ class GameClock:
         control = self.controls[self.turn]
         return min(self._aligned(control, target_ms + self._owed_ms[self.turn], latest_ms, kept_ms), latest_ms)
 
-    def _hard_limit(self, control: TimeControl) -> float:
-        """The last moment of the turn at which a line may leave."""
-        if control.unlimited:
-            # Nothing but zeros is no limit for the tournament server, yet a stricter one is conceivable: a move in the
-            # first unit is charged nothing, so where the caller wants speed a small `unlimited_ms` is always safe.
-            return float(self.settings.unlimited_ms)
-        falls = control.flag_elapsed_ms(self.remaining_ms[self.turn])
-        careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls / 10)
-        return falls - max(careful, min(self.delays.worst_ms, falls / 2))
-
     def _kept(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
         """What of the main time is not planned with: some for accidents, and what moves will cost in any case."""
-        kept = min(self.settings.untouched_ms, control.total_ms / 5)
+        kept = min(self.settings.untouched_ms, control.total_ms / 6)
         limit = moves_to_limit(ply, max_moves)
         if limit is not None:
             kept *= min(1.0, (limit - 1) / _LAST_MOVES)
@@ -271,6 +274,6 @@ class GameClock:
             beyond = max(beyond, charged_at_least + delay - thought)
         after_soft = after_hard = 0.0
         if self._plan is not None:
-            after_soft = max(0.0, sent_ms - self._soft_at_ms)
+            after_soft = min(max(0.0, sent_ms - self._soft_at_ms), _MOST_LATE_MS)
             after_hard = max(0.0, thought - max(self._plan.hard_ms, self._plan.gone_ms + self.settings.least_ms))
         self.delays.add(beyond, after_soft, after_hard)

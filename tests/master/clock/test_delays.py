@@ -108,6 +108,14 @@ def test_a_searcher_that_is_late_is_reckoned_with() -> None:
     assert clock.delays.worst_ms == clock.delays.usual_ms  # the hard limit was kept to
 
 
+def test_a_searcher_that_does_not_answer_costs_a_second_of_margin_at_most() -> None:
+    clock = GameClock((FLOODGATE,) * 2, SETTINGS)
+    for _ in range(20):
+        hard = clock.budget(clock.turn_began_ms, ply=40).hard_ms
+        exchange(clock, hard + 100.0, 1.0, 1.0, 1.0)
+    assert clock.delays.usual_ms == pytest.approx(1_002)
+
+
 def test_being_told_late_is_not_being_late() -> None:
     clock = GameClock((FLOODGATE,) * 2, SETTINGS)
     soft = clock.budget(0.0, ply=40).soft_ms

@@ -27,7 +27,7 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
     control, rng = CONTROLS[name], random.Random(f"{name} {kind}")
     lines = lines_for(control)
     used = usable = 0
-    for number in range(40):
+    for number in range(30):
         game = play(
             control,
             lines[number % len(lines)],
