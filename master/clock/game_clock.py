@@ -169,13 +169,16 @@ class GameClock:
         """
         control = self.controls[self.turn]
         latest = self.latest_ms()
-        kept = self._kept(control, ply, max_moves)
+        due = self._due(control, ply, max_moves)
+        kept = self._kept(control, ply, max_moves) + due
         target = self._target(control, kept, ply, max_moves, score)
         lost = self._lost_if_saved(control, target, ply, max_moves)
         target -= min(known_ms, (target - lost) * _MOST_KNOWN)
         gone = max(0.0, now_ms - self.turn_began_ms)
         soft = self._soft(target, latest, kept)
         hard = min(latest, max(3.0 * soft, soft + control.byoyomi_ms))
+        if due:
+            hard = min(hard, max(soft, self.remaining_ms[self.turn] - due - self.delays.usual_ms))
         self._plan = _Plan(target, lost, latest, hard, kept, gone)
         self._aim(target, soft, now_ms)
         least = self.settings.least_ms
@@ -215,17 +218,19 @@ class GameClock:
         return min(self._aligned(control, target_ms + self._owed_ms[self.turn], latest_ms, kept_ms), latest_ms)
 
     def _kept(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
-        """What of the main time is not planned with: some for accidents, and what moves will cost in any case."""
+        """What of the main time is not planned with, for accidents alone."""
         kept = min(self.settings.untouched_ms, control.total_ms / 6)
         limit = moves_to_limit(ply, max_moves)
-        if limit is not None:
-            kept *= min(1.0, (limit - 1) / _LAST_MOVES)
+        return kept if limit is None else kept * min(1.0, (limit - 1) / _LAST_MOVES)
+
+    def _due(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
+        """What of the main time the moves to come will cost at the least, however fast they are."""
         cost = control.charge(self.delays.usual_ms + self.settings.least_ms)
-        if cost >= control.byoyomi_ms + control.increment_ms:
-            # Without main time the next move were the flag. So byoyomi pays for nothing, and the last move too has to
-            # leave some.
-            kept += max(0, cost - control.increment_ms) * (most_moves(ply, max_moves) - 1) + control.unit_ms
-        return kept
+        if cost < control.byoyomi_ms + control.increment_ms:
+            return 0.0
+        # Without main time the next move were the flag. So byoyomi pays for nothing, and the last move too has to
+        # leave some.
+        return max(0, cost - control.increment_ms) * (most_moves(ply, max_moves) - 1) + control.unit_ms
 
     def _target(
         self, control: TimeControl, kept_ms: float, ply: int, max_moves: int | None, score: int | None

@@ -17,7 +17,7 @@ _TAIL_MOVES: Final = 8
 """Own moves to reckon with however long the game has lasted."""
 _LIKELY_LENGTH: Final = 120
 """Ply at which most games are over."""
-_MANY_MOVES: Final = 60
+_MANY_MOVES: Final = 100
 """Own moves that a game may well last from any ply on, where no limit says less or more."""
 _LOGISTIC_CP: Final = 600.0
 """A score by this is a winning probability of 73 %, as in YaneuraOu."""

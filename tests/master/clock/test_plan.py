@@ -54,7 +54,7 @@ def test_moves_to_the_limit() -> None:
     assert [moves_to_limit(ply, 256) for ply in (0, 1, 253, 254, 255, 300)] == [128, 128, 2, 1, 1, 1]
     assert moves_to_limit(5, None) is None
     assert most_moves(100, 256) == 78
-    assert most_moves(100, None) == 60
+    assert most_moves(100, None) == 100
 
 
 def test_winning_probability() -> None:
