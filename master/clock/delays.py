@@ -20,9 +20,9 @@ _REMEMBERED: Final = 48
 """Own moves whose delays count for the usual one."""
 _FEWEST: Final = 16
 """With fewer, the missing ones count as the start value."""
-_FADING: Final = 0.97
-"""What is left of the worst delay after each further move: half of it after 23."""
-_BEYOND: Final = 1.25
+_FADING: Final = 0.985
+"""What is left of the worst delay after each further move: half of it after 46."""
+_BEYOND: Final = 1.4
 """A line may do worse than ever before, by this factor."""
 
 

@@ -39,8 +39,8 @@ def test_one_outlier_is_no_habit_but_the_flag_is_kept_clear_of_it_for_a_while() 
         delays.add(4_000.0 if number == 20 else 20.0)
         assert delays.usual_ms == 300
         if number == 20:
-            assert delays.worst_ms == 5_000
-    assert 300 < delays.worst_ms < 2_500
+            assert delays.worst_ms == 5_600
+    assert 300 < delays.worst_ms < 3_200
 
 
 def test_a_jittery_line_raises_it_beyond_what_it_usually_does() -> None:
@@ -58,7 +58,7 @@ def test_what_is_long_ago_is_forgotten() -> None:
     for _ in range(48):
         delays.add(2_000.0)
     assert delays.usual_ms == 2_000
-    for _ in range(100):
+    for _ in range(200):
         delays.add(10.0)
     assert (delays.usual_ms, delays.worst_ms) == (300, 300)
 
@@ -79,7 +79,7 @@ def test_what_the_server_charged_shows_a_slow_way_down(roundup: bool, late: int)
     clock = GameClock((TimeControl(total_ms=300_000, roundup=roundup),) * 2, SETTINGS)
     clock.sent(6_500.0)
     clock.moved(9_000, 6_520.0)
-    assert clock.delays.worst_ms == pytest.approx(1.25 * late)
+    assert clock.delays.worst_ms == pytest.approx(1.4 * late)
     assert clock.delays.usual_ms == 300
 
 
@@ -94,7 +94,7 @@ def test_the_hard_limit_keeps_clear_of_the_worst_but_leaves_half_of_what_is_at_s
     control = TimeControl(byoyomi_ms=10_000)
     clock = GameClock((control,) * 2, SETTINGS)
     exchange(clock, 100.0, 10.0, 2_400.0, 10.0)
-    assert clock.budget(clock.turn_began_ms).hard_ms == pytest.approx(10_000 - 1.25 * 2_410, abs=1)
+    assert clock.budget(clock.turn_began_ms).hard_ms == pytest.approx(10_000 - 1.4 * 2_410, abs=1)
     exchange(clock, 100.0, 10.0, 9_000.0, 10.0)
     assert clock.budget(clock.turn_began_ms).hard_ms == 5_000
 
