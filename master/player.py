@@ -66,7 +66,9 @@ from master.thought import Thought
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 
 PATIENCE_MS: Final = 2000
-"""How long the server may take to end a game at its move limit; of a turn it is a fourth at the most."""
+"""How long the server may take to end a game at its move limit. It is a fourth of the turn at the most, but no less
+than `LEAST_PATIENCE_MS`: the limit's line may be on its way."""
+LEAST_PATIENCE_MS: Final = 500
 
 
 @dataclass(slots=True)
@@ -287,7 +289,8 @@ class Player:
         judgement = self._referee().before_search(self._board(), len(self._moves))
         match judgement.verdict:
             case Verdict.WAIT:
-                self._patience_ms = now_ms + min(PATIENCE_MS, self._clock.budget(now_ms).hard_ms / 4)
+                fourth = self._clock.budget(now_ms).hard_ms / 4
+                self._patience_ms = now_ms + min(PATIENCE_MS, max(fourth, LEAST_PATIENCE_MS))
             case Verdict.RESIGN:
                 self._send(self.protocol.resign())
             case Verdict.DECLARE:
