@@ -257,6 +257,7 @@ class _Game:
                 case Send(line, shown):
                     assert self._connection is not None
                     self._connection.send(line)
+                    self._player.sent(self._now_ms())
                     log.debug("sent", line=shown)
                 case AskBook():
                     self._ask_book(instruction)

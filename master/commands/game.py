@@ -329,6 +329,9 @@ def _player_settings(settings: Config) -> PlayerSettings:
         clock=ClockSettings(network_margin_ms=clock.network_margin_ms, most_reserve_ms=clock.most_reserve_ms),
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
+        mate_at_limit=play.mate_at_limit,
+        draw_black=play.draw_value_black,
+        draw_white=play.draw_value_white,
         ponder=play.ponder,
         book_ms=settings.book.answer_ms,
     )
