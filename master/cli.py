@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import book, engine, game, lab, match, settings
+from master.commands import book, engine, game, lab, match, replay, settings
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command(name="bench")(engine.bench)
 app.command(name="warm")(engine.warm)
 app.add_typer(book.app, name="book")
 app.command(name="match")(match.match)
+app.command(name="replay")(replay.replay)
 app.command(name="lab")(lab.lab)
 app.command(name="config")(settings.config)
 

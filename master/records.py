@@ -102,7 +102,7 @@ class GameRecord:
             self._variations = Variations(self.start_sfen)
         comments = self._variations.texts([(move.usi, move.pv) for move in self.moves])
         entries = [_entry(move, comment) for move, comment in zip(self.moves, comments, strict=True)]
-        if self.ending is not None and entries and _RESULTS.get(self.ending.reason, _UNKNOWN)[_side(self.ending)] is None:
+        if self.ending is not None and entries and _result(self.ending) is None:
             # KIF has no comment on an ending: what it has no word for is said of the last move.
             entries[-1] = _entry(self.moves[-1], "\n".join(filter(None, (comments[-1], _say(self.ending)))))
         record = Record(self.start_sfen, entries, self._metadata(), None)
@@ -135,7 +135,7 @@ class GameRecord:
         )
 
     def _terminal(self, ending: Ending) -> SpecialMoveEntry:
-        result = _RESULTS.get(ending.reason, _UNKNOWN)[_side(ending)]
+        result = _result(ending)
         if result is None:
             return _interrupted(ending)
         return SpecialMoveEntry.from_result(result, comment=_say(ending) if ending.comment else None)
@@ -234,7 +234,6 @@ def parse_comment(comment: str) -> tuple[int | None, tuple[str, ...]]:
 
 _Results = tuple[GameResult | None, GameResult | None, GameResult | None]
 
-_UNKNOWN: Final[_Results] = (None, None, None)
 _WINS: Final[_Results] = (GameResult.BLACK_WIN, GameResult.WHITE_WIN, None)
 _FOUL_WINS: Final[_Results] = (GameResult.BLACK_WIN_BY_ILLEGAL_MOVE, GameResult.WHITE_WIN_BY_ILLEGAL_MOVE, None)
 _RESULTS: Final[dict[str, _Results]] = {
@@ -254,9 +253,9 @@ _RESULTS: Final[dict[str, _Results]] = {
 }
 
 
-def _side(ending: Ending) -> int:
-    """Where in `_Results` the ending's stands."""
-    return 2 if ending.winner is None else ending.winner
+def _result(ending: Ending) -> GameResult | None:
+    """None where the formats have no word for it."""
+    return _RESULTS.get(ending.reason, (None, None, None))[2 if ending.winner is None else ending.winner]
 
 
 def _interrupted(ending: Ending) -> SpecialMoveEntry:

@@ -9,11 +9,12 @@ import pytest
 import uvloop
 
 from cluster.api import Listener
+from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
-from master.game import LoginRefusedError, ServerAddress
+from master.game import LoginRefusedError
 from master.game_loop import play_games
 from master.instructions import Login
 from master.retry import Backoff
