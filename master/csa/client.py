@@ -84,7 +84,8 @@ class CsaConnection:
             async with asyncio.timeout(timeout_s):
                 await loop.create_connection(lambda: self._lines, host, port, ssl=tls)
         except TimeoutError:
-            raise CsaConnectionError(f"{self.peer} does not answer (waited {timeout_s:g} s)") from None
+            how = "" if tls is None else " to TLS"
+            raise CsaConnectionError(f"{self.peer} does not answer{how} (waited {timeout_s:g} s)") from None
         except socket.gaierror as error:
             raise CsaConnectionError(f"no address is known for the host {host!r}: {error.strerror}") from error
         except ConnectionRefusedError as error:
