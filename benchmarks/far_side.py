@@ -13,6 +13,7 @@ import json
 import random
 import re
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,8 @@ class Watch:
     _first: bytes = b""
     _began: float | None = None
     """When the running turn of this client began; None: it is not on turn, or has said its move."""
+    _over: bool = False
+    """The server has said so: what the client says has crossed that on its way."""
 
     def server_says(self, line: bytes) -> None:
         if line.startswith(b"Your_Turn:"):
@@ -66,19 +69,22 @@ class Watch:
             self._first = line[-1:]
         elif line.startswith(b"START:"):
             self._began = self.now() if self._first == self._mine else None
+            self._over = False
         elif (move := _MOVE.match(line)) and line.partition(b",")[2][:1] == b"T" and move[1] != self._mine:
             self._began = self.now()
         elif line.startswith(b"#"):
-            self._began = None
+            self._over = True
 
     def client_says(self, line: bytes) -> None:
         if line.startswith(b"LOGIN "):
             self.name, self.game = (word.decode().partition(",")[0] for word in line.split()[1:3])
         elif line[:1] in (b"+", b"-", b"%"):
+            if self._over:
+                return
             if self._began is not None:
                 self.took.setdefault(self.game, []).append(self.now() - self._began)
                 self._began = None
-            elif line != b"%TORYO":  # a game may end while a resignation is on its way
+            else:
                 self.faults.append(f"{self.name} said {line.decode(errors='replace')} off turn")
 
 
@@ -86,25 +92,29 @@ class Pipe:
     """One direction of a connection: chunks arrive late, in their order."""
 
     def __init__(self, delay_s: Callable[[], float], deliver: Callable[[bytes], None]) -> None:
-        self._queue: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        self._waiting: deque[tuple[float, bytes]] = deque()
         self._delay_s = delay_s
         self._deliver = deliver
         self._loop = asyncio.get_running_loop()
-        self._task = self._loop.create_task(self._run())
+        self._timer: asyncio.TimerHandle | None = None
 
     def put(self, data: bytes) -> None:
-        self._queue.put_nowait((self._loop.time() + self._delay_s(), data))
+        self._waiting.append((self._loop.time() + self._delay_s(), data))
+        if self._timer is None:
+            self._set_timer()
 
     def close(self) -> None:
-        self._task.cancel()
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
 
-    async def _run(self) -> None:
-        """Ends with the empty chunk."""
-        data = b"so far"
-        while data:
-            due, data = await self._queue.get()
-            await asyncio.sleep(max(0.0, due - self._loop.time()))
-            self._deliver(data)
+    def _set_timer(self) -> None:
+        self._timer = self._loop.call_at(self._waiting[0][0], self._on_timer) if self._waiting else None
+
+    def _on_timer(self) -> None:
+        if self._waiting:
+            self._deliver(self._waiting.popleft()[1])
+        self._set_timer()
 
 
 class End(asyncio.Protocol):

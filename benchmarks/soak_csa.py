@@ -41,7 +41,7 @@ from master.instructions import Login, PlayerSettings
 from master.log import open_log
 from master.retry import Backoff
 
-GAMES = ("5-1F", "0-1")
+TIMES = ("5-1F", "0-1")
 """Times, as game names have them: 5 s and 1 s more with each move; 1 s byoyomi."""
 FEW_NODES = 3_000
 QUICK = Backoff(first_s=0.2, most_s=2.0, attempts=None)
@@ -77,12 +77,12 @@ class Played:
                     self.stop.set()
 
 
-async def play(address: ServerAddress, number: int, side: str, folder: Path, played: Played) -> None:
+async def play(address: ServerAddress, number: int, side: str, time: str, folder: Path, played: Played) -> None:
     """One player of a pair, game after game."""
     name = f"p{number}{side}"
     nodes = None if number % 4 in (2, 3) and side == "a" else FEW_NODES
     settings = GameSettings(PlayerSettings(nodes=nodes, ponder=False), record_folder=folder / name)
-    login = Login(name, f"soak{number}-{GAMES[number % 2]},word")
+    login = Login(name, f"soak{number}-{time},word")
     searcher, listener = LocalSearcher(EngineSpec(hash_mb=4).build), Listener()
     await searcher.open(listener)
     try:
@@ -199,12 +199,17 @@ def facts(played: Played, far: FarSide, wrong: list[str]) -> dict[str, Any]:
     }
 
 
-async def soak(games: int, pairs: int, folder: Path, words: list[str]) -> dict[str, Any]:
+async def soak(
+    games: int, pairs: int, folder: Path, words: list[str], times: tuple[str, ...] = TIMES
+) -> dict[str, Any]:
+    """Play, and say what came of it; ``words`` are for the far side, ``times`` the pairs' in turns."""
     played = Played(games)
     far = FarSide(["--records", str(folder / "server"), *words])
     address = await far.open()
     players = [
-        asyncio.create_task(play(address, number, side, folder, played)) for number in range(pairs) for side in "ab"
+        asyncio.create_task(play(address, number, side, times[number % len(times)], folder, played))
+        for number in range(pairs)
+        for side in "ab"
     ]
     try:
         await asyncio.wait(players, return_when=asyncio.FIRST_EXCEPTION)

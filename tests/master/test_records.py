@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -8,6 +11,7 @@ from rsshogi.record import Record
 
 from master.csa.timecontrol import TimeControl
 from master.records import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
+from tests.master.command import ROOT
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
@@ -175,6 +179,39 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RecordError, match="no record can be written"):
         RecordFile(tmp_path / "file" / "records", record()).save()
+
+
+SAVES = """
+import sys
+from pathlib import Path
+from tests.master.test_records import record
+from master.records import RecordFile, RecordedMove
+
+file = RecordFile(Path(sys.argv[1]), record())
+while True:
+    file.save()
+    print(len(file.record.moves), flush=True)
+    for usi in ("8b7b", "2h3h", "7b8b", "3h2h"):
+        file.record.moves.append(RecordedMove(usi, 1000, score=5))
+"""
+
+
+@pytest.mark.slow
+def test_kill_dash_nine_leaves_whole_records(tmp_path: Path) -> None:
+    """At whatever moment: what was saved last is there, in both formats."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", SAVES, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    for _ in range(20):
+        saved = int(program.stdout.readline())
+    program.kill()
+    saved = int((program.stdout.read().split() or [saved])[-1])
+    assert program.wait() == -signal.SIGKILL
+    (path,) = tmp_path.glob("*.csa")
+    for back in (Record.from_csa_file(str(path)), Record.from_kif_file(str(path.with_suffix(".kif")))):
+        assert back.move_count >= saved
+        assert back.main_terminal is None
 
 
 @pytest.mark.parametrize(
