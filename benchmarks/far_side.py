@@ -13,11 +13,12 @@ import json
 import random
 import re
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, NamedTuple, cast
 
 import typer
 import uvloop
@@ -45,13 +46,23 @@ class Weather:
         return self.latency_s + min(rng.expovariate(1 / self.jitter_s), 5 * self.jitter_s) + spike
 
 
+class Turn(NamedTuple):
+    """One turn as the server's end of the line sees it, in seconds of this machine's monotonic clock."""
+
+    name: str
+    """The player's."""
+    game: str
+    began_s: float
+    ended_s: float
+    """When the player's line arrived; it may have been too late."""
+
+
 @dataclass(slots=True)
 class Watch:
     """What one client says and hears, as the server's end of the line sees it."""
 
     now: Callable[[], float]
-    took: dict[str, list[float]]
-    """Seconds from the start of a turn to our move, by game name: both ways of the line are in it."""
+    turns: list[Turn]
     faults: list[str]
     name: str = ""
     game: str = ""
@@ -79,12 +90,10 @@ class Watch:
         if line.startswith(b"LOGIN "):
             self.name, self.game = (word.decode().partition(",")[0] for word in line.split()[1:3])
         elif line[:1] in (b"+", b"-", b"%"):
-            if self._over:
-                return
             if self._began is not None:
-                self.took.setdefault(self.game, []).append(self.now() - self._began)
+                self.turns.append(Turn(self.name, self.game, self._began, self.now()))
                 self._began = None
-            else:
+            elif not self._over:
                 self.faults.append(f"{self.name} said {line.decode(errors='replace')} off turn")
 
 
@@ -174,7 +183,7 @@ class LossyLine:
     """A TCP proxy on loopback."""
 
     def __init__(self, upstream: tuple[str, int], weather: Weather, rng: random.Random) -> None:
-        self.took: dict[str, list[float]] = {}
+        self.turns: list[Turn] = []
         self.faults: list[str] = []
         self.links: list[Link] = []
         self._upstream = upstream
@@ -193,7 +202,7 @@ class LossyLine:
 
     def _accept(self) -> End:
         loop = asyncio.get_running_loop()
-        link = Link(Watch(loop.time, self.took, self.faults))
+        link = Link(Watch(time.monotonic, self.turns, self.faults))
         waiting: list[bytes] = []
 
         def delay_s() -> float:
@@ -288,7 +297,7 @@ async def run(records: Path, seed: int, drop_every_s: float, restart_every_s: fl
         task.cancel()
     proxy.close()
     await server.stop()
-    say("facts", faults=line.faults, took=line.took, restarts=restarts)
+    say("facts", faults=line.faults, turns=line.turns, restarts=restarts)
 
 
 def main(

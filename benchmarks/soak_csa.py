@@ -7,8 +7,9 @@ Pairs of players (each the local searcher behind `master.apart`, as `gougi play`
 others have few nodes. Asserted: no flag falls, no illegal move, no line off turn; every game that was cut was cut by
 the injected faults; every record, ours and the server's, CSA and KIF, is there and is read by rsshogi.
 
-Printed besides: how long turns took at the server's end, both ways of the line included. In 1 s byoyomi a flag falls at
-1 s, so what is left of it is the margin that was needed. Ctrl-C ends the soak and prints what was played so far.
+Printed besides: where the time of the turns went. "Down and up" are the ways of the opponent's move to our player and of
+our line to the server, the waiting for a core at either end included: the margin that a turn needed. Ctrl-C ends the
+soak and prints what was played so far.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ import json
 import os
 import sys
 import tempfile
+from bisect import bisect
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import structlog
 import typer
 import uvloop
 from rsshogi.record import Record
 
+from benchmarks.far_side import Turn
 from benchmarks.figures import Figures, machine
 from cluster.api import Listener
 from cluster.engine_spec import EngineSpec
@@ -39,6 +42,7 @@ from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
 from master.game import GameSettings
 from master.instructions import Login, PlayerSettings
 from master.log import open_log
+from master.replay import read_log
 from master.retry import Backoff
 
 TIMES = ("5-1F", "0-1")
@@ -48,8 +52,6 @@ QUICK = Backoff(first_s=0.2, most_s=2.0, attempts=None)
 PROPER = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 ALLOWED = frozenset({"RESIGN", "JISHOGI", "SENNICHITE", "OUTE_SENNICHITE", "MAX_MOVES"})
 """Reasons of a game that nothing was wrong with."""
-
-log = structlog.get_logger("soak")
 
 
 @dataclass(slots=True)
@@ -181,10 +183,46 @@ def judge(played: Played, far: FarSide, folder: Path) -> list[str]:
     return wrong
 
 
-def facts(played: Played, far: FarSide, wrong: list[str]) -> dict[str, Any]:
-    took: dict[str, list[float]] = {}
-    for game, seconds in far.facts["took"].items():
-        took.setdefault(game.partition("-")[2], []).extend(second * 1000 for second in seconds)
+class Parts(NamedTuple):
+    """Where the time of one turn went."""
+
+    game: str
+    down_ms: float
+    own_ms: float
+    up_ms: float
+
+
+def said(log: Path) -> dict[str, list[tuple[float, float]]]:
+    """When each player heard that it was on turn, and when it said its line, out of the players' log (seconds)."""
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for game in read_log(log):
+        heard_s = None
+        for entry in game.inputs:
+            if entry.call == "receive" and entry.ids:
+                heard_s = entry.at_ms / 1000
+            if heard_s is not None and any(line[0] in "+-" for line in entry.sent):
+                spans.setdefault(game.name, []).append((heard_s, entry.at_ms / 1000))
+                heard_s = None
+    return spans
+
+
+def split_turns(turns: Iterable[Turn], spans: Mapping[str, list[tuple[float, float]]]) -> list[Parts]:
+    """The parts of each turn of which the log has the player's own time."""
+    parts = []
+    for turn in turns:
+        ours = spans.get(turn.name, [])
+        at = bisect(ours, turn.began_s, key=lambda span: span[0])
+        if at < len(ours) and ours[at][1] <= turn.ended_s:
+            heard_s, said_s = ours[at]
+            times = (heard_s - turn.began_s, said_s - heard_s, turn.ended_s - said_s)
+            parts.append(Parts(turn.game, *(1000 * seconds for seconds in times)))
+    return parts
+
+
+def facts(played: Played, far: FarSide, wrong: list[str], log: Path) -> dict[str, Any]:
+    parts: dict[str, list[Parts]] = {}
+    for part in split_turns([Turn(*turn) for turn in far.facts["turns"]], said(log)):
+        parts.setdefault(part.game.partition("-")[2], []).append(part)
     ends = Counter(f"{outcome.conclusion} {outcome.reason.partition(',')[0]}" for _, outcome in played.outcomes)
     return {
         "games": len(played.ids),
@@ -193,7 +231,14 @@ def facts(played: Played, far: FarSide, wrong: list[str]) -> dict[str, Any]:
         "dropped": sum(fault["why"] == "dropped" for fault in far.cuts),
         "restarts": far.facts["restarts"],
         "moves at the hard deadline": played.fallbacks,
-        "a turn at the server, ms": {game: Figures(ms).facts() for game, ms in sorted(took.items())},
+        "turns, ms": {
+            time: {
+                "at the server": Figures([part.down_ms + part.own_ms + part.up_ms for part in group]).facts(),
+                "our player's": Figures([part.own_ms for part in group]).facts(),
+                "down and up": Figures([part.down_ms + part.up_ms for part in group]).facts(),
+            }
+            for time, group in sorted(parts.items())
+        },
         "machine": machine(),
         "wrong": wrong,
     }
@@ -205,20 +250,20 @@ async def soak(
     """Play, and say what came of it; ``words`` are for the far side, ``times`` the pairs' in turns."""
     played = Played(games)
     far = FarSide(["--records", str(folder / "server"), *words])
-    address = await far.open()
-    players = [
-        asyncio.create_task(play(address, number, side, times[number % len(times)], folder, played))
-        for number in range(pairs)
-        for side in "ab"
-    ]
-    try:
-        await asyncio.wait(players, return_when=asyncio.FIRST_EXCEPTION)
-    except asyncio.CancelledError:
-        played.stop.set()
-    with contextlib.suppress(asyncio.CancelledError):
+    with open_log(folder, file_level="debug", console_level="critical", console=print) as log:
+        address = await far.open()
+        players = [
+            asyncio.create_task(play(address, number, side, times[number % len(times)], folder, played))
+            for number in range(pairs)
+            for side in "ab"
+        ]
+        try:
+            await asyncio.wait(players, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            played.stop.set()
         await asyncio.gather(*players)
-    await far.close()
-    return facts(played, far, judge(played, far, folder))
+        await far.close()
+    return facts(played, far, judge(played, far, folder), log)
 
 
 def main(
@@ -235,7 +280,6 @@ def main(
     words += [f"--max-moves={max_moves}"]
     with contextlib.ExitStack() as stack:
         place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.enter_context(open_log(place, file_level="debug", console_level="error", console=print))
         result = uvloop.run(soak(games, pairs, place, words))
     if as_json:
         print(json.dumps(result, indent=1))

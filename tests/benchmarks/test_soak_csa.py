@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from benchmarks.far_side import Watch
-from benchmarks.soak_csa import read_record, soak
+from benchmarks.far_side import Turn, Watch
+from benchmarks.soak_csa import read_record, soak, split_turns
 from master.csa.timecontrol import TimeControl
 from master.records import Ending, GameRecord, RecordedMove, RecordFile
 from worker.shogi import STARTPOS
@@ -19,9 +19,9 @@ class Game:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.took: dict[str, list[float]] = {}
+        self.turns: list[Turn] = []
         self.faults: list[str] = []
-        self.watch = Watch(lambda: self.now, self.took, self.faults)
+        self.watch = Watch(lambda: self.now, self.turns, self.faults)
         self.watch.client_says(b"LOGIN anna soak-0-1,word")
         for line in (b"Your_Turn:+", b"To_Move:+", b"START:id"):
             self.watch.server_says(line)
@@ -38,7 +38,7 @@ def test_turns_are_timed_from_the_servers_line_to_ours() -> None:
     game.now += 10
     game.watch.server_says(b"-3334FU,T10")
     game.after(0.25, b"+2726FU")
-    assert game.took == {"soak-0-1": [0.5, 0.25]}
+    assert game.turns == [Turn("anna", "soak-0-1", 0.0, 0.5), Turn("anna", "soak-0-1", 10.5, 10.75)]
     assert game.faults == []
 
 
@@ -48,9 +48,11 @@ def test_a_line_off_turn_is_a_fault() -> None:
     game.after(0.1, b"+7776FU")
     assert game.faults == ["anna said +7776FU off turn"]
     game = Game()
-    game.watch.server_says(b"#CHUDAN")
-    game.after(0.5, b"+7776FU")  # was on its way
+    game.watch.server_says(b"#TIME_UP")
+    game.after(1.5, b"+7776FU")  # was on its way
+    game.after(0.5, b"%TORYO")
     assert game.faults == []
+    assert [turn.ended_s - turn.began_s for turn in game.turns] == [1.5]
 
 
 def test_records_are_judged(tmp_path: Path) -> None:
@@ -70,6 +72,14 @@ def test_records_are_judged(tmp_path: Path) -> None:
     assert str(path) in read_record(path, 2)
     kif.unlink()
     assert str(path) in read_record(path, 2)
+
+
+def test_where_the_time_of_a_turn_went() -> None:
+    turns = [Turn("anna", "soak-0-1", 10.0, 10.9), Turn("bert", "soak-0-1", 10.0, 10.9)]
+    # Twice our line was said: once within the turn, once before it.
+    spans = {"anna": [(9.0, 9.5), (10.1, 10.6)]}
+    (parts,) = split_turns(turns, spans)
+    assert (parts.down_ms, parts.own_ms, parts.up_ms) == pytest.approx((100, 500, 300))
 
 
 @pytest.mark.slow
