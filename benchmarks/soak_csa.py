@@ -7,9 +7,9 @@ Pairs of players (each the local searcher behind `master.apart`, as `gougi play`
 others have few nodes. Asserted: no flag falls, no illegal move, no line off turn; every game that was cut was cut by
 the injected faults; every record, ours and the server's, CSA and KIF, is there and is read by rsshogi.
 
-Printed besides: where the time of the turns went. "Down and up" are the ways of the opponent's move to our player and of
-our line to the server, the waiting for a core at either end included: the margin that a turn needed. Ctrl-C ends the
-soak and prints what was played so far.
+Printed besides: where the time of the turns went. "Down and up" are the ways of the opponent's move to our player and
+of our line to the server, the waiting for a core at either end included: the margin that a turn needed. Ctrl-C ends
+the soak and prints what was played so far.
 """
 
 from __future__ import annotations

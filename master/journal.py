@@ -83,10 +83,10 @@ class Journal:
         log.info(BEGIN, game=self._number, name=name, server=server, settings=asdict(settings))
 
     def give(self, player: Player, call: str, arguments: Sequence[object], at_ms: float) -> list[Instruction]:
-        """Call the player's method ``call``."""
+        """Call the player's method ``call``; one that only tells the player something gives no instructions."""
         entry = Input(at_ms, call, dict(zip(_parameters(call), arguments, strict=True)))
         self._inputs.append(entry)
-        instructions: list[Instruction] = getattr(player, call)(*arguments)
+        instructions: list[Instruction] = getattr(player, call)(*arguments) or []
         entry.sent += [instruction.shown for instruction in instructions if isinstance(instruction, Send)]
         return instructions
 

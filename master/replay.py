@@ -112,7 +112,7 @@ class Replay:
         """
         for entry in self._game.inputs:
             self._ids, self._known = deque(entry.ids), deque(entry.known)
-            instructions: list[Instruction] = getattr(self._player, entry.call)(**entry.arguments)
+            instructions: list[Instruction] = getattr(self._player, entry.call)(**entry.arguments) or []
             said = [instruction.shown for instruction in instructions if isinstance(instruction, Send)]
             self.lines += len(said)
             if self.difference is None and said != entry.sent:
