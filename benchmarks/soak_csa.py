@@ -1,6 +1,6 @@
 """Many fast games through the real client, over a bad line, on a server that is restarted.
 
-    python -m benchmarks.soak_csa [--games 200] [--pairs 4] [--seed S] [--folder F] [--json]
+    python -m benchmarks.soak_csa [--games 200] [--pairs 4] [--seed S] [--margin MS] [--folder F] [--json]
 
 Pairs of players (each the local searcher behind `master.apart`, as `gougi play` has it) play 5 s + 1 s (Fischer) and
 1 s byoyomi in turns on `benchmarks.far_side`. In half of the pairs one player searches until its clock says stop; the
@@ -37,6 +37,7 @@ from cluster.api import Listener
 from cluster.engine_spec import EngineSpec
 from cluster.local_driver import LocalSearcher
 from master.apart import play_games_apart
+from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
 from master.game import GameSettings
@@ -59,6 +60,7 @@ class Played:
     """What came of the games, from both players' sides."""
 
     wanted: int
+    clock: ClockSettings
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     outcomes: list[tuple[str, GameOutcome]] = field(default_factory=list)
     """With the player's name."""
@@ -83,7 +85,7 @@ async def play(address: ServerAddress, number: int, side: str, time: str, folder
     """One player of a pair, game after game."""
     name = f"p{number}{side}"
     nodes = None if number % 4 in (2, 3) and side == "a" else FEW_NODES
-    settings = GameSettings(PlayerSettings(nodes=nodes, ponder=False), record_folder=folder / name)
+    settings = GameSettings(PlayerSettings(clock=played.clock, nodes=nodes, ponder=False), record_folder=folder / name)
     login = Login(name, f"soak{number}-{time},word")
     searcher, listener = LocalSearcher(EngineSpec(hash_mb=4).build), Listener()
     await searcher.open(listener)
@@ -245,10 +247,15 @@ def facts(played: Played, far: FarSide, wrong: list[str], log: Path) -> dict[str
 
 
 async def soak(
-    games: int, pairs: int, folder: Path, words: list[str], times: tuple[str, ...] = TIMES
+    games: int,
+    pairs: int,
+    folder: Path,
+    words: list[str],
+    times: tuple[str, ...] = TIMES,
+    clock: ClockSettings | None = None,
 ) -> dict[str, Any]:
     """Play, and say what came of it; ``words`` are for the far side, ``times`` the pairs' in turns."""
-    played = Played(games)
+    played = Played(games, clock or ClockSettings())
     far = FarSide(["--records", str(folder / "server"), *words])
     with open_log(folder, file_level="debug", console_level="critical", console=print) as log:
         address = await far.open()
@@ -273,6 +280,9 @@ def main(
     drop_every: Annotated[float, typer.Option(help="Mean seconds between dropped connections; 0: none.")] = 20.0,
     restart_every: Annotated[float, typer.Option(help="Mean seconds between restarts of the server; 0: none.")] = 60.0,
     max_moves: Annotated[int, typer.Option(help="Moves after which a game is drawn.")] = 64,
+    margin: Annotated[
+        int | None, typer.Option(help="[clock] network_margin_ms of the players. Default: as without it.")
+    ] = None,
     folder: Annotated[Path | None, typer.Option(help="Records and log stay here. Default: nowhere.")] = None,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
@@ -280,7 +290,8 @@ def main(
     words += [f"--max-moves={max_moves}"]
     with contextlib.ExitStack() as stack:
         place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        result = uvloop.run(soak(games, pairs, place, words))
+        clock = ClockSettings() if margin is None else ClockSettings(network_margin_ms=margin)
+        result = uvloop.run(soak(games, pairs, place, words, clock=clock))
     if as_json:
         print(json.dumps(result, indent=1))
     else:
