@@ -88,6 +88,7 @@ async def play(
         assert (listener.on_progress, listener.on_decision) == before
 
 
+@pytest.mark.slow
 def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
     async def main(address: ServerAddress) -> None:
         seen: list[GameEvent] = []
@@ -116,7 +117,7 @@ def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None
         await asyncio.gather(*players)
         assert set(threads) == {here}
         assert searcher.games == 1
-        assert len(searcher.requests) == 3
+        assert len(searcher.requests) in (3, 4)  # it may begin to think before it hears of the end
 
     with Elsewhere(max_moves=6) as address:
         run(main(address))

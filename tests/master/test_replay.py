@@ -116,6 +116,7 @@ def test_inputs_of_another_version(tmp_path: Path, fields: str) -> None:
         read_log(path)
 
 
+@pytest.mark.slow
 def test_the_command(log: Path, tmp_path: Path) -> None:
     told = gougi("replay", "--check", str(log), cwd=tmp_path)
     assert told.returncode == 0
