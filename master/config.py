@@ -129,8 +129,15 @@ class CsaConfig(_Section):
     """Not here: GOUGI_CSA_PASSWORD or password_file holds it (a "trip", on servers that pair by game name)."""
     password_file: str = ""
     """A file with the password on its first line, which only its owner can read (mode 600)."""
-    games: Annotated[int, Field(ge=1)] = 1
-    """Games to play, one after the other."""
+    games: Annotated[int, Field(ge=0)] = 1
+    """Games to play, one after the other. 0: without end."""
+    attempts: Annotated[int, Field(ge=0)] = 30
+    """Give up after so many failures in a row: a server that cannot be reached, a line that drops before a game begins.
+    The delays between grow to two minutes, so 30 take 50 minutes. 0: never."""
+    tls: bool = False
+    """Speak TLS, with a server (or a tunnel) that offers it. Its certificate and name are verified."""
+    tls_ca_file: str = ""
+    """The certificates to trust (PEM). Empty: those that this machine trusts."""
 
 
 class ClockConfig(_Section):

@@ -154,7 +154,8 @@ class Player:
 
     def prepared(self) -> list[Instruction]:
         """The searcher is ready for a new game (or as ready as it gets)."""
-        if self.outcome is None and self.protocol.state is State.OFFERED and not self._aborting:
+        offered = self.protocol.state is State.OFFERED and self._position is not None
+        if self.outcome is None and offered and not self._aborting:
             self._send(self.protocol.agree())
         return self._flush()
 
@@ -263,6 +264,7 @@ class Player:
         self._out.append(PrepareSearcher())
 
     def _refuse(self, why: str) -> None:
+        self._position = None  # what was offered before, and is being prepared for, is off the table too
         self._emit(GameRefused(why))
         self._send(self.protocol.reject())
 

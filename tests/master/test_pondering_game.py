@@ -10,10 +10,11 @@ import uvloop
 from cluster.api import Listener
 from cluster.local_driver import LocalSearcher
 from cluster.settings import Settings
+from master.csa.address import ServerAddress
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import GameEvent, GameOutcome, ThinkingEnded
-from master.game import GameSettings, ServerAddress, play_game
+from master.game import GameSettings, play_game
 from master.instructions import Login, PlayerSettings
 from worker.warm import warm_up
 
