@@ -3,13 +3,14 @@
 #   make play [ARGS="--games 2"]        a whole game, live in this terminal
 #   make test [TESTS="-m 'not slow'"]   the test suite
 #   make lint                           ruff, mypy, import-linter
+#   make checkov                       policies of terraform/ and deploy/; `make test` runs them where this was made once
 #   make lock                           resolve the lock files again, from pyproject.toml
 #   make clean                          remove the environment and what the tools left behind
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: play test lint format lock venv clean help
+.PHONY: play test lint format checkov checkov-venv lock venv clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,7 +23,7 @@ ARGS ?=
 TESTS ?=
 
 help:
-	@sed -n '2,9s/^# \{0,1\}//p' Makefile
+	@sed -n '2,10s/^# \{0,1\}//p' Makefile
 
 play: $(STAMP)
 	@exec $(BIN)/gougi play $(ARGS)
@@ -43,6 +44,18 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 venv: $(STAMP)
+
+# checkov pins much of what others need in other versions: it has an environment of its own.
+CHECKED := .venv-checkov/.lock-$(call hash,requirements-checkov.lock)
+checkov-venv: $(CHECKED)
+
+checkov: $(STAMP) checkov-venv
+	@$(BIN)/python -m pytest tests/terraform/test_checkov.py
+
+$(CHECKED): | $(LOCKED)
+	@$(BIN)/python -m venv --clear .venv-checkov
+	@.venv-checkov/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-checkov.lock
+	@touch $(CHECKED)
 
 $(LOCKED):
 	@python=""; \
@@ -68,8 +81,9 @@ COMPILE = $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras 
           --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 lock: $(STAMP)
 	$(COMPILE) --output-file requirements.lock pyproject.toml
+	$(COMPILE) --output-file requirements-checkov.lock requirements-checkov.in
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-checkov build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# A machine's first boot, as root, once the release is in /opt/gougi/release: install it, and start what its role asks for.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+read_facts
+release=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+
+case "$FLEET_ROLE" in
+  head)
+    units=(gougi-head.service gougi-keep.service gougi-stop.timer)
+    [ -z "$FLEET_PASSWORD_PARAMETER" ] || units+=(gougi-master.service)
+    ;;
+  node) units=(gougi-node.service gougi-spot-watch.service) ;;
+  *) die "FLEET_ROLE: expected head or node, not $FLEET_ROLE" ;;
+esac
+
+# Amazon Linux has an older Python of its own.
+command -v python3.11 >/dev/null || again 120 dnf --quiet --assumeyes install python3.11
+id gougi >/dev/null 2>&1 || useradd --system --home-dir "$STATE" --shell /sbin/nologin gougi
+"$release/deploy/scripts/install.sh" "$release" "$VENV"
+
+install -d -m 0755 /etc/gougi
+install -m 0644 "$release/deploy/systemd/ray.env" /etc/gougi/ray.env
+install -m 0644 "$release/deploy/systemd/gougi.tmpfiles.conf" /etc/tmpfiles.d/gougi.conf
+install -m 0644 "$release"/deploy/systemd/*.service "$release"/deploy/systemd/*.timer /etc/systemd/system/
+cp -r "$release/deploy/systemd/gougi-.service.d" /etc/systemd/system/
+systemd-tmpfiles --create /etc/tmpfiles.d/gougi.conf
+
+systemctl daemon-reload
+systemctl enable --now --no-block "${units[@]}"
+note "$FLEET_NAME: $FLEET_ROLE installed; started ${units[*]}"

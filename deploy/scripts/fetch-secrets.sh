@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Each boot, as root: the secrets from SSM Parameter Store into files that only gougi can read, in memory. No secret is
+# ever an argument of a program or a line of a log. The head makes the token of Ray where there is none yet; a worker
+# waits for it.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+read_facts
+umask 077
+
+parameter() {
+  aws ssm get-parameter --region "$FLEET_REGION" --name "$1" --with-decryption --query Parameter.Value --output text
+}
+
+# The builtins printf and read are no processes: nothing of what they get is in the process list.
+keep() {
+  local new
+  new=$(mktemp "$RUN/.new.XXXXXX")
+  printf '%s\n' "$2" >"$new"
+  chown gougi:gougi "$new"
+  mv "$new" "$RUN/$1"
+}
+
+# By a file in memory: the command reads its input twice, so that a pipe would be empty the second time.
+make_token() {
+  local key asked
+  key=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+  asked=$(mktemp "$RUN/.asked.XXXXXX")
+  printf '{"Name": "%s", "Value": "%s", "Type": "SecureString", "Overwrite": true}' \
+    "$FLEET_TOKEN_PARAMETER" "$key" >"$asked"
+  aws ssm put-parameter --region "$FLEET_REGION" --cli-input-json "file://$asked" >/dev/null || note "no token put"
+  rm -f "$asked"
+}
+
+token_is_made() {
+  token=$(parameter "$FLEET_TOKEN_PARAMETER") || return 1
+  if [ "$token" = unset ] && [ "$FLEET_ROLE" = head ]; then
+    make_token
+    token=$(parameter "$FLEET_TOKEN_PARAMETER") || return 1
+  fi
+  [ "$token" != unset ]
+}
+
+again 600 token_is_made || die "$FLEET_TOKEN_PARAMETER: no token after 10 minutes; is the head there?"
+keep ray-token "$token"
+if [ -n "$FLEET_PASSWORD_PARAMETER" ]; then
+  password=$(parameter "$FLEET_PASSWORD_PARAMETER") || die "$FLEET_PASSWORD_PARAMETER: cannot read the server's password"
+  keep csa-password "$password"
+fi

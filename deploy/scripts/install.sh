@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Install a release in a virtual environment, each package with the hash that the lock file names.
+#
+#   install.sh RELEASE VENV
+#
+# RELEASE is an unpacked bundle; nothing comes from a network.
+set -euo pipefail
+[ $# = 2 ] || { echo "usage: install.sh RELEASE VENV" >&2; exit 2; }
+release=$1 venv=$2
+shopt -s nullglob
+own=("$release"/wheels/gougi-*.whl)
+[ "${#own[@]}" = 1 ] || { echo "install.sh: $release/wheels: expected one gougi-*.whl, found ${#own[@]}" >&2; exit 1; }
+
+python3.11 -m venv --clear "$venv"
+pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-cache-dir --quiet)
+"${pip[@]}" install --no-index --find-links "$release/wheels" --require-hashes --requirement "$release/requirements.lock"
+"${pip[@]}" install --no-index --no-deps "${own[0]}"
+"$venv/bin/gougi" --version

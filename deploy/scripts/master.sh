@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The player, on the head: the games that the configuration names, then it ends (and systemd starts it again).
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# What follows from the workers: threads and table. Written by terraform.
+set -a
+# shellcheck source=/dev/null
+[ ! -r /etc/gougi/master.env ] || . /etc/gougi/master.env
+set +a
+GOUGI_CLUSTER_ADDRESS="$(own_address):6379"
+export GOUGI_CLUSTER_ADDRESS
+export GOUGI_CLUSTER_REPORT_PORT=6390 GOUGI_RECORDS_FOLDER="$STATE/records"
+export GOUGI_CSA_PASSWORD_FILE="$RUN/csa-password" GOUGI_CONFIG=/etc/gougi/gougi.toml
+exec "$VENV/bin/gougi" play

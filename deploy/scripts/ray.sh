@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Ray on this machine, in the foreground, until it ends or is ended.
+#
+#   ray.sh head              the head: no search
+#   ray.sh node ADDRESS N    a worker that joins the head at ADDRESS with N node processes
+#
+# All ports are fixed: terraform/locals.tf lets these through inside the fleet, and no others. RAY_AUTH_MODE,
+# RAY_AUTH_TOKEN_PATH and the health checks come from the environment (systemd/ray.env).
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[ "${RAY_AUTH_MODE:-}" = token ] || die "RAY_AUTH_MODE is not token: Ray would let everybody in"
+
+common=(
+  --node-ip-address "${RAY_NODE_ADDRESS:-$(own_address)}"
+  --node-manager-port 6380 --object-manager-port 6381 --runtime-env-agent-port 6382
+  --dashboard-agent-grpc-port 6383 --dashboard-agent-listen-port 6384 --metrics-export-port 6385
+  --min-worker-port 10002 --max-worker-port 10999
+  --num-cpus 0 --object-store-memory 80000000
+  --disable-usage-stats --block
+)
+case "${1:-} $#" in
+  "head 1")
+    set -- --head --port 6379 --include-dashboard=false --temp-dir "${RAY_FOLDER:-$STATE/ray}" --resources '{"searcher": 0}'
+    ;;
+  "node 3") set -- --address "$2:6379" --resources "{\"searcher\": $3}" ;;
+  *) echo "usage: ray.sh head | ray.sh node ADDRESS N" >&2; exit 2 ;;
+esac
+exec "${RAY:-$VENV/bin/ray}" start "$@" "${common[@]}"

@@ -1,0 +1,92 @@
+# The head: the master and Ray's head. It searches only as the fallback.
+
+data "aws_ssm_parameter" "image" {
+  count = startswith(var.image, "/") ? 1 : 0
+  name  = var.image
+}
+
+# The image is chosen once, and again with another release or another variable: a newer image at AWS must not replace
+# machines in the middle of a game because somebody scaled.
+resource "terraform_data" "image" {
+  input            = startswith(var.image, "/") ? nonsensitive(data.aws_ssm_parameter.image[0].value) : var.image
+  triggers_replace = [var.image, local.release_sha]
+
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+
+locals {
+  machine_template = "${path.module}/../deploy/cloud-init/machine.yaml.tftpl"
+  machine_facts = {
+    name        = var.name
+    region      = local.region
+    bucket      = local.bucket
+    release_key = local.release_key
+    release_sha = local.release_sha
+    asg         = local.asg_name
+    token       = local.token_parameter
+    searchers   = var.searchers_per_machine
+  }
+}
+
+resource "aws_instance" "head" {
+  # checkov:skip=CKV_AWS_88: it plays on a server in the Internet; its security groups let nobody in
+  # checkov:skip=CKV_AWS_126: detailed monitoring costs money and decides nothing here
+  ami                                  = terraform_data.image.output
+  instance_type                        = var.head_instance_type
+  subnet_id                            = local.head_subnet_id
+  private_ip                           = local.head_fixed
+  associate_public_ip_address          = true
+  vpc_security_group_ids               = [aws_security_group.fleet.id, aws_security_group.head.id]
+  iam_instance_profile                 = aws_iam_instance_profile.head.name
+  key_name                             = var.ssh == null ? null : var.ssh.key_name
+  ebs_optimized                        = true
+  instance_initiated_shutdown_behavior = "stop" # what is on its disk stays when it ends by itself
+  user_data = templatefile(local.machine_template, merge(local.machine_facts, {
+    role     = "head"
+    head     = "127.0.0.1"
+    password = var.csa_password_parameter
+  }))
+  user_data_replace_on_change = true
+  tags                        = merge(local.tags, { Name = "${var.name}-head", gougi-role = "head" })
+  volume_tags                 = merge(local.tags, { Name = "${var.name}-head" })
+
+  metadata_options {
+    http_endpoint               = "enabled"
+    http_tokens                 = "required"
+    http_put_response_hop_limit = 1
+  }
+
+  root_block_device {
+    volume_type = "gp3"
+    volume_size = var.root_volume_gb
+    encrypted   = true
+    kms_key_id  = var.kms_key_arn
+  }
+
+  # The first boot fetches these, and has to be allowed to.
+  depends_on = [aws_s3_object.release, aws_s3_object.config, aws_s3_object.master_env, aws_iam_role_policy.head, aws_route_table_association.head, aws_vpc_security_group_egress_rule.head]
+}
+
+# A head that ended by itself is started by the next apply.
+resource "aws_ec2_instance_state" "head" {
+  instance_id = aws_instance.head.id
+  state       = "running"
+}
+
+# Faults of the hardware below it: the same head, with its disk and address, on another machine.
+resource "aws_cloudwatch_metric_alarm" "head" {
+  alarm_name          = "${var.name}-head-recover"
+  alarm_description   = "The machine below the head is at fault: move the head to another one"
+  namespace           = "AWS/EC2"
+  metric_name         = "StatusCheckFailed_System"
+  dimensions          = { InstanceId = aws_instance.head.id }
+  statistic           = "Maximum"
+  comparison_operator = "GreaterThanThreshold"
+  threshold           = 0
+  period              = 60
+  evaluation_periods  = 2
+  alarm_actions       = ["arn:${local.partition}:automate:${local.region}:ec2:recover"]
+  tags                = local.tags
+}

@@ -1,0 +1,52 @@
+# What follows from the variables.
+
+data "aws_caller_identity" "current" {}
+data "aws_partition" "current" {}
+data "aws_region" "current" {}
+
+data "aws_ec2_instance_type" "this" {
+  for_each      = toset(concat(var.instance_types, [var.head_instance_type]))
+  instance_type = each.value
+}
+
+# The zones that offer every type; empty: none does.
+data "aws_ec2_instance_type_offerings" "this" {
+  for_each      = toset(concat(var.instance_types, [var.head_instance_type]))
+  location_type = "availability-zone"
+
+  filter {
+    name   = "instance-type"
+    values = [each.value]
+  }
+}
+
+locals {
+  tags      = merge(var.tags, { gougi-fleet = var.name })
+  partition = data.aws_partition.current.partition
+  region    = data.aws_region.current.name
+  account   = data.aws_caller_identity.current.account_id
+
+  zones = sort(tolist(setintersection([for offer in data.aws_ec2_instance_type_offerings.this : toset(offer.locations)]...)))
+  zone  = var.availability_zone != null ? var.availability_zone : try(local.zones[0], null)
+
+  # A node's share of the smallest machine: all threads, half the memory for the table (in MiB); the other half is for the
+  # networks, Python, Ray and the system.
+  vcpus   = min([for type in var.instance_types : data.aws_ec2_instance_type.this[type].default_vcpus]...)
+  memory  = min([for type in var.instance_types : data.aws_ec2_instance_type.this[type].memory_size]...)
+  threads = max(1, floor(local.vcpus / var.searchers_per_machine))
+  hash_mb = max(16, floor(local.memory / 2 / var.searchers_per_machine))
+
+  on_demand_nodes = var.on_demand_nodes == null ? var.nodes : min(var.on_demand_nodes, var.nodes)
+  # AWS rounds the on-demand share of the rest up.
+  spot_nodes = var.on_demand_nodes == null ? 0 : floor((var.nodes - local.on_demand_nodes) * var.spot_percent / 100)
+
+  # Ports inside the fleet. Ray's are fixed by deploy/scripts/ray-*.sh, the report port by deploy/scripts/master.sh; nodes
+  # that share their tables listen on any free port, which is one of the kernel's ephemeral range.
+  fleet_ports = {
+    ray-and-reports = { from = 6379, to = 6390 }
+    ray-workers     = { from = 10002, to = 10999 }
+    table-sharing   = { from = 32768, to = 60999 }
+  }
+
+  token_parameter = "/gougi/${var.name}/ray-token"
+}

@@ -1,0 +1,85 @@
+# How the fleet follows from its variables: sizes, costs, its end. Run by `terraform test`, without AWS.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  name         = "test"
+  nodes        = 4
+  release_file = "tests/release.txt"
+  config_file  = "tests/gougi.toml"
+}
+
+run "workers_follow_the_fleet" {
+  command = plan
+
+  assert {
+    condition     = aws_s3_object.master_env.content == "GOUGI_ENGINE_THREADS=16\nGOUGI_ENGINE_HASH_MB=16384\n"
+    error_message = "threads and table do not follow from the machine"
+  }
+  assert {
+    condition     = aws_autoscaling_group.workers.capacity_rebalance && aws_autoscaling_lifecycle_hook.drain.lifecycle_transition == "autoscaling:EC2_INSTANCE_TERMINATING"
+    error_message = "spot workers are not replaced, or do not drain"
+  }
+  assert {
+    condition     = aws_autoscaling_group.workers.mixed_instances_policy[0].instances_distribution[0].on_demand_base_capacity == 0
+    error_message = "the policy follows the number of nodes: each scaling would refresh all machines"
+  }
+  assert {
+    condition     = aws_autoscaling_schedule.stop.desired_capacity == 0
+    error_message = "the fleet does not end by itself"
+  }
+  assert {
+    condition     = strcontains(base64decode(aws_launch_template.worker.user_data), "FLEET_HEAD=10.81.0.10")
+    error_message = "workers do not know the head"
+  }
+}
+
+run "cost_is_known" {
+  command = plan
+
+  variables {
+    price_cap_usd = 7.5
+  }
+  # 16 virtual CPUs of c7i in us-east-1: 0.714 each of 4 nodes and the (mocked) head, an address and two endpoints beside.
+  assert {
+    condition     = abs(output.usd_per_hour.node - 0.714) < 0.0001 && abs(output.usd_per_hour.all - (5 * 0.714 + 0.005 + 0.02)) < 0.0001
+    error_message = "an hour costs something else: ${jsonencode(output.usd_per_hour)}"
+  }
+  assert {
+    condition     = output.stop_after_hours > 2.0 && output.stop_after_hours <= 7.5 / output.usd_per_hour.all
+    error_message = "the price cap does not cut the hours: ${output.stop_after_hours}"
+  }
+}
+
+run "existing_network" {
+  command = plan
+
+  variables {
+    network = { vpc_id = "vpc-1", head_subnet_id = "subnet-1", worker_subnet_id = "subnet-2" }
+  }
+  assert {
+    condition     = length(aws_vpc.this) == 0 && length(aws_vpc_endpoint.interface) == 0 && aws_instance.head.subnet_id == "subnet-1"
+    error_message = "something is made beside the network that is there"
+  }
+}
+
+run "mixed_spot" {
+  command = plan
+
+  variables {
+    nodes           = 10
+    on_demand_nodes = 2
+    spot_percent    = 75
+    budget          = { usd = 10, email = "you@example.org" }
+  }
+  assert {
+    condition     = output.spot_nodes == 6 && aws_autoscaling_group.workers.mixed_instances_policy[0].instances_distribution[0].on_demand_percentage_above_base_capacity == 25
+    error_message = "of 8 nodes beyond the first 2, 6 are spot; not ${output.spot_nodes}"
+  }
+  assert {
+    condition     = length(aws_budgets_budget.month) == 1
+    error_message = "there is no budget"
+  }
+}

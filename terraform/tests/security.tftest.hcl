@@ -1,0 +1,100 @@
+# What the machines, the network and the roles keep closed. Run by `terraform test`, without AWS.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  name         = "test"
+  nodes        = 4
+  release_file = "tests/release.txt"
+  config_file  = "tests/gougi.toml"
+}
+
+run "machines_are_closed" {
+  command = plan
+
+  assert {
+    condition     = aws_instance.head.metadata_options[0].http_tokens == "required" && aws_instance.head.metadata_options[0].http_put_response_hop_limit == 1
+    error_message = "the head answers IMDSv1, or to containers"
+  }
+  assert {
+    condition     = aws_launch_template.worker.metadata_options[0].http_tokens == "required" && aws_launch_template.worker.metadata_options[0].http_put_response_hop_limit == 1
+    error_message = "a worker answers IMDSv1, or to containers"
+  }
+  assert {
+    condition     = aws_instance.head.root_block_device[0].encrypted && aws_launch_template.worker.block_device_mappings[0].ebs[0].encrypted == "true"
+    error_message = "a disk is not encrypted"
+  }
+  assert {
+    condition     = aws_launch_template.worker.network_interfaces[0].associate_public_ip_address == "false"
+    error_message = "workers have public addresses"
+  }
+  assert {
+    condition     = length(aws_vpc_security_group_ingress_rule.ssh) == 0
+    error_message = "SSH is open though nobody asked for it"
+  }
+  assert {
+    condition     = alltrue([for rule in aws_vpc_security_group_ingress_rule.fleet : rule.cidr_ipv4 == null && rule.cidr_ipv6 == null])
+    error_message = "Ray's ports are open to addresses, not to the group"
+  }
+  assert {
+    condition     = length(aws_default_security_group.none[0].ingress) == 0
+    error_message = "the default group lets somebody in"
+  }
+  assert {
+    condition     = length(aws_route_table.workers[0].route) == 0
+    error_message = "workers have a way to the Internet"
+  }
+}
+
+run "roles_are_narrow" {
+  command = plan
+
+  assert {
+    condition     = !strcontains(aws_iam_role_policy.worker.policy, "ssm:PutParameter") && !strcontains(aws_iam_role_policy.worker.policy, "autoscaling:")
+    error_message = "a worker may do what only the head may"
+  }
+  assert {
+    condition = alltrue(flatten([
+      for policy in [aws_iam_role_policy.head.policy, aws_iam_role_policy.worker.policy] : [
+        for statement in jsondecode(policy).Statement : statement.Resource != "*" || alltrue([
+          for action in statement.Action : can(regex("^(ssmmessages:|ssm:UpdateInstanceInformation$|autoscaling:Describe|ec2:Describe)", action))
+        ])
+      ]
+    ]))
+    error_message = "an action that knows resources is allowed on all"
+  }
+  assert {
+    condition     = alltrue([for policy in [aws_iam_role_policy.head.policy, aws_iam_role_policy.worker.policy] : !can(regex("\"[a-z0-9]+:\\*\"", policy))])
+    error_message = "a role may do everything of a service"
+  }
+}
+
+run "no_secret_where_it_can_be_read" {
+  command = plan
+
+  variables {
+    csa_password_parameter = "/mine/floodgate"
+  }
+  assert {
+    condition     = strcontains(aws_instance.head.user_data, "FLEET_PASSWORD_PARAMETER=/mine/floodgate") && !strcontains(base64decode(aws_launch_template.worker.user_data), "floodgate")
+    error_message = "the head needs the password's name, and nobody else"
+  }
+  assert {
+    condition     = aws_ssm_parameter.ray_token.type == "SecureString"
+    error_message = "the token is stored as it is"
+  }
+}
+
+run "ssh_to_one_address" {
+  command = plan
+
+  variables {
+    ssh = { key_name = "mine", cidrs = ["203.0.113.7/32"] }
+  }
+  assert {
+    condition     = aws_vpc_security_group_ingress_rule.ssh["203.0.113.7/32"].from_port == 22 && aws_vpc_security_group_ingress_rule.ssh["203.0.113.7/32"].to_port == 22
+    error_message = "SSH is something else"
+  }
+}

@@ -1,0 +1,58 @@
+# What is not accepted. Run by `terraform test`, without AWS.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  name         = "test"
+  nodes        = 4
+  release_file = "tests/release.txt"
+  config_file  = "tests/gougi.toml"
+}
+
+run "bad_variables_are_named" {
+  command = plan
+
+  variables {
+    name                   = "Not A Name"
+    nodes                  = 1.5
+    instance_types         = ["c7i.4xlarge", "c7i.4xlarge"]
+    auto_stop_hours        = 0
+    csa_password_parameter = "hunter2"
+    image                  = "ubuntu"
+    budget                 = { usd = 10, email = "nobody" }
+    tags                   = { gougi-fleet = "mine" }
+  }
+  expect_failures = [
+    var.name, var.nodes, var.instance_types, var.auto_stop_hours, var.csa_password_parameter, var.image, var.budget, var.tags,
+  ]
+}
+
+run "ssh_not_to_the_world" {
+  command = plan
+
+  variables {
+    ssh = { key_name = "mine", cidrs = ["0.0.0.0/0"] }
+  }
+  expect_failures = [var.ssh]
+}
+
+run "price_cap_needs_prices" {
+  command = plan
+
+  variables {
+    instance_types = ["x9.unheard"]
+    price_cap_usd  = 5
+  }
+  expect_failures = [terraform_data.clock]
+}
+
+run "zone_must_offer_the_types" {
+  command = plan
+
+  variables {
+    availability_zone = "us-east-1f"
+  }
+  expect_failures = [aws_subnet.head]
+}

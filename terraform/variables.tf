@@ -1,0 +1,293 @@
+# Everything that a fleet's owner may decide. What a run of `gougi fleet` changes by itself is `nodes` alone.
+
+# --- What the fleet is ---------------------------------------------------------------------------------------------------
+
+variable "name" {
+  description = "Name of the fleet: in the names and the tag `gougi-fleet` of all that belongs to it. Two fleets of one account need two names."
+  type        = string
+  default     = "gougi"
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{0,30}[a-z0-9]$", var.name))
+    error_message = "name: expected 2 to 32 of a-z, 0-9 and '-', beginning with a letter and not ending with '-', such as \"gougi\"."
+  }
+}
+
+variable "nodes" {
+  description = "How many worker machines search. 0 keeps the head alone."
+  type        = number
+  default     = 1
+
+  validation {
+    condition     = var.nodes >= 0 && var.nodes <= 1000 && floor(var.nodes) == var.nodes
+    error_message = "nodes: expected a whole number from 0 to 1000."
+  }
+}
+
+variable "instance_types" {
+  description = "Types of the workers, the preferred one first. More than one where spot capacity matters: all of about the same speed, for the threads and the table of a node follow the smallest."
+  type        = list(string)
+  default     = ["c7i.4xlarge"]
+
+  validation {
+    condition     = length(var.instance_types) >= 1 && length(var.instance_types) <= 20 && length(distinct(var.instance_types)) == length(var.instance_types)
+    error_message = "instance_types: expected 1 to 20 different instance types."
+  }
+  validation {
+    condition     = alltrue([for type in var.instance_types : can(regex("^[a-z0-9-]+\\.[a-z0-9-]+$", type))])
+    error_message = "instance_types: expected names such as \"c7i.4xlarge\"."
+  }
+}
+
+variable "head_instance_type" {
+  description = "Type of the head: the master (clock, connection, coordinator, the fallback searcher) and Ray's head. It takes no part in the search."
+  type        = string
+  default     = "c7i.xlarge"
+
+  validation {
+    condition     = can(regex("^[a-z0-9-]+\\.[a-z0-9-]+$", var.head_instance_type))
+    error_message = "head_instance_type: expected a name such as \"c7i.xlarge\"."
+  }
+}
+
+variable "searchers_per_machine" {
+  description = "Node processes on each worker machine; threads and memory are shared out evenly among them."
+  type        = number
+  default     = 1
+
+  validation {
+    condition     = var.searchers_per_machine >= 1 && var.searchers_per_machine <= 64 && floor(var.searchers_per_machine) == var.searchers_per_machine
+    error_message = "searchers_per_machine: expected a whole number from 1 to 64."
+  }
+}
+
+# --- What it may cost ----------------------------------------------------------------------------------------------------
+
+variable "on_demand_nodes" {
+  description = "So many workers, the first ones, are on-demand; null: all of them."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.on_demand_nodes == null || try(var.on_demand_nodes >= 0 && floor(var.on_demand_nodes) == var.on_demand_nodes, false)
+    error_message = "on_demand_nodes: expected a whole number from 0, or null for no spot at all."
+  }
+}
+
+variable "spot_percent" {
+  description = "Of the workers beyond on_demand_nodes, how many in a hundred are spot."
+  type        = number
+  default     = 100
+
+  validation {
+    condition     = var.spot_percent >= 0 && var.spot_percent <= 100 && floor(var.spot_percent) == var.spot_percent
+    error_message = "spot_percent: expected a whole number from 0 to 100."
+  }
+}
+
+variable "spot_max_usd_per_hour" {
+  description = "The most that an hour of one spot worker may cost, in US dollars; null: its on-demand price."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.spot_max_usd_per_hour == null || try(var.spot_max_usd_per_hour > 0, false)
+    error_message = "spot_max_usd_per_hour: expected more than 0, or null for the on-demand price."
+  }
+}
+
+variable "usd_per_hour" {
+  description = "On-demand prices, instance type to US dollars an hour, over those in prices.json (which names its source and date). Give them where yours differ or a type is missing."
+  type        = map(number)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for price in values(var.usd_per_hour) : price > 0])
+    error_message = "usd_per_hour: expected prices above 0."
+  }
+}
+
+variable "auto_stop_hours" {
+  description = "So many hours after an apply that (re)starts the clock the fleet ends by itself: workers to 0, the head stopped. AWS's own scheduler ends the workers, so it holds with a dead head too."
+  type        = number
+  default     = 12
+
+  validation {
+    condition     = var.auto_stop_hours >= 1 && var.auto_stop_hours <= 24 * 30
+    error_message = "auto_stop_hours: expected 1 to 720."
+  }
+}
+
+variable "price_cap_usd" {
+  description = "The most that one run may cost, in US dollars: auto_stop_hours is cut so that the fleet at its size now, at on-demand prices, cannot pass it. null: no cap but the hours. Disks, addresses and traffic are not in it."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.price_cap_usd == null || try(var.price_cap_usd > 0, false)
+    error_message = "price_cap_usd: expected more than 0, or null for no cap."
+  }
+}
+
+variable "budget" {
+  description = "AWS Budgets mails `email` when the fleet's month (by its tag, which has to be activated as cost allocation tag) passes 80 % of usd, and when the forecast passes it. null: no budget."
+  type        = object({ usd = number, email = string })
+  default     = null
+
+  validation {
+    condition     = var.budget == null || try(var.budget.usd > 0 && can(regex("^[^@ ]+@[^@ ]+$", var.budget.email)), false)
+    error_message = "budget: expected { usd = more than 0, email = \"you@example.org\" }, or null."
+  }
+}
+
+# --- What runs on it -----------------------------------------------------------------------------------------------------
+
+variable "release_file" {
+  description = "The release that the machines install: the file that deploy/scripts/bundle.sh makes. Its hash is in its key, so that a new one replaces the workers, one after the other."
+  type        = string
+
+  validation {
+    condition     = fileexists(var.release_file)
+    error_message = "release_file: there is no such file; deploy/scripts/bundle.sh makes one."
+  }
+}
+
+variable "config_file" {
+  description = "The gougi.toml of the master. It holds no secret (gougi refuses one there). Number of nodes, address, ports, threads and table are set by the fleet."
+  type        = string
+
+  validation {
+    condition     = fileexists(var.config_file)
+    error_message = "config_file: there is no such file; deploy/gougi.toml is one to begin with."
+  }
+}
+
+variable "csa_password_parameter" {
+  description = "Name of a SecureString that exists in SSM Parameter Store, with the password of the tournament server. Empty: the head plays on no server."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.csa_password_parameter == "" || can(regex("^/[A-Za-z0-9_./-]+$", var.csa_password_parameter))
+    error_message = "csa_password_parameter: expected the name of a parameter, such as \"/gougi/floodgate\" (not the password itself)."
+  }
+}
+
+variable "csa_port" {
+  description = "The tournament server's port, to which the head may connect."
+  type        = number
+  default     = 4081
+
+  validation {
+    condition     = var.csa_port >= 1 && var.csa_port <= 65535
+    error_message = "csa_port: expected 1 to 65535."
+  }
+}
+
+variable "image" {
+  description = "The machines' image: an AMI's id, or the SSM parameter that names one (then the newest at each apply). Amazon Linux 2023 on x86-64: its packages come through the S3 endpoint, so that workers need no way to the Internet."
+  type        = string
+  default     = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
+
+  validation {
+    condition     = can(regex("^(ami-[0-9a-f]+|/[A-Za-z0-9_./-]+)$", var.image))
+    error_message = "image: expected \"ami-…\" or the name of an SSM parameter, such as \"/aws/service/…\"."
+  }
+}
+
+variable "root_volume_gb" {
+  description = "Size of each machine's encrypted root volume (gp3), in GB."
+  type        = number
+  default     = 16
+
+  validation {
+    condition     = var.root_volume_gb >= 10 && var.root_volume_gb <= 1000
+    error_message = "root_volume_gb: expected 10 to 1000."
+  }
+}
+
+# --- Where it is ---------------------------------------------------------------------------------------------------------
+
+variable "availability_zone" {
+  description = "The one zone of all machines, such as \"ap-northeast-1a\": traffic between zones costs money and time. null: the first that offers all the types."
+  type        = string
+  default     = null
+}
+
+variable "placement_group" {
+  description = "Whether the workers stand close together (a cluster placement group). Off where spot capacity matters more than microseconds."
+  type        = bool
+  default     = true
+}
+
+variable "vpc_cidr" {
+  description = "Addresses of the VPC that is made."
+  type        = string
+  default     = "10.81.0.0/16"
+
+  validation {
+    condition     = can(cidrnetmask(var.vpc_cidr)) && try(tonumber(split("/", var.vpc_cidr)[1]) <= 20, false)
+    error_message = "vpc_cidr: expected an IPv4 block of /20 or larger, such as \"10.81.0.0/16\"."
+  }
+}
+
+variable "network" {
+  description = "An existing network instead of one that is made. The head's subnet must reach the tournament server, S3 and SSM, the workers' S3 and SSM."
+  type = object({
+    vpc_id           = string
+    head_subnet_id   = string
+    worker_subnet_id = string
+  })
+  default = null
+}
+
+# --- Who gets in ---------------------------------------------------------------------------------------------------------
+
+variable "ssh" {
+  description = "SSH to the head from these blocks with an EC2 key pair. null, the default: nobody; SSM Session Manager needs no open port."
+  type        = object({ key_name = string, cidrs = list(string) })
+  default     = null
+
+  validation {
+    condition = var.ssh == null || try(
+      length(var.ssh.cidrs) > 0 && alltrue([for cidr in var.ssh.cidrs : can(cidrnetmask(cidr)) && tonumber(split("/", cidr)[1]) >= 16]), false
+    )
+    error_message = "ssh: expected { key_name, cidrs } with IPv4 blocks of /16 or smaller, such as \"203.0.113.7/32\"; SSH is not opened to the world."
+  }
+}
+
+variable "kms_key_arn" {
+  description = "A KMS key of yours for disks, bucket and the token. null: AWS's own keys for these services, which cost nothing."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.kms_key_arn == null || can(regex("^arn:aws[a-z-]*:kms:", var.kms_key_arn))
+    error_message = "kms_key_arn: expected an ARN, arn:aws:kms:…, or null."
+  }
+}
+
+# --- What stays ----------------------------------------------------------------------------------------------------------
+
+variable "bucket" {
+  description = "An existing bucket for releases, books, nets, records and logs; it stays when the fleet goes. null: one is made, and goes with the fleet."
+  type        = string
+  default     = null
+}
+
+variable "bucket_force_destroy" {
+  description = "Whether the bucket that is made may be destroyed with what is in it. Applied first, then in force at the destroy; without it a bucket with records stops the destroy."
+  type        = bool
+  default     = false
+}
+
+variable "tags" {
+  description = "Tags of everything, beside `gougi-fleet`."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = !contains(keys(var.tags), "gougi-fleet")
+    error_message = "tags: \"gougi-fleet\" is set from name."
+  }
+}

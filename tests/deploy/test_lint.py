@@ -1,0 +1,145 @@
+"""Scripts, image and cloud-init by the tools that know them; and that each tool finds an error that is planted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+SCRIPTS = sorted((DEPLOY / "scripts").glob("*.sh"))
+
+
+def tool(name: str) -> str:
+    """A program of the environment's, or of the system's."""
+    own = Path(sys.executable).with_name(name)
+    found = str(own) if own.exists() else shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed: what it checks is not checked here")
+    return found
+
+
+def run(*command: str | Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.slow
+def test_the_scripts() -> None:
+    ran = run(tool("shellcheck"), "--external-sources", *SCRIPTS)
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ('mv "$new" "$RUN/$1"', "mv $new $RUN/$1", "SC2086"),
+        ('"$FLEET_ROLE" = head ]', "$FLEET_ROLE == head ]", "SC2086"),
+        ('[ "$token" != unset ]', '[ "$token" != unset', "SC1073"),
+        ("esac", "", "SC1"),
+    ],
+)
+def test_shellcheck_finds(tmp_path: Path, old: str, new: str, found: str) -> None:
+    name = "boot.sh" if old == "esac" else "fetch-secrets.sh"
+    text = (DEPLOY / "scripts" / name).read_text()
+    assert old in text
+    shutil.copy(DEPLOY / "scripts" / "lib.sh", tmp_path)
+    (tmp_path / name).write_text(text.replace(old, new))
+    ran = run(tool("shellcheck"), "--external-sources", tmp_path / name)
+    assert ran.returncode != 0
+    assert found in ran.stdout
+
+
+def test_every_script_can_be_run_and_stops_at_an_error() -> None:
+    for script in SCRIPTS:
+        text = script.read_text()
+        if script.name == "lib.sh":
+            assert "set -euo pipefail" in text
+            continue
+        assert script.stat().st_mode & 0o111, f"{script.name} is not executable"
+        assert text.startswith("#!/usr/bin/env bash\n"), script.name
+        assert "set -euo pipefail" in text or "/lib.sh" in text, f"{script.name} goes on after an error"
+
+
+def test_the_image() -> None:
+    ran = run(tool("hadolint"), DEPLOY / "Dockerfile")
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("python:3.11.13-slim-bookworm", "python:latest", "DL3007"),
+        ("python:3.11.13-slim-bookworm", "python", "DL3006"),
+        ("RUN useradd", "RUN sudo useradd", "DL3004"),
+        ("WORKDIR /var/lib/gougi", "WORKDIR var/lib/gougi", "DL3000"),
+    ],
+)
+def test_hadolint_finds(tmp_path: Path, old: str, new: str, found: str) -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    assert old in text
+    (tmp_path / "Dockerfile").write_text(text.replace(old, new))
+    ran = run(tool("hadolint"), tmp_path / "Dockerfile")
+    assert ran.returncode != 0
+    assert found in ran.stdout
+
+
+def rendered(**facts: str) -> str:
+    """The template as terraform's `templatefile` fills it; ``$NAME`` without braces is the shell's."""
+    given = {
+        "name": "gougi",
+        "role": "node",
+        "region": "ap-northeast-1",
+        "bucket": "b",
+        "release_key": "release/x.tar",
+        "release_sha": "0" * 64,
+        "head": "10.81.0.10",
+        "asg": "gougi-workers",
+        "token": "/gougi/gougi/ray-token",
+        "password": "",
+        "searchers": "1",
+        **facts,
+    }
+    text = (DEPLOY / "cloud-init" / "machine.yaml.tftpl").read_text()
+    return re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], text)
+
+
+def _schema(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "user-data").write_text(text)
+    return run(tool("cloud-init"), "schema", "--config-file", tmp_path / "user-data")
+
+
+def test_cloud_init(tmp_path: Path) -> None:
+    ran = _schema(tmp_path, rendered())
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_cloud_init_has_no_section_that_it_would_ignore() -> None:
+    assert set(yaml.safe_load(rendered())) == {"preserve_hostname", "package_update", "write_files", "runcmd"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("- path: /etc/gougi/fleet.env", "- file: /etc/gougi/fleet.env"),
+        ('permissions: "0644"', "permissions: 0644"),
+        ("package_update: false", "package_update: sometimes"),
+        ("runcmd:\n  - [", "runcmd:\n  - {a: "),
+    ],
+)
+def test_cloud_init_finds(tmp_path: Path, old: str, new: str) -> None:
+    text = rendered()
+    assert old in text
+    assert _schema(tmp_path, text.replace(old, new)).returncode != 0
+
+
+def test_the_first_boot_is_a_script_without_faults(tmp_path: Path) -> None:
+    script = rendered().split("content: |\n")[2].split("\nruncmd:")[0]
+    (tmp_path / "first-boot").write_text("".join(line[6:] + "\n" for line in script.splitlines()))
+    ran = run(tool("shellcheck"), "--exclude=SC1091", tmp_path / "first-boot")
+    assert (ran.returncode, ran.stdout) == (0, "")

@@ -1,0 +1,187 @@
+"""The files for those who run Ray elsewhere: Ray's own schema, and what KubeRay and Kubernetes ask for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import ray
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+NEEDS = "lightkube and its models are not installed: pods are not checked here"
+msgspec = pytest.importorskip("msgspec", reason=NEEDS)
+core = pytest.importorskip("lightkube.models.core_v1", reason=NEEDS)
+networking = pytest.importorskip("lightkube.models.networking_v1", reason=NEEDS)
+
+Cluster = dict[str, Any]
+
+# KubeRay's RayClusterSpec (ray-operator/apis/ray/v1/raycluster_types.go, and its sample of authOptions), as far as we
+# know it; a field that is not here would be one to look up. Its CRD is 700 KB, most of it the pod's own schema, for
+# which the models of Kubernetes 1.37 stand here.
+SPEC = {"rayVersion": str, "authOptions": dict, "headGroupSpec": dict, "workerGroupSpecs": list, "suspend": bool}
+AUTH = {"mode": str, "secretName": str}
+HEAD = {"serviceType": str, "rayStartParams": dict, "template": dict, "headService": dict, "enableIngress": bool}
+GROUP = {"groupName": str, "replicas": int, "minReplicas": int, "maxReplicas": int, "numOfHosts": int}
+GROUP |= {"rayStartParams": dict, "template": dict, "scaleStrategy": dict}
+
+
+@pytest.fixture
+def manifests() -> list[Cluster]:
+    return list(yaml.safe_load_all((ROOT / "deploy" / "ray" / "raycluster.yaml").read_text()))
+
+
+def faults(manifests: list[Cluster]) -> list[str]:
+    """What is wrong with the RayCluster and the NetworkPolicy; the first word is the place."""
+    cluster, policy = manifests
+    found = []
+    if (cluster["apiVersion"], cluster["kind"]) != ("ray.io/v1", "RayCluster"):
+        found.append("kind: not a RayCluster of ray.io/v1")
+    spec = cluster["spec"]
+    found += _fields(spec, SPEC, "spec")
+    found += _fields(spec.get("authOptions", {}), AUTH, "authOptions")
+    if spec.get("authOptions", {}).get("mode") != "token":
+        found.append("authOptions: everybody is let in")
+    for place, group, fields in [
+        ("head", spec["headGroupSpec"], HEAD),
+        *((f"group {each.get('groupName')}", each, GROUP) for each in spec["workerGroupSpecs"]),
+    ]:
+        found += _fields(group, fields, place)
+        found += _start_parameters(group["rayStartParams"], place)
+        found += _typed(group["template"], core.PodTemplateSpec, f"{place} template")
+        found += _pod(group["template"]["spec"], place)
+    return found + _typed(policy["spec"], networking.NetworkPolicySpec, "policy")
+
+
+def _fields(value: Cluster, fields: dict[str, type], place: str) -> list[str]:
+    unknown = [f"{place}: {key}: no such field" for key in value if key not in fields]
+    return unknown + [
+        f"{place}: {key}: expected {kind.__name__}"
+        for key, kind in fields.items()
+        if key in value and not isinstance(value[key], kind)
+    ]
+
+
+def _start_parameters(parameters: Cluster, place: str) -> list[str]:
+    """KubeRay puts them behind `ray start` as they are: text, and options that there are."""
+    from ray.scripts.scripts import start
+
+    options = {name.removeprefix("--") for option in start.params for name in option.opts}
+    found = [f"{place}: rayStartParams {key}: no option of ray start" for key in parameters if key not in options]
+    found += [
+        f"{place}: rayStartParams {key}: expected text" for key, v in parameters.items() if not isinstance(v, str)
+    ]
+    if "searcher" not in parameters.get("resources", ""):
+        found.append(f"{place}: rayStartParams resources: no searcher")
+    return found
+
+
+def _pod(spec: Cluster, place: str) -> list[str]:
+    """What holds together inside a pod: each mount has its volume."""
+    volumes = {volume["name"] for volume in spec.get("volumes", [])}
+    containers = [*spec["containers"], *spec.get("initContainers", [])]
+    return [
+        f"{place}: {container['name']}: mount {mount['name']}: no such volume"
+        for container in containers
+        for mount in container.get("volumeMounts", [])
+        if mount["name"] not in volumes
+    ]
+
+
+def _typed(value: Any, kind: Any, place: str) -> list[str]:
+    """Whether a value from YAML is one of lightkube's models, which are made from Kubernetes' own schema."""
+    try:
+        kept = msgspec.to_builtins(msgspec.convert(value, kind))
+    except msgspec.ValidationError as error:
+        return [f"{place}: {error}"]
+    return _lost(value, kept, place)
+
+
+def _lost(given: Any, kept: Any, place: str) -> list[str]:
+    """The fields that the model does not know."""
+    if isinstance(given, dict):
+        unknown = [f"{place}: {key}: no such field" for key in given if key not in kept]
+        return unknown + [
+            fault for key in given if key in kept for fault in _lost(given[key], kept[key], f"{place}.{key}")
+        ]
+    if isinstance(given, list):
+        pairs = enumerate(zip(given, kept, strict=True))
+        return [fault for n, (one, other) in pairs for fault in _lost(one, other, f"{place}[{n}]")]
+    return []
+
+
+def test_the_ray_cluster(manifests: list[Cluster]) -> None:
+    assert faults(manifests) == []
+
+
+def _worker(manifests: list[Cluster]) -> Cluster:
+    worker: Cluster = manifests[0]["spec"]["workerGroupSpecs"][0]
+    return worker
+
+
+@pytest.mark.parametrize(
+    ("plant", "found"),
+    [
+        (lambda docs: docs[0]["spec"].pop("authOptions"), "everybody is let in"),
+        (lambda docs: docs[0]["spec"].update(workerGroup=[]), "workerGroup: no such field"),
+        (lambda docs: _worker(docs).update(replicas="2"), "replicas: expected int"),
+        (lambda docs: _worker(docs)["rayStartParams"].update({"num-cpu": "0"}), "num-cpu: no option of ray start"),
+        (lambda docs: _worker(docs)["rayStartParams"].update({"num-cpus": 0}), "num-cpus: expected text"),
+        (lambda docs: _worker(docs)["template"]["spec"].update(terminationGracePeriod=30), "no such field"),
+        (lambda docs: _worker(docs)["template"]["spec"]["containers"][0].pop("name"), "missing required field `name`"),
+        (lambda docs: _worker(docs)["template"]["spec"]["volumes"].pop(), "no such volume"),
+        (lambda docs: docs[1]["spec"]["egress"][1].update(port=53), "port: no such field"),
+    ],
+)
+def test_what_is_planted_in_the_ray_cluster_is_found(
+    manifests: list[Cluster], plant: Callable[[list[Cluster]], object], found: str
+) -> None:
+    plant(manifests)
+    assert found in "\n".join(faults(manifests))
+
+
+def test_nodes_are_sent_away_before_their_pod_ends(manifests: list[Cluster]) -> None:
+    spec = _worker(manifests)["template"]["spec"]
+    assert spec["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][0].endswith("/drain.sh")
+    assert spec["terminationGracePeriodSeconds"] > 5
+
+
+@pytest.fixture
+def launcher() -> Cluster:
+    config: Cluster = yaml.safe_load((ROOT / "deploy" / "ray" / "cluster.yaml").read_text())
+    return config
+
+
+@pytest.fixture
+def schema() -> Cluster:
+    found: Cluster = json.loads((Path(ray.__file__).parent / "autoscaler" / "ray-schema.json").read_text())
+    return found
+
+
+def test_the_launchers_file(launcher: Cluster, schema: Cluster) -> None:
+    jsonschema.validate(launcher, schema)
+    assert launcher["head_node_type"] in launcher["available_node_types"]
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        {"max_worker": 2},
+        {"provider": {"region": "ap-northeast-1"}},
+        {"worker_start_ray_commands": "ray start"},
+        {"idle_timeout_minutes": "an hour"},
+    ],
+)
+def test_what_is_planted_in_the_launchers_file_is_found(launcher: Cluster, schema: Cluster, plant: Cluster) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(launcher | plant, schema)
+
+
+def test_every_way_to_start_ray_asks_for_the_token(launcher: Cluster) -> None:
+    for commands in (launcher["head_start_ray_commands"], launcher["worker_start_ray_commands"]):
+        assert all("RAY_AUTH_MODE=token" in command for command in commands if "ray start" in command)

@@ -1,0 +1,173 @@
+"""The scripts of a machine, run for real against programs that note what they were asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "deploy" / "scripts"
+
+# As cluster/presence.py writes it: dismissed 0.3 s after SIGTERM.
+NODE = """
+import json, os, pathlib, signal, sys, time
+path = pathlib.Path(sys.argv[1]) / f"node-{os.getpid()}.json"
+say = lambda state: path.write_text(json.dumps({"pid": os.getpid(), "state": state}))
+def leave(*_):
+    time.sleep(0.3)
+    if sys.argv[2] == "heeds":
+        say("dismissed")
+signal.signal(signal.SIGTERM, leave)
+say("serving")
+while True:
+    time.sleep(60)
+"""
+
+
+def _start_node(run: Path, manner: str) -> subprocess.Popen[bytes]:
+    node = subprocess.Popen([sys.executable, "-c", NODE, str(run), manner])
+    while not (run / f"node-{node.pid}.json").exists():
+        time.sleep(0.02)
+    return node
+
+
+def _drain(run: Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "GOUGI_RUN_DIR": str(run)}
+    return subprocess.run([SCRIPTS / "drain.sh"], env=env, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_drain_waits_until_the_nodes_are_dismissed(tmp_path: Path) -> None:
+    (tmp_path / "node-999999999.json").write_text('{"pid": 999999999, "state": "serving"}')  # its process is gone
+    nodes = [_start_node(tmp_path, "heeds") for _ in range(2)]
+    try:
+        ran = _drain(tmp_path)
+        states = [json.loads((tmp_path / f"node-{node.pid}.json").read_text())["state"] for node in nodes]
+    finally:
+        for node in nodes:
+            node.kill()
+            node.wait()
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert states == ["dismissed", "dismissed"]
+
+
+@pytest.mark.slow
+def test_drain_does_not_wait_for_ever(tmp_path: Path) -> None:
+    node = _start_node(tmp_path, "stays")
+    try:
+        ran = _drain(tmp_path)
+    finally:
+        node.kill()
+        node.wait()
+    assert ran.returncode == 0
+    assert "1 of 1 nodes were not dismissed" in ran.stderr
+
+
+def _ray(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    ray = tmp_path / "ray"
+    ray.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    ray.chmod(0o755)
+    given = {"PATH": os.environ["PATH"], "RAY": str(ray), "RAY_NODE_ADDRESS": "10.0.0.7", **env}
+    return subprocess.run(
+        [SCRIPTS / "ray.sh", *arguments], env=given, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_ray_does_not_start_without_a_token(tmp_path: Path) -> None:
+    ran = _ray(tmp_path, "head")
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert "RAY_AUTH_MODE is not token" in ran.stderr
+
+
+def test_ray_on_a_worker(tmp_path: Path) -> None:
+    said = _ray(tmp_path, "node", "10.81.0.10", "2", RAY_AUTH_MODE="token").stdout.splitlines()
+    assert said[:5] == ["start", "--address", "10.81.0.10:6379", "--resources", '{"searcher": 2}']
+    assert said[-1] == "--block"
+
+
+def test_rays_ports_are_those_that_the_security_group_lets_through(tmp_path: Path) -> None:
+    said = _ray(tmp_path, "head", RAY_AUTH_MODE="token").stdout.splitlines()
+    ports = {int(value) for option, value in pairwise(said) if option.endswith("-port")}
+    ports |= {int(said[said.index("--port") + 1])}
+    locals_tf = (SCRIPTS.parents[1] / "terraform" / "locals.tf").read_text()
+    assert "{ from = 6379, to = 6390 }" in locals_tf
+    assert "{ from = 10002, to = 10999 }" in locals_tf
+    assert all(6379 <= port <= 6390 or 10002 <= port <= 10999 for port in ports)
+
+
+def test_a_container_sends_its_nodes_away_before_ray_ends(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    shutil.copy(SCRIPTS / "container.sh", tmp_path)
+    for name, text in {
+        "warm.sh": f"echo warm >>{log}",
+        "drain.sh": f"echo drain >>{log}",
+        "ray.sh": f'echo "ray $*" >>{log}; trap "echo end >>{log}; exit 0" TERM; while :; do sleep 0.05; done',
+    }.items():
+        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    container = subprocess.Popen([tmp_path / "container.sh", "node", "10.81.0.10", "1"])
+    _until(lambda: log.exists() and "ray" in log.read_text())
+    time.sleep(0.2)  # until ray.sh has set its trap
+    container.send_signal(signal.SIGTERM)
+    assert container.wait(30) == 0
+    assert log.read_text().splitlines() == ["warm", "ray node 10.81.0.10 1", "drain", "end"]
+
+
+def _until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# A stand-in for the AWS command: notes its arguments, keeps the parameter in a file.
+AWS = r"""#!/usr/bin/env bash
+printf '%s\n' "$*" >>/run/asked
+case "$2" in
+  put-parameter) sed 's/.*"Value": "\([^"]*\)".*/\1/' "${6#file://}" >/run/parameter ;;
+  get-parameter) cat /run/parameter ;;
+esac
+"""
+
+INSIDE = """
+set -euo pipefail
+mount -t tmpfs tmpfs /run
+cp -a /etc {tmp}/etc
+mount --bind {tmp}/etc /etc
+echo 'gougi:x:4321:4321::/:/bin/false' >>/etc/passwd
+echo 'gougi:x:4321:' >>/etc/group
+mkdir -p /etc/gougi /run/gougi
+printf '%s\\n' FLEET_ROLE={role} FLEET_REGION=r FLEET_TOKEN_PARAMETER=/t FLEET_PASSWORD_PARAMETER= >/etc/gougi/fleet.env
+printf '%s\\n' '{value}' >/run/parameter
+PATH={tmp}/bin:$PATH {script}
+stat -c '%a %U %n' /run/gougi/ray-token
+cat /run/gougi/ray-token /run/asked
+"""
+
+
+@pytest.mark.parametrize(("role", "value"), [("head", "unset"), ("node", "made-already")])
+def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: str, value: str) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "aws").write_text(AWS)
+    (tmp_path / "bin" / "aws").chmod(0o755)
+    inside = INSIDE.format(tmp=tmp_path, role=role, value=value, script=SCRIPTS / "fetch-secrets.sh")
+    command = ["unshare", "--mount", "bash", "-c", inside]
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespaces here (not root): fetch-secrets.sh is not run")
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    file, token, *asked = ran.stdout.splitlines()
+    assert file == "600 gougi /run/gougi/ray-token"
+    assert len(token) == 64 if role == "head" else token == value
+    assert any("put-parameter" in line for line in asked) == (role == "head")
+    assert all(token not in line for line in asked)
+    assert token not in ran.stderr

@@ -1,0 +1,94 @@
+"""The systemd units, as systemd itself judges them; and that it finds an error that is planted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.test_lint import DEPLOY, tool
+
+UNITS = sorted(path.name for pattern in ("*.service", "*.timer") for path in (DEPLOY / "systemd").glob(pattern))
+SERVICES = [name for name in UNITS if name.endswith(".service")]
+MOST_EXPOSED = "25"
+"""Of `systemd-analyze security`, in tenths: 0 (safe) to 100. Without our hardening a service has 96."""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A machine's file system, as far as its units look at it."""
+    system = Path("/lib/systemd/system")
+    if not system.is_dir():
+        pytest.skip("systemd is not installed: units are not checked here")
+    shutil.copytree(system, tmp_path / "lib" / "systemd" / "system", symlinks=True)
+    units = tmp_path / "etc" / "systemd" / "system"
+    shutil.copytree(DEPLOY / "systemd", units)
+    shutil.copytree(DEPLOY, tmp_path / "opt" / "gougi" / "release" / "deploy")
+    gougi = tmp_path / "opt" / "gougi" / "venv" / "bin" / "gougi"
+    gougi.parent.mkdir(parents=True)
+    gougi.write_text("#!/bin/sh\n")
+    gougi.chmod(0o755)
+    return tmp_path
+
+
+def _verify(machine: Path, *units: str) -> str:
+    """What systemd has to say, and that is nothing where all is well."""
+    command = [tool("systemd-analyze"), "verify", f"--root={machine}", "--man=no", *units]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran.stderr + (f"exit code {ran.returncode}" if ran.returncode else "")
+
+
+def test_systemd_accepts_the_units(machine: Path) -> None:
+    assert _verify(machine, *UNITS) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Restart=always", "Restart=allways", "restart specifier"),
+        ("TasksMax=", "TaskMax=", "Unknown key"),
+        ("scripts/ray.sh", "scripts/rays.sh", "not executable"),
+        ("Requires=gougi-setup", "Requires=gougi-set-up", "not found"),
+        ("[Service]", "[Servic]", "no ExecStart"),
+    ],
+)
+def test_systemd_finds(machine: Path, old: str, new: str, said: str) -> None:
+    unit = machine / "etc" / "systemd" / "system" / "gougi-node.service"
+    text = unit.read_text()
+    assert old in text
+    unit.write_text(text.replace(old, new))
+    assert said in _verify(machine, "gougi-node.service")
+
+
+def _exposed(machine: Path, *services: str) -> subprocess.CompletedProcess[str]:
+    options = ["--offline=true", f"--root={machine}", f"--threshold={MOST_EXPOSED}", "--no-pager"]
+    return subprocess.run(
+        [tool("systemd-analyze"), "security", *options, *services], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_the_services_are_hardened(machine: Path, service: str) -> None:
+    ran = _exposed(machine, service)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_a_service_without_hardening_is_found(machine: Path) -> None:
+    shutil.rmtree(machine / "etc" / "systemd" / "system" / "gougi-.service.d")
+    assert _exposed(machine, "gougi-node.service").returncode != 0
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_is_gougis_or_has_to_be_roots(service: str) -> None:
+    text = (DEPLOY / "systemd" / service).read_text()
+    roots = {"gougi-setup.service", "gougi-end.service", "gougi-stop.service"}
+    assert re.findall(r"^User=(.*)$", text, re.MULTILINE) == ([] if service in roots else ["gougi"])
+
+
+def test_boot_starts_units_that_there_are() -> None:
+    started = re.findall(r"gougi-[a-z-]+\.(?:service|timer)", (DEPLOY / "scripts" / "boot.sh").read_text())
+    assert len(started) >= 5
+    assert set(started) <= set(UNITS)
