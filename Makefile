@@ -80,7 +80,7 @@ $(STAMP): $(LOCKED)
 COMPILE = $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \
           --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 lock: $(STAMP)
-	$(COMPILE) --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra fleet --output-file requirements.lock pyproject.toml
 	$(COMPILE) --output-file requirements-checkov.lock requirements-checkov.in
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 

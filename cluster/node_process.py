@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Hello, Leave, Order, Peers
+from cluster.messages import EVERY_JOB, Hello, Leave, Order, Peers, Stop
 from cluster.node import NodeRunner
+from cluster.presence import NodeState, Presence
 from cluster.sharing_node import TableSharing
 from worker.engine import STARTPOS, Engine, Limits, SharesTable
 from worker.warm import warm_up
@@ -67,7 +68,16 @@ class NodeService:
         self._channel = ChannelClient(
             spec.address, self.hello, self._take, self._runner.status, self._runner.master_lost
         )
+        self._presence = self._enter()
         self._channel.start()
+
+    def _enter(self) -> Presence | None:
+        """A node that its machine's services do not know of searches all the same."""
+        try:
+            return Presence.enter(self.hello.node_id, self.hello.nps)
+        except OSError as error:
+            _log.warning("%s: cannot say that it is here: %s", self.hello.node_id, error)
+            return None
 
     def _share(self, spec: NodeSpec, engine: Engine, incarnation: str) -> TableSharing | None:
         """Sharing is a help: a node that cannot take part searches without it."""
@@ -90,6 +100,8 @@ class NodeService:
     def _take(self, order: Order) -> None:
         if not isinstance(order, Peers):
             self._runner.handle(order)
+            if order == Stop(EVERY_JOB):
+                self._now(NodeState.DISMISSED)
             if self._sharing is not None:
                 self._sharing.wake()
         elif self._sharing is not None:
@@ -101,7 +113,15 @@ class NodeService:
 
     def leave(self, reason: str) -> None:
         """Ask the master to give this node's work to others. It goes on with it until the master dismisses it."""
+        self._now(NodeState.LEAVING)
         self._channel.send(Leave(self.hello.node_id, reason))
+
+    def _now(self, state: NodeState) -> None:
+        if self._presence is not None:
+            try:
+                self._presence.now(state)
+            except OSError as error:
+                _log.warning("%s: cannot say that it is %s: %s", self.hello.node_id, state, error)
 
     def close(self) -> None:
         """End the search and say goodbye."""
@@ -110,6 +130,8 @@ class NodeService:
             self._sharing.close()
         self._runner.close()
         self._channel.close()
+        if self._presence is not None:
+            self._presence.leave()
         self._ended.set()
 
 

@@ -256,6 +256,8 @@ class RaySearcher(HostedSearcher):
 
     def _let_go(self, peer: str, message: Leave) -> None:
         """A node leaves of itself: elsewhere because its machine or service ends; here another takes its place."""
+        if self._fleet.is_gone(peer) and self._channel is not None:
+            self._channel.send(peer, Stop(EVERY_JOB))  # it asks again: it has not heard of its dismissal
         if self._fleet.peer(message.node_id) != peer:
             return
         self.log("node_leaves", node=message.node_id, why=message.reason)

@@ -27,8 +27,9 @@ from pydantic_settings import (
 from master.csa.names import LOGIN_NAME
 
 ENV_PREFIX = "GOUGI_"
-ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_WITHOUT"})
-"""Variables of ours that are no keys of the file: where it is, and what `worker.jit.options` reads before anything."""
+ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_WITHOUT", "GOUGI_RUN_DIR"})
+"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
+`cluster.presence`'s."""
 
 
 class ConfigError(Exception):
@@ -229,6 +230,35 @@ class RecordsConfig(_Section):
     """Where game records (CSA) and logs go. Made when needed."""
 
 
+class FleetConfig(_Section):
+    """A fleet of machines on AWS, for `gougi fleet`. See docs/fleet.md."""
+
+    folder: Annotated[str, Field(min_length=1)] = "~/.local/state/gougi/fleet"
+    """Where the fleet's terraform state is kept, and all that belongs to it."""
+    terraform: str = ""
+    """The program. Empty: terraform or tofu, whichever is on the PATH."""
+    module: str = ""
+    """The terraform module. Empty: that of the checkout which gougi runs from."""
+    region: str = ""
+    """The AWS region. Empty: AWS_REGION, or the profile's."""
+    name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,30}[a-z0-9]$")] = "gougi"
+    """In the names and the tag "gougi-fleet" of all that belongs to the fleet."""
+    nodes: Annotated[int, Field(ge=0, le=1000)] = 1
+    """How many machines search, until `gougi fleet scale` says otherwise."""
+    instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)] = ("c7i.4xlarge",)
+    """Types of these machines, the preferred one first."""
+    csa_password_parameter: str = ""
+    """Name of the SSM parameter (SecureString) with the server's password; the password itself stands nowhere here."""
+    price_cap_usd: Annotated[float, Field(ge=0)] = 0.0
+    """What one run may cost, in US dollars; the fleet then ends, after the game. 0: no cap."""
+    idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
+    """After so many hours without a move the fleet ends. 0: never for that."""
+    archive: str = ""
+    """Where records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
+    variables: dict[str, Any] = {}
+    """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
+
+
 class LogConfig(_Section):
     """The log: JSON lines in the records folder, and messages on the terminal."""
 
@@ -253,6 +283,7 @@ class Config(BaseSettings):
     play: PlayConfig = PlayConfig()
     book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
+    fleet: FleetConfig = FleetConfig()
     log: LogConfig = LogConfig()
 
 
@@ -266,7 +297,7 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
     Raises:
         ConfigError: with a line for each thing that is wrong.
     """
-    path = file or _find_file()
+    path = file or find_file()
     in_file = _read_file(path) if path else {}
     _refuse_unknown_variables()
     given: dict[str, Any] = {
@@ -331,7 +362,8 @@ def effective(config: Config) -> str:
     return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}"))
 
 
-def _find_file() -> Path | None:
+def find_file() -> Path | None:
+    """The configuration that is used where none is named; None: there is none."""
     named = os.environ.get("GOUGI_CONFIG")
     if named:
         return Path(named)

@@ -49,7 +49,7 @@ class Host:
         network.ip(f"link add name {self._cable} type veth peer name eth0 netns {self._holder.pid}")
         network.ip(f"link set {self._cable} master switch up")
         for command in ("link set lo up", f"addr add {self.address}/24 dev eth0", "link set eth0 up"):
-            subprocess.run([*self._enter(), "ip", *command.split()], check=True)
+            subprocess.run([*self.enter(), "ip", *command.split()], check=True)
 
     def start(
         self, command: Sequence[str], environment: Mapping[str, str], *, piped: bool = False
@@ -57,7 +57,7 @@ class Host:
         """Run ``command`` on this host; ``piped``: with its standard input and output in our hands."""
         stream = subprocess.PIPE if piped else subprocess.DEVNULL
         return subprocess.Popen(
-            [*self._enter(), *command],
+            [*self.enter(), *command],
             env=dict(environment),
             cwd=ROOT,
             stdin=stream,
@@ -87,7 +87,8 @@ class Host:
                     os.kill(pid, signal.SIGKILL)
         _let_go(self._holder)
 
-    def _enter(self) -> list[str]:
+    def enter(self) -> list[str]:
+        """What stands before a command that is to run on this host."""
         return ["nsenter", "--target", str(self._holder.pid), "--net", "--mount", "--uts", "--"]
 
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Fleet:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": self.token,
             "PYTHONPATH": os.pathsep.join(sys.path),
+            "GOUGI_RUN_DIR": f"{self.network.folder}/run",
         }
         self.head = self.network.add()
         self.address = f"{self.head.address}:6379"
@@ -229,6 +231,46 @@ def test_a_host_joins(fleet: Fleet) -> None:
     host = fleet.join()
     ready = fleet.event("node_ready", 45, host=host.name)
     fleet.event("dealt", why=f"{ready['node']} joined")
+    fleet.searched_by(3)
+    fleet.order("stop", search_id=number)
+    assert fleet.event("decision")["source"] == "split"
+
+
+def test_a_host_is_taken_away(fleet: Fleet) -> None:
+    """EC2's notice comes in the middle of a search: the node's part is dealt first, and then its host goes."""
+    host = fleet.network.hosts[3]
+    node = fleet.node_on(host)
+    for command in ("link set lo up", "addr add 169.254.169.254/32 dev lo"):
+        assert host.start(["ip", *command.split()], fleet.environment).wait(5) == 0
+    service = [sys.executable, "-m", "tests.cluster.metadata_service", "169.254.169.254", "80"]
+    metadata = host.start(service, fleet.environment, piped=True)
+    assert metadata.stdin is not None and metadata.stdout is not None
+    assert metadata.stdout.readline() == "serving\n"
+    watch = host.start(
+        [sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
+    )
+    assert watch.stdout is not None
+    fleet.search()
+    fleet.searched_by(3)
+    since = now_ms()
+    notice = {"action": "terminate", "time": (datetime.now(UTC) + timedelta(minutes=2)).isoformat()}
+    metadata.stdin.write(f"spot/instance-action {json.dumps(notice)}\n")
+    metadata.stdin.flush()
+    fleet.event("node_leaves", node=node["node"], why="SIGTERM")
+    lost = fleet.lost(since, node["node"], "SIGTERM")
+    said = [json.loads(line) for line in watch.stdout]
+    assert watch.wait(5) == 10
+    assert [each["event"] for each in said] == ["machine_leaves", "machine_released"]
+    assert said[-1]["not_dismissed"] == []
+    os.kill(node["pid"], 0)  # it is still there: its part was dealt before
+    assert fleet.decision()["source"] == "split"
+    # The machine goes, and another takes its place: here the same host with another raylet, in a search that runs.
+    metadata.stdin.close()
+    (raylet,) = host.processes("raylet")
+    number = fleet.begin(soft_ms=None, hard_ms=None)
+    os.kill(raylet, signal.SIGKILL)
+    again = fleet.event("node_ready", 45, after_ms=lost["when_ms"], host=host.name)
+    fleet.event("node_joined", after_ms=lost["when_ms"], node=again["node"])
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"

@@ -1,0 +1,310 @@
+"""``gougi fleet``: a fleet of machines on AWS, from nothing to a game and back to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands import fleet_services
+from master.commands.common import FAILED, CommandError
+from master.commands.fleet_errors import told
+from master.commands.settings import ConfigFile, load
+
+if TYPE_CHECKING:
+    from master.fleet.operator import Facts, Operator
+    from master.fleet.plan import FleetPlan
+
+app = typer.Typer(
+    name="fleet",
+    help="""A fleet of machines on AWS, from nothing to a game and back to nothing. More: docs/fleet-operation.md.
+
+    Examples:
+
+      gougi fleet up --nodes 16
+
+      gougi fleet status
+
+      gougi fleet down
+    """,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+Dir = Annotated[
+    str | None,
+    typer.Option("--dir", metavar="FOLDER", help="The fleet's folder. Default: ~/.local/state/gougi/fleet."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+Wait = Annotated[
+    float, typer.Option("--wait", min=0, metavar="S", help="How long to wait for the nodes; 0: not at all.")
+]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Make the release that the machines install anew.")]
+
+
+@app.command()
+def plan(
+    nodes: Annotated[int | None, typer.Option(min=0, max=1000, metavar="N", help="How many nodes.")] = None,
+    rebuild: Rebuild = False,
+    folder: Dir = None,
+    config: ConfigFile = None,
+) -> int:
+    """Show what `gougi fleet up` would do, and what an hour will cost. Nothing is changed.
+
+    Examples:
+
+      gougi fleet plan --nodes 16
+    """
+    with told():
+        operator = _operator(config, folder)
+        try:
+            _show_plan(operator.plan(nodes, rebuild=rebuild, tell=_note))
+        finally:
+            operator.forget_plan()
+    return 0
+
+
+@app.command()
+def up(
+    nodes: Annotated[int | None, typer.Option(min=0, max=1000, metavar="N", help="How many nodes.")] = None,
+    yes: Yes = False,
+    wait: Wait = 900,
+    rebuild: Rebuild = False,
+    folder: Dir = None,
+    config: ConfigFile = None,
+) -> int:
+    """Make the fleet, or bring it to what the configuration says; wait until its nodes are ready.
+
+    Examples:
+
+      gougi fleet up --nodes 1
+
+      gougi fleet up --yes --wait 0
+    """
+    with told():
+        operator = _operator(config, folder)
+        return _change(operator, lambda: operator.plan(nodes, rebuild=rebuild, tell=_note), yes, wait)
+
+
+@app.command()
+def scale(
+    nodes: Annotated[int, typer.Argument(min=0, max=1000, metavar="N", help="How many nodes from now on.")],
+    yes: Yes = False,
+    wait: Wait = 900,
+    folder: Dir = None,
+    config: ConfigFile = None,
+) -> int:
+    """Change the number of nodes of a running fleet. A game that is being played goes on.
+
+    Examples:
+
+      gougi fleet scale 16
+
+      gougi fleet scale 0 --yes
+    """
+    with told():
+        operator = _operator(config, folder)
+        operator.facts()
+        return _change(operator, lambda: operator.plan(nodes, tell=_note), yes, wait)
+
+
+@app.command()
+def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -> int:
+    """Show the machines: state, speed, age, spot, and what they have cost so far.
+
+    Examples:
+
+      gougi fleet status
+    """
+    from master.ui.fleet import status_table
+
+    with told():
+        operator = _operator(config, folder)
+        now = operator.status(operator.facts())
+        if as_json:
+            print(json.dumps({**asdict(now), "ready": now.ready, "nps": now.nps}))
+        else:
+            _console().print(status_table(now))
+    return 0
+
+
+@app.command()
+def cost(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -> int:
+    """Show what the fleet costs an hour now, and what it has cost so far, by type of machine.
+
+    Examples:
+
+      gougi fleet cost
+    """
+    from master.ui.fleet import cost_table
+
+    with told():
+        operator = _operator(config, folder)
+        facts = operator.facts()
+        now = operator.status(facts)
+        beside = facts.usd_per_hour.get("beside")
+        if as_json:
+            wanted = ("usd_per_hour", "usd", "costs", "unpriced", "source", "counted")
+            print(json.dumps({**{name: asdict(now)[name] for name in wanted}, "beside_usd_per_hour": beside}))
+        else:
+            _console().print(cost_table(now, beside))
+    return 0
+
+
+@app.command()
+def down(
+    yes: Yes = False,
+    records: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where games, logs and books of the fleet's own bucket are copied."),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, metavar="S", help="How long AWS may take to forget what was destroyed.")
+    ] = 120,
+    folder: Dir = None,
+    config: ConfigFile = None,
+) -> int:
+    """Destroy the fleet, and prove that nothing of it is left. Exit code 1, with a list, if something is.
+
+    Before the bucket that was made with the fleet goes, games, logs and books are copied from it to a folder (bucket/,
+    in the fleet's own). A bucket that you gave it stays.
+
+    Examples:
+
+      gougi fleet down
+
+      gougi fleet down --yes --records ~/shogi/games
+    """
+    from master.fleet.operator import FleetDown
+
+    with told():
+        operator = _operator(config, folder)
+        try:
+            facts: Facts | None = operator.facts()
+        except FleetDown as error:
+            _note(str(error))
+            facts = None
+        if operator.folder.exists and operator.terraform.managed():
+            end = operator.plan_end(_note)
+            _show_plan(end)
+            if not _agreed(yes, "destroy all of this?"):
+                operator.forget_plan()
+                return FAILED
+            _destroy(operator, end, facts, records or operator.folder.path / "bucket")
+        keep = [facts.bucket] if facts is not None and not facts.bucket_is_own else []
+        name = facts.name if facts is not None else _settings(config, folder).name
+        _note("asking AWS what is left")
+        left = operator.left_over(name, keep, wait)
+        for thing in left:
+            print(f"left: {thing}")
+        if left:
+            raise CommandError(f"{len(left)} things of the fleet {name} are left; they may cost money", FAILED)
+        print(f"nothing is left of the fleet {name}" + (f"; the bucket {keep[0]} stays" if keep else ""))
+    return 0
+
+
+app.command(name="watch")(fleet_services.watch)
+app.command(name="keep")(fleet_services.keep)
+
+
+def _change(operator: Operator, make: Callable[[], FleetPlan], yes: bool, wait_s: float) -> int:
+    """Plan, show, ask, apply, wait."""
+    before = operator.folder.nodes if operator.folder.exists else None
+    applied = False
+    try:
+        wanted = make()
+        _show_plan(wanted)
+        if not wanted.empty:
+            if not _agreed(yes, "do this?"):
+                return FAILED
+            applied = True
+            _apply(operator, wanted)
+    finally:
+        operator.forget_plan()
+        if not applied and before is not None:
+            operator.folder.set_nodes(before)
+    facts = operator.facts()
+    if wait_s:
+        _wait(operator, facts, wait_s)
+    print(f"a shell on the head: {facts.session_command}")
+    return 0
+
+
+def _apply(operator: Operator, wanted: FleetPlan) -> None:
+    from master.ui.fleet import Progress
+
+    with Progress(_console(), len(wanted.changes)) as progress:
+        operator.apply(progress.step)
+
+
+def _destroy(operator: Operator, end: FleetPlan, facts: Facts | None, records: Path) -> None:
+    """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
+    from master.fleet.terraform import TerraformError
+
+    try:
+        _apply(operator, end)
+    except TerraformError as error:
+        if facts is None or "BucketNotEmpty" not in str(error):
+            raise
+        _note(f"{operator.salvage(facts, records)} files of the bucket {facts.bucket} are in {records}")
+        _apply(operator, operator.plan_end(_note))
+    else:
+        if facts is not None and not facts.bucket_is_own:
+            operator.salvage(facts, records)
+    finally:
+        operator.forget_plan()
+
+
+def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
+    from master.ui.fleet import Waiting
+
+    with Waiting(_console(), facts.nodes) as waiting:
+        now = operator.wait(facts, wait_s, waiting.news)
+    _note(f"{now.ready} nodes are ready: {now.nps:,} nodes/s, {now.usd_per_hour:.2f} US dollars an hour")
+
+
+def _show_plan(wanted: FleetPlan) -> None:
+    for line in wanted.lines():
+        print(line)
+    print(f"plan: {wanted.summary()}")
+    usd = wanted.usd_per_hour
+    if usd.get("all") is not None:
+        print(f"an hour costs {usd['all']:.2f} US dollars at on-demand prices")
+    elif usd:
+        print("what an hour costs is not known: give the prices of these types in [fleet] variables, usd_per_hour")
+
+
+def _agreed(yes: bool, question: str) -> bool:
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise CommandError("nobody is there to be asked: --yes does it without")
+    return typer.confirm(question, default=False)
+
+
+def _settings(config: Path | None, folder: str | None) -> Any:
+    return load(config, {"fleet": {"folder": folder}}).fleet
+
+
+def _operator(config: Path | None, folder: str | None) -> Operator:
+    from master.config import find_file
+    from master.fleet.operator import Operator
+
+    return Operator(_settings(config, folder), config or find_file())
+
+
+def _note(text: str) -> None:
+    print(text, flush=True)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "160")))

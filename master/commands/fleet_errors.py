@@ -1,0 +1,26 @@
+"""What goes wrong with a fleet, as a command tells it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from master.commands.common import BAD_INPUT, FAILED, CommandError
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """What goes wrong becomes the command's one clear message."""
+    from master.fleet.archive import ArchiveError
+    from master.fleet.aws import AwsError
+    from master.fleet.costs import LedgerError
+    from master.fleet.folder import FolderError
+    from master.fleet.operator import FleetDown, NotReady
+    from master.fleet.terraform import TerraformError
+
+    try:
+        yield
+    except (FolderError, FleetDown) as error:
+        raise CommandError(str(error), BAD_INPUT) from error
+    except (AwsError, ArchiveError, LedgerError, NotReady, TerraformError) as error:
+        raise CommandError(str(error), FAILED) from error

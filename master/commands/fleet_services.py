@@ -1,0 +1,104 @@
+"""``gougi fleet watch`` and ``gougi fleet keep``: the services on a fleet's machines."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from master.commands.common import FAILED, CommandError
+from master.commands.fleet_errors import told
+from master.commands.settings import ConfigFile, load
+
+if TYPE_CHECKING:
+    from master.fleet.archive import Archive
+
+RELEASED = 10
+"""Exit code of both where the machine, or the fleet, is to end now: systemd's units act on it."""
+
+
+def watch(
+    run_dir: Annotated[Path, typer.Option(envvar="GOUGI_RUN_DIR", help="Where node processes say that they are here.")],
+    archive: Annotated[str, typer.Option(help="For this machine's reports. Default: the fleet's bucket.")] = "",
+    bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
+    region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
+    endpoint: Annotated[str, typer.Option(help="Of the metadata. Default: this EC2 machine's own.")] = "",
+    poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two looks.")] = 5.0,
+) -> int:
+    """On a worker machine: send its nodes away when AWS takes the machine, and tell how it is.
+
+    Ends with exit code 10 when the machine is to go and its nodes are dismissed; with 0 after SIGTERM.
+    """
+    from cluster.instance_metadata import InstanceMetadata
+    from master.fleet.node_watch import NodeWatch
+
+    with told():
+        where = archive or (f"s3://{bucket}" if bucket else "")
+        watcher = NodeWatch(InstanceMetadata(endpoint or None), run_dir, _event, _archive(where, region), poll)
+        return RELEASED if watcher.run(_until_signal()) else 0
+
+
+def keep(
+    archive: Annotated[str, typer.Option(help="Over [fleet] archive.")] = "",
+    bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
+    name: Annotated[str, typer.Option(envvar="FLEET_NAME", help="The fleet; empty: no machines to count.")] = "",
+    region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
+    config: ConfigFile = None,
+) -> int:
+    """On the master's machine: copy records and logs to the archive, count the cost, end the fleet when it is time.
+
+    Ends with exit code 10 where [fleet] idle_hours or price_cap_usd says that the fleet is to end, and with 0 after
+    SIGTERM; the last copies are made then.
+    """
+    from cluster.instance_metadata import InstanceMetadata, MetadataError
+    from master.fleet.cloud import Cloud
+    from master.fleet.ending import EndRule
+    from master.fleet.keep import Copies, LedgerKeeper
+    from master.fleet.keep import keep as run
+
+    settings = load(config)
+    fleet = settings.fleet
+    with told():
+        where = archive or fleet.archive or (f"s3://{bucket}" if bucket else "")
+        if not where:
+            raise CommandError("no archive: set [fleet] archive to s3://BUCKET/PREFIX or a folder")
+        head, ledger = "", None
+        if name:
+            try:
+                head = InstanceMetadata().get("instance-id") or ""
+            except MetadataError as error:
+                raise CommandError(str(error), FAILED) from error
+            fleet_bucket = _archive(f"s3://{bucket}" if bucket else where, region)
+            assert fleet_bucket is not None
+            given = fleet.variables.get("usd_per_hour", {})
+            ledger = LedgerKeeper(Cloud(region or None), fleet_bucket, name, region, given)
+        place = _archive(where, region)
+        assert place is not None
+        copies = Copies(Path(settings.records.folder), place, _event)
+        rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
+        return RELEASED if run(copies, ledger, head, rule, _event, _until_signal()) else 0
+
+
+def _archive(where: str, region: str) -> Archive | None:
+    from master.fleet.archive import open_archive
+
+    return open_archive(where, region or None) if where else None
+
+
+def _until_signal() -> threading.Event:
+    """Set by SIGTERM or Ctrl-C."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    return stop
+
+
+def _event(name: str, fields: dict[str, object]) -> None:
+    """A line of JSON, as in the master's log; systemd keeps it."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    print(json.dumps({"event": name, **fields, "timestamp": now}, ensure_ascii=False), flush=True)

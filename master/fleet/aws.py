@@ -1,0 +1,104 @@
+"""The way to AWS: boto3's clients, and what goes wrong with them in words that say what to do.
+
+Credentials, profile and region come from where AWS's own tools take them. ``AWS_ENDPOINT_URL`` names another endpoint
+for all services, such as a stand-in for tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+_ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (
+        ("VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "InstanceLimitExceeded", "SpotMaxInstanceCountExceeded"),
+        "the account's quota of vCPUs is used up: ask for more at Service Quotas > Amazon EC2 > Running On-Demand "
+        "(or All) Standard instances, or ask for fewer nodes or smaller instance_types",
+    ),
+    (
+        ("InsufficientInstanceCapacity", "InsufficientHostCapacity", "UnfulfillableCapacity", "capacity-not-available"),
+        "AWS has no such machines free there now: name more instance_types or zones, or wait; a group goes on trying",
+    ),
+    (
+        ("SpotMaxPriceTooLow", "price-too-low"),
+        "the highest spot price that was set is below the market's: raise it, or name other instance_types",
+    ),
+    (
+        ("ExpiredToken", "RequestExpired", "TokenRefreshRequired", "SSOTokenLoadError", "UnauthorizedSSOTokenError"),
+        "the AWS credentials have expired: log in again (aws sso login, or new keys)",
+    ),
+    (
+        ("NoCredentials", "No valid credential sources", "PartialCredentials", "failed to refresh cached credentials"),
+        "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run aws sso login",
+    ),
+    (
+        ("InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "UnrecognizedClient", "InvalidAccessKeyId"),
+        "AWS does not know these credentials: look at AWS_PROFILE and the keys",
+    ),
+    (
+        ("UnauthorizedOperation", "AccessDenied", "is not authorized to perform", "AccessDeniedException"),
+        "these credentials may not do that: the policy that is needed is in docs/fleet.md",
+    ),
+    (("NoRegion", "You must specify a region"), "no region: set it in [fleet] or AWS_REGION"),
+    (("OptInRequired", "PendingVerification"), "this account or region is not activated yet: see the AWS console"),
+    (("BucketAlreadyExists", "BucketAlreadyOwnedByYou"), "that bucket name is taken: choose another"),
+    (("NoSuchBucket",), "there is no such bucket"),
+    (("Throttling", "RequestLimitExceeded"), "AWS wants fewer requests: try again in a minute"),
+    (
+        ("EndpointConnectionError", "ConnectTimeout", "no such host", "dial tcp", "Could not connect"),
+        "AWS cannot be reached: look at the network, the region's name and AWS_ENDPOINT_URL",
+    ),
+)
+"""Words in an error's text or code, and what to do about it. Codes: "Error codes for the Amazon EC2 API", and those of
+botocore and the terraform provider."""
+
+
+class AwsError(Exception):
+    """A call to AWS failed; the text says what to do."""
+
+
+def advice(text: str) -> str:
+    """What to do about an error of AWS, boto3 or terraform; empty: nothing is known of it."""
+    return next((what for words, what in _ADVICE if any(word in text for word in words)), "")
+
+
+def client(service: str, region: str | None = None) -> Any:
+    """A boto3 client that gives up within half a minute.
+
+    Args:
+        region: None: as AWS's tools find it; terraform's variable for it counts too.
+
+    Raises:
+        AwsError: boto3 is not installed, or there is no region.
+    """
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError as error:
+        raise AwsError("boto3 is missing: pip install 'gougi[fleet]'") from error
+    config = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": 4})
+    with told(AwsError, service):
+        return boto3.client(service, region_name=region or os.environ.get("AWS_REGION"), config=config)
+
+
+@contextlib.contextmanager
+def told(kind: type[Exception], where: str) -> Iterator[None]:
+    """Errors of boto3 become ``kind``, in one line that begins with ``where``."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        text = str(error.response.get("Error", {}).get("Message", "")) or str(error)
+        raise kind(_line(where, f"{code}: {text}", advice(f"{code} {text}"))) from error
+    except BotoCoreError as error:
+        text = f"{type(error).__name__} {error}"
+        raise kind(_line(where, str(error), advice(text))) from error
+
+
+def _line(where: str, what: str, todo: str) -> str:
+    words = " ".join(what.split())[:300]
+    return f"{where}: {todo} ({words})" if todo else f"{where}: {words}"

@@ -1,0 +1,161 @@
+"""What the fleet costs: prices an hour, and a ledger of what its machines have cost. Pure; times: seconds since 1970.
+
+Machines are billed by the second from their launch on, at least a minute ("Amazon EC2 pricing"). Disks, addresses,
+endpoints and traffic are not in the ledger; what stands beside the machines is in terraform's ``usd_per_hour``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+KEY: Final = "fleet/ledger.json"
+"""Of the archive."""
+_LEAST_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that runs. ``launched``: seconds since 1970."""
+
+    id: str
+    type: str
+    zone: str
+    spot: bool
+    launched: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars an hour.
+
+    ``on_demand``: by type. ``spot``: by type and zone, the market's price now; where it is not known, a spot machine
+    counts at its on-demand price, which it never passes. ``source``: in words, with a date.
+    """
+
+    on_demand: Mapping[str, float]
+    spot: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    source: str = ""
+
+    def of(self, machine: Machine) -> float | None:
+        """None: not known."""
+        on_demand = self.on_demand.get(machine.type)
+        if not machine.spot:
+            return on_demand
+        return self.spot.get((machine.type, machine.zone), on_demand)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one machine has cost up to ``until``."""
+
+    type: str
+    spot: bool
+    launched: float
+    until: float
+    usd: float
+
+
+def vcpus(instance_type: str) -> int | None:
+    """Of a type of the families that Gougi runs on, by the size in its name; None: the name does not say."""
+    match = re.fullmatch(r"[a-z0-9-]+\.(?:(medium)|(large)|([0-9]*)xlarge)", instance_type)
+    if match is None:
+        return None
+    if match[3] is None:
+        return 1 if match[1] else 2
+    return 4 * int(match[3] or 1)
+
+
+def on_demand_prices(
+    table: Mapping[str, Any], types: Iterable[str], region: str, given: Mapping[str, float]
+) -> dict[str, float]:
+    """US dollars an hour by type; a type whose price is not known is left out.
+
+    Args:
+        table: ``terraform/prices.json``: within a family AWS asks the same for each vCPU.
+        given: what the user knows better.
+    """
+    found = dict(given)
+    for kind in types:
+        per_vcpu = table["per_vcpu"].get(kind.split(".")[0], {}).get(region)
+        size = vcpus(kind)
+        if per_vcpu and size:
+            found.setdefault(kind, per_vcpu * size)
+    return found
+
+
+class LedgerError(ValueError):
+    """Bytes are no ledger; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All machines that were seen. ``run_began``: since when the head runs this time; ``run_usd``: cost since then."""
+
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+    run_began: float = 0.0
+    run_usd: float = 0.0
+    ended: str = ""
+    """Why the fleet ended by itself; empty: it did not."""
+
+    @property
+    def usd(self) -> float:
+        return sum(account.usd for account in self.accounts.values())
+
+    def by_type(self) -> dict[tuple[str, bool], tuple[float, float]]:
+        """(type, spot) -> machine hours and US dollars, the dearest first."""
+        found: dict[tuple[str, bool], tuple[float, float]] = {}
+        for account in self.accounts.values():
+            key = (account.type, account.spot)
+            hours, usd = found.get(key, (0.0, 0.0))
+            found[key] = hours + (account.until - account.launched) / 3600, usd + account.usd
+        return dict(sorted(found.items(), key=lambda entry: -entry[1][1]))
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+def decode(data: bytes) -> Ledger:
+    """The ledger in ``data``.
+
+    Raises:
+        LedgerError: there is none.
+    """
+    try:
+        raw: dict[str, Any] = json.loads(data)
+        accounts = {str(name): Account(**account) for name, account in raw.pop("accounts").items()}
+        return Ledger(accounts, **raw)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LedgerError(f"no ledger: {type(error).__name__}: {error}"[:300]) from error
+
+
+def observed(ledger: Ledger, machines: Iterable[Machine], prices: Prices, now: float, head_launched: float) -> Ledger:
+    """The ledger after a look at the machines that run.
+
+    A machine costs from its launch on, whenever it is first seen; one that was stopped and started has a new launch.
+    The time between the last look at a machine and its end is not counted: at most what lies between two looks.
+
+    Args:
+        head_launched: when the head was started this time; another one than before begins a new run.
+    """
+    accounts = dict(ledger.accounts)
+    run_usd = ledger.run_usd if head_launched == ledger.run_began else 0.0
+    ended = ledger.ended if head_launched == ledger.run_began else ""
+    for machine in machines:
+        price = prices.of(machine) or 0.0
+        key = machine.id if _same(accounts.get(machine.id), machine) else f"{machine.id}@{machine.launched:.0f}"
+        known = accounts.get(key)
+        since = known.until if known else machine.launched
+        until = max(now, since, machine.launched + _LEAST_S)
+        usd = (until - since) / 3600 * price
+        run_usd += (until - max(since, head_launched)) / 3600 * price if until > head_launched else 0.0
+        before = known or Account(machine.type, machine.spot, machine.launched, machine.launched, 0.0)
+        accounts[key] = replace(before, until=until, usd=before.usd + usd)
+    return Ledger(accounts, head_launched, run_usd, ended)
+
+
+def _same(account: Account | None, machine: Machine) -> bool:
+    return account is None or account.launched == machine.launched

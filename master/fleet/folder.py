@@ -1,0 +1,145 @@
+"""The operator's folder of a fleet: terraform's root module and state, the release, and how many nodes there are.
+
+The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
+``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
+whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from master.config import FleetConfig
+
+ROOT_MODULE: Final = "gougi.tf.json"
+_NODES: Final = "nodes.auto.tfvars.json"
+_RELEASE: Final = "release.tar"
+_CHECKOUT: Final = Path(__file__).parents[2]
+
+
+class FolderError(Exception):
+    """The folder cannot be made ready; the text says what is missing."""
+
+
+def root_module(
+    settings: FleetConfig, source: str, release_file: str, config_file: str, stand_in: bool
+) -> dict[str, Any]:
+    """The root module in terraform's JSON syntax. Pure.
+
+    Args:
+        settings: the section [fleet].
+        source: of the module, relative to the folder.
+        release_file: what the machines install.
+        config_file: the master's configuration.
+        stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
+    """
+    given: dict[str, Any] = {
+        "name": settings.name,
+        "instance_types": list(settings.instance_types),
+        "csa_password_parameter": settings.csa_password_parameter,
+        "release_file": release_file,
+        "config_file": config_file,
+        **settings.variables,
+    }
+    provider: dict[str, Any] = {"region": settings.region} if settings.region else {}
+    if stand_in:
+        provider["s3_use_path_style"] = True
+    return {
+        "//": "Written by gougi fleet, again at each plan. For one of your own put a root module (*.tf) here instead.",
+        "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": "~> 5.0"}}},
+        "provider": {"aws": provider},
+        "variable": {"nodes": {"type": "number"}},
+        "module": {"fleet": {"source": source, "nodes": "${var.nodes}", **_escaped(given)}},
+        "output": {"fleet": {"value": "${module.fleet}"}},
+    }
+
+
+class FleetFolder:
+    """A fleet's folder, which only its owner can read: terraform's state may hold secrets."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def exists(self) -> bool:
+        return any(self.path.glob("*.tf")) or (self.path / ROOT_MODULE).exists()
+
+    def prepare(self, settings: FleetConfig, config_file: Path | None, nodes: int | None, *, rebuild: bool) -> None:
+        """Make everything ready for a plan.
+
+        Args:
+            settings: the section [fleet].
+            config_file: of the master; None: the one to begin with.
+            nodes: how many from now on; None: as many as last time, the first time what the settings say.
+            rebuild: make the release anew.
+
+        Raises:
+            FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if nodes is not None or self.nodes is None:
+                self.set_nodes(settings.nodes if nodes is None else nodes)
+            if any(self.path.glob("*.tf")):
+                return
+            module = self._module(settings)
+            release = settings.variables.get("release_file") or self._release(module, rebuild=rebuild)
+            file = config_file or module.parent / "deploy" / "gougi.toml"
+            source = os.path.relpath(module, self.path)
+            content = root_module(
+                settings, source, str(release), str(file.absolute()), bool(os.environ.get("AWS_ENDPOINT_URL"))
+            )
+            (self.path / ROOT_MODULE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes are asked for; None: nobody has said so yet."""
+        try:
+            return int(json.loads((self.path / _NODES).read_text(encoding="utf-8"))["nodes"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FolderError(f'{self.path / _NODES}: expected {{"nodes": N}}: {error}') from error
+
+    def set_nodes(self, nodes: int | None) -> None:
+        """Keep the number; None: nobody has said so."""
+        if nodes is None:
+            (self.path / _NODES).unlink(missing_ok=True)
+        else:
+            (self.path / _NODES).write_text(json.dumps({"nodes": nodes}) + "\n", encoding="utf-8")
+
+    def _module(self, settings: FleetConfig) -> Path:
+        module = Path(settings.module).expanduser() if settings.module else _CHECKOUT / "terraform"
+        if not (module / "variables.tf").is_file():
+            raise FolderError(f"{module}: no terraform module: run gougi from a checkout, or set [fleet] module")
+        return module.absolute()
+
+    def _release(self, module: Path, *, rebuild: bool) -> Path:
+        release = self.path / _RELEASE
+        if rebuild or not release.exists():
+            script = module.parent / "deploy" / "scripts" / "bundle.sh"
+            done = subprocess.run(["bash", str(script), str(release)], capture_output=True, text=True, check=False)
+            if done.returncode:
+                release.unlink(missing_ok=True)
+                words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
+                raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
+        return release.absolute()
+
+
+def _escaped(value: Any) -> Any:
+    """Text that means itself: terraform would put something in the place of ``${…}``."""
+    if isinstance(value, str):
+        return value.replace("${", "$${").replace("%{", "%%{")
+    if isinstance(value, Mapping):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(item) for item in value]
+    return value

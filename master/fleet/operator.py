@@ -1,0 +1,226 @@
+"""What ``gougi fleet`` does, step by step, on the operator's machine: terraform, AWS and the fleet's bucket."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from master.fleet import costs, reports
+from master.fleet.archive import Archive, FolderArchive, open_archive
+from master.fleet.cloud import Cloud
+from master.fleet.folder import FleetFolder, FolderError
+from master.fleet.plan import FleetPlan, read_plan
+from master.fleet.prices import prices
+from master.fleet.reports import MachineReport, ReportError
+from master.fleet.terraform import Step, Terraform, find
+from master.fleet.view import FleetStatus, status
+
+if TYPE_CHECKING:
+    from master.config import FleetConfig
+
+_PLAN: Final = "gougi.plan"
+_LOOK_S: Final = 5.0
+_WORTH: Final = ("records/", "logs/", "books/")
+"""What of a bucket is worth keeping; releases, configuration and nets came from here."""
+_STATUS: Final = "fleet/"
+
+
+class FleetDown(Exception):
+    """There is no fleet; the text says so."""
+
+
+class NotReady(Exception):
+    """Not all nodes came in time; the text says what is known of those that are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The fleet as terraform left it: its output ``fleet``."""
+
+    name: str
+    region: str
+    nodes: int
+    group: str
+    head: str
+    bucket: str
+    bucket_is_own: bool
+    session_command: str
+    usd_per_hour: dict[str, float | None]
+
+
+class Operator:
+    """One fleet.
+
+    Args:
+        settings: the section [fleet].
+        config_file: of the master; None: the one to begin with.
+    """
+
+    def __init__(self, settings: FleetConfig, config_file: Path | None) -> None:
+        self._settings = settings
+        self._config_file = config_file
+        self.folder = FleetFolder(Path(settings.folder).expanduser())
+        self._terraform: Terraform | None = None
+        self._cloud: Cloud | None = None
+
+    @property
+    def terraform(self) -> Terraform:
+        if self._terraform is None:
+            region = {"AWS_REGION": self._settings.region} if self._settings.region else {}
+            self._terraform = Terraform(find(self._settings.terraform), self.folder.path, region)
+        return self._terraform
+
+    def cloud(self, region: str | None = None) -> Cloud:
+        if self._cloud is None:
+            self._cloud = Cloud(region or self._settings.region or None)
+        return self._cloud
+
+    def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
+        """What would have to be done for a fleet of so many nodes (None: as many as last time); `apply` does it.
+
+        Raises:
+            FolderError, TerraformError, AwsError: that cannot be found out.
+        """
+        _ = self.terraform  # that it is missing is said before anything is made
+        account = self.cloud().account()
+        before = self.folder.nodes if self.folder.exists else None
+        try:
+            self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild)
+            tell(f"account {account}, folder {self.folder.path}; terraform plans")
+            self.terraform.init()
+            return read_plan(self.terraform.plan(_PLAN))
+        except BaseException:
+            if before is not None:
+                self.folder.set_nodes(before)
+            raise
+
+    def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
+        """What would be destroyed. Raises as `plan`."""
+        account = self.cloud().account()
+        tell(f"account {account}, folder {self.folder.path}; terraform plans")
+        self.terraform.init()
+        return read_plan(self.terraform.plan(_PLAN, destroy=True))
+
+    def apply(self, tell: Callable[[Step], None]) -> None:
+        """Do what was planned last. Raises TerraformError."""
+        self.terraform.apply(_PLAN, tell)
+
+    def forget_plan(self) -> None:
+        (self.folder.path / _PLAN).unlink(missing_ok=True)
+
+    def facts(self) -> Facts:
+        """The fleet that there is.
+
+        Raises:
+            FleetDown: there is none.
+            TerraformError: terraform cannot say.
+        """
+        output: dict[str, Any] = {}
+        if self.folder.exists and (self.folder.path / ".terraform").exists():
+            output = self.terraform.output().get("fleet") or {}
+        if not output:
+            raise FleetDown(f"there is no fleet in {self.folder.path}: gougi fleet up makes one")
+        try:
+            return Facts(
+                name=output["name"],
+                region=output["region"],
+                nodes=int(output["nodes"]),
+                group=output["asg_name"],
+                head=output["head_instance_id"],
+                bucket=output["bucket"],
+                bucket_is_own=output["bucket_is_own"],
+                session_command=output["session_command"],
+                usd_per_hour=output["usd_per_hour"],
+            )
+        except KeyError as error:
+            raise FolderError(
+                f'{self.folder.path}: the root module\'s output "fleet" has no {error}: expected the whole module, '
+                "value = module.fleet"
+            ) from error
+
+    def status(self, facts: Facts) -> FleetStatus:
+        """How the fleet is. Raises AwsError, ArchiveError."""
+        cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
+        machines = cloud.machines(facts.name)
+        running = [machine.facts for machine in machines]
+        given = self._settings.variables.get("usd_per_hour", {})
+        ledger = archive.get(costs.KEY)
+        known = costs.decode(ledger) if ledger is not None else None
+        types = {machine.type for machine in running} | {a.type for a in (known.accounts if known else {}).values()}
+        table = prices(types, facts.region, given, cloud.spot_prices(running))
+        said = _reports(archive)
+        return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
+
+    def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
+        """Wait until all nodes are ready, and no machine is there that should go.
+
+        Args:
+            news: gets the status every few seconds, with what the group has said meanwhile of why it cannot start some.
+
+        Raises:
+            NotReady: they are not.
+            AwsError, ArchiveError: that cannot be seen.
+        """
+        since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
+        told: list[str] = []
+        while True:
+            now = self.status(facts)
+            troubles = self.cloud().troubles(facts.group, since)
+            news(now, [trouble for trouble in troubles if trouble not in told])
+            told = troubles
+            nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
+            if now.ready >= facts.nodes and nodes <= facts.nodes:
+                return now
+            if time.monotonic() >= deadline:
+                raise NotReady(_missing(facts, now, troubles, timeout_s))
+            time.sleep(_LOOK_S)
+
+    def salvage(self, facts: Facts, folder: Path) -> int:
+        """Empty the fleet's own bucket: games, logs and books are copied to ``folder`` first. Returns how many were.
+
+        Of a bucket that is somebody's, only what the machines said of themselves goes.
+
+        Raises:
+            ArchiveError: a copy failed; nothing was deleted then.
+        """
+        bucket, copies = open_archive(f"s3://{facts.bucket}", facts.region), FolderArchive(folder)
+        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)] if facts.bucket_is_own else []
+        for key in kept:
+            copies.put(key, bucket.get(key) or b"")
+        bucket.purge("" if facts.bucket_is_own else _STATUS)
+        return len(kept)
+
+    def left_over(self, name: str, keep: list[str], patience_s: float) -> list[str]:
+        """What is left of a fleet, by terraform's state and by AWS itself.
+
+        Args:
+            keep: names of what is meant to stay.
+            patience_s: how long AWS may take to forget what was destroyed.
+
+        Raises:
+            TerraformError, AwsError: that cannot be seen.
+        """
+        in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
+        return in_state + self.cloud().left_over(name, patience_s, keep)
+
+
+def _reports(archive: Archive) -> list[MachineReport]:
+    found = []
+    for key in archive.keys(reports.PREFIX):
+        with suppress(ReportError):
+            raw = archive.get(key)
+            if raw is not None:
+                found.append(reports.decode(raw))
+    return found
+
+
+def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
+    lines = [f"{now.ready} of {facts.nodes} nodes are ready after {timeout_s:.0f} s"]
+    lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
+    lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
+    return "\n".join([*lines, f"what the head says: {facts.session_command}"])

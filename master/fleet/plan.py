@@ -1,0 +1,81 @@
+"""What a terraform plan would do, for a person to judge. Pure: ``terraform show -json`` in ("JSON Output Format")."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+_ACTIONS: Final = {
+    ("create",): "create",
+    ("update",): "change",
+    ("delete",): "destroy",
+    ("delete", "create"): "replace",
+    ("create", "delete"): "replace",
+}
+_SIGNS: Final = {"create": "+", "change": "~", "destroy": "-", "replace": "±"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One resource. ``action``: create, change, destroy or replace."""
+
+    address: str
+    type: str
+    action: str
+    fields: tuple[str, ...] = ()
+    """Of a change: ``field: before -> after``, where both are short and no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlan:
+    changes: tuple[Change, ...]
+    usd_per_hour: dict[str, float | None]
+    """What an hour will cost, as the output ``fleet`` of terraform has it; empty: not known."""
+
+    @property
+    def empty(self) -> bool:
+        return not self.changes
+
+    def lines(self) -> list[str]:
+        """A line for each resource that is touched, what is destroyed first."""
+        order = ("destroy", "replace", "change", "create")
+        found = []
+        for change in sorted(self.changes, key=lambda change: (order.index(change.action), change.address)):
+            fields = f"  ({', '.join(change.fields)})" if change.fields else ""
+            found.append(f"{_SIGNS[change.action]} {change.action:8} {change.address}{fields}")
+        return found
+
+    def summary(self) -> str:
+        """``37 to create, 1 to change``."""
+        if self.empty:
+            return "nothing to do"
+        counts = Counter(change.action for change in self.changes)
+        return ", ".join(f"{counts[action]} to {action}" for action in _SIGNS if counts[action])
+
+
+def read_plan(raw: Any) -> FleetPlan:
+    """The plan in the output of ``terraform show -json FILE``."""
+    changes = []
+    for resource in raw.get("resource_changes", ()):
+        change = resource["change"]
+        action = _ACTIONS.get(tuple(change["actions"]))
+        if action is not None and resource.get("mode") == "managed":
+            fields = _fields(change) if action == "change" else ()
+            changes.append(Change(resource["address"], resource["type"], action, fields))
+    after = ((raw.get("output_changes") or {}).get("fleet") or {}).get("after") or {}
+    usd = after.get("usd_per_hour") if isinstance(after, dict) else None
+    return FleetPlan(tuple(changes), dict(usd) if isinstance(usd, dict) else {})
+
+
+def _fields(change: dict[str, Any]) -> tuple[str, ...]:
+    before, after = change.get("before") or {}, change.get("after") or {}
+    hidden = [change.get(f"{when}_sensitive") or {} for when in ("before", "after")]
+    found = []
+    for name, value in after.items():
+        secret = any(isinstance(marks, dict) and marks.get(name) for marks in hidden)
+        was = before.get(name)
+        short = all(isinstance(each, int | float | str | bool | None) and len(str(each)) <= 40 for each in (was, value))
+        if value != was and short and not secret:
+            found.append(f"{name}: {was} -> {value}")
+    return tuple(found[:6])

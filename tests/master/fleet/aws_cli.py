@@ -1,0 +1,29 @@
+"""As much of AWS's command line as a machine's scripts ask of it for their secrets, over boto3. Not more."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import pairwise
+
+import boto3
+
+
+def main(words: list[str]) -> int:
+    options = dict(pairwise(words))
+    ssm = boto3.client("ssm", region_name=options["--region"])
+    match words[:2]:
+        case ["ssm", "get-parameter"]:
+            found = ssm.get_parameter(Name=options["--name"], WithDecryption="--with-decryption" in words)
+            print(found["Parameter"]["Value"])
+        case ["ssm", "put-parameter"]:
+            assert options["--cli-input-json"] == "file:///dev/stdin"
+            ssm.put_parameter(**json.load(sys.stdin))
+        case _:
+            print(f"aws: unknown: {words}", file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

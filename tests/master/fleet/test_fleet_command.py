@@ -1,0 +1,65 @@
+"""`gougi fleet` as a user types it, where something is missing: one line that says what to do."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.master.command import gougi
+
+
+def error(result: subprocess.CompletedProcess[str], code: int) -> str:
+    assert result.returncode == code, result.stdout + result.stderr
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("gougi: "), result.stderr
+    return lines[0].removeprefix("gougi: ")
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """No credentials, no region, no terraform; a folder of our own."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    nothing = str(tmp_path / "none")
+    return {
+        **dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), ""),
+        "PATH": str(programs),
+        "HOME": str(tmp_path),
+        "AWS_CONFIG_FILE": nothing,
+        "AWS_SHARED_CREDENTIALS_FILE": nothing,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    }
+
+
+def test_without_terraform(tmp_path: Path, env: dict[str, str]) -> None:
+    assert error(gougi("fleet", "plan", cwd=tmp_path, env=env), 1).startswith(
+        "neither terraform nor tofu is on the PATH"
+    )
+
+
+def test_without_credentials_nothing_is_made(tmp_path: Path, env: dict[str, str]) -> None:
+    shutil.copy("/bin/true", tmp_path / "bin" / "terraform")
+    result = gougi("fleet", "up", "--yes", "--dir", str(tmp_path / "fleet"), cwd=tmp_path, env=env)
+    assert error(result, 1).startswith("AWS: no AWS credentials: set AWS_PROFILE")
+    assert not (tmp_path / "fleet").exists()
+
+
+@pytest.mark.parametrize("words", [("status",), ("scale", "3")])
+def test_without_a_fleet(tmp_path: Path, env: dict[str, str], words: tuple[str, ...]) -> None:
+    result = gougi("fleet", *words, "--dir", str(tmp_path / "fleet"), cwd=tmp_path, env=env)
+    assert error(result, 2) == f"there is no fleet in {tmp_path / 'fleet'}: gougi fleet up makes one"
+
+
+def test_a_configuration_that_cannot_be(tmp_path: Path, env: dict[str, str]) -> None:
+    (tmp_path / "gougi.toml").write_text('[fleet]\nname = "No Name"\n')
+    assert "[fleet] name:" in error(gougi("fleet", "plan", cwd=tmp_path, env=env), 2)
+
+
+def test_what_runs_on_machines_says_what_it_needs(tmp_path: Path, env: dict[str, str]) -> None:
+    assert error(gougi("fleet", "keep", cwd=tmp_path, env=env), 2).startswith("no archive: set [fleet] archive")
+    assert "--run-dir" in error(gougi("fleet", "watch", cwd=tmp_path, env=env), 2)

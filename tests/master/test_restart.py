@@ -1,0 +1,57 @@
+"""The player is killed in the middle of a game and started again, as systemd does it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from cluster.api import Listener
+from master.csa.server import PracticeServer, ServerOptions
+from master.csa.server_room import RoomOptions
+from master.game import ServerAddress
+from master.game_loop import play_games
+from master.instructions import Login
+from tests.master.player_process import GAME
+from tests.master.scripted import ScriptedSearcher
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+
+
+def records(folder: Path) -> set[Path]:
+    return set(folder.glob("*.csa"))
+
+
+def moves(record: Path) -> int:
+    return sum(line[:1] in "+-" and len(line) >= 7 for line in record.read_text().splitlines())
+
+
+def test_it_logs_in_for_the_next_game_and_the_record_of_the_last_one_stays(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=24))) as server:
+            searcher, listener = ScriptedSearcher(delay_s=0.05), Listener()
+            await searcher.open(listener)
+            login = Login("opponent", GAME)
+            opponent = asyncio.create_task(
+                play_games(ServerAddress(*server.address), login, searcher, listener, count=2)
+            )
+            address = "{}:{}".format(*server.address)
+            command = [sys.executable, "-m", "tests.master.player_process", address, "alice", str(tmp_path)]
+            first = await asyncio.create_subprocess_exec(*command)
+            while not any(moves(path) >= 6 for path in records(tmp_path)):  # noqa: ASYNC110 - a file is waited for
+                await asyncio.sleep(0.02)
+            first.kill()
+            await first.wait()
+            (cut_short,) = records(tmp_path)
+            second = await asyncio.create_subprocess_exec(*command)
+            assert await second.wait() == 0
+            outcomes = await opponent
+        assert [outcome.played for outcome in outcomes] == [True, True]
+        (other,) = records(tmp_path) - {cut_short}
+        assert 6 <= moves(cut_short) < 24
+        assert moves(other) == 24
+
+    uvloop.run(asyncio.wait_for(main(), 50))
