@@ -34,10 +34,11 @@ from cluster.local_driver import LocalSearcher
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
+from master.csa.address import ServerAddress
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import GameEvent, GameOutcome, MovePlayed
-from master.game import GameSettings, ServerAddress, next_search_id, play_game
+from master.game import GameSettings, next_search_id, play_game
 from master.instructions import Login, PlayerSettings
 
 GAME = "learning-9000-10F"

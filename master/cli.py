@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import analyze, book, engine, fleet, game, lab, match, settings, usi
+from master.commands import analyze, book, engine, fleet, game, lab, match, replay, settings, usi
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command(name="warm")(engine.warm)
 app.add_typer(book.app, name="book")
 app.command(name="analyze")(analyze.analyze)
 app.command(name="match")(match.match)
+app.command(name="replay")(replay.replay)
 app.command(name="lab")(lab.lab)
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config")(settings.config)

@@ -130,17 +130,26 @@ class CsaConfig(_Section):
     """Not here: GOUGI_CSA_PASSWORD or password_file holds it (a "trip", on servers that pair by game name)."""
     password_file: str = ""
     """A file with the password on its first line, which only its owner can read (mode 600)."""
-    games: Annotated[int, Field(ge=1)] = 1
-    """Games to play, one after the other."""
+    games: Annotated[int, Field(ge=0)] = 1
+    """Games to play, one after the other. 0: without end."""
+    attempts: Annotated[int, Field(ge=0)] = 30
+    """Give up after so many failures in a row: a server that cannot be reached, a line that drops before a game begins.
+    The delays between grow to two minutes, so 30 take 50 minutes. 0: never."""
+    tls: bool = False
+    """Speak TLS, with a server (or a tunnel) that offers it. Its certificate and name are verified."""
+    tls_ca_file: str = ""
+    """The certificates to trust (PEM). Empty: those that this machine trusts."""
 
 
 class ClockConfig(_Section):
     """How careful to be with the time."""
 
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
-    """Kept back on each move for the way to the server and back, in milliseconds."""
+    """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the
+    least. More is kept back where the line turns out to be slower, or we."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
-    """Besides, a tenth of the time at stake is kept back, up to this, in milliseconds."""
+    """In front of the flag a tenth of the time at stake is kept back besides, up to this, in milliseconds; more where
+    the line has once been slower than that."""
 
 
 class PlayConfig(_Section):
@@ -152,6 +161,14 @@ class PlayConfig(_Section):
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4
     """See resign_score."""
+    draw_value_black: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
+    """What a draw (repetition, move limit) is worth to us where we are black, in centipawns: -100 avoids draws in even
+    positions and worse, 100 looks for them."""
+    draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
+    """The same where we are white."""
+    mate_at_limit: bool = False
+    """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by
+    the rules of the WCSC, as far as they were found, it wins: set it there."""
 
 
 class BookConfig(_Section):

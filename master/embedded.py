@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from cluster.api import Listener, Searcher
+from master.csa.address import ServerAddress
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import Conclusion, GameOutcome
-from master.game import GameSettings, Observer, ServerAddress, play_game
+from master.game import GameSettings, Observer, play_game
 from master.instructions import Login, PlayerSettings
 
 OPPONENT: Final = "single"
@@ -37,7 +39,8 @@ class EmbeddedSettings:
     total_s: int = 10
     increment_s: int = 1
     """Added with each move (Fischer)."""
-    games: int = 1
+    games: int | None = 1
+    """None: without end."""
     max_moves: int = 160
     """Draws the game. With a second a move that is under five minutes: fractions of a second are free, and used."""
     player: PlayerSettings = field(default_factory=PlayerSettings)
@@ -102,7 +105,7 @@ async def play_embedded(
             results.append(EmbeddedResult(outcome, server.record_paths.get(game_id)))
             on_result(results[-1])
 
-        for _ in range(settings.games):
+        for _ in itertools.count() if settings.games is None else range(settings.games):
             await _play_one(settings, server, cluster, opponent, ended)
     return results
 

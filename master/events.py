@@ -139,6 +139,14 @@ class MovePlayed:
 
 
 @dataclass(frozen=True, slots=True)
+class LineMeasured:
+    """The server has echoed a line."""
+
+    delay_ms: float
+    """From our line to its echo: the way there and back, and what the server needs for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class GameEnded:
     outcome: GameOutcome
 
@@ -161,6 +169,7 @@ GameEvent = (
     | ThinkingProgressed
     | ThinkingEnded
     | MovePlayed
+    | LineMeasured
     | GameEnded
     | Note
 )

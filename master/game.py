@@ -14,19 +14,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 import structlog
 
 from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchRequest
-from master.csa.client import CONNECT_TIMEOUT_S, DEFAULT_PORT, CsaConnection, CsaConnectionError
+from master.csa.address import ServerAddress
+from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
 from master.csa.offer import warm_up_rules
-from master.csa.protocol import CommandError, CsaProtocol
-from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
+from master.csa.protocol import CommandError, CsaProtocol, State
+from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, GameRefused, LineMeasured, Note
 from master.instructions import (
     AskBook,
     BookAnswer,
@@ -42,18 +44,24 @@ from master.instructions import (
     StartSearch,
     StopSearch,
 )
+from master.journal import LOGGER, Journal
 from master.player import Player
 from master.recorder import Recorder
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger("game")
+log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
 
 ABORT_S: Final = 1.0
 """How long the server's last word is waited for after we gave up a game."""
+
+LOGIN_S: Final = 60.0
+"""How long the answer to a login is waited for: a server may accept a connection and be dead."""
 
 Observer = Callable[[GameEvent], None]
 """Called on the event loop; must not block. What it raises is logged and forgotten."""
 
 _search_ids = itertools.count(1)
+_numbers = itertools.count(1)
+"""Of this process's players, in the log."""
 
 
 def next_search_id() -> int:
@@ -76,30 +84,12 @@ class LoginRefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ServerAddress:
-    host: str
-    port: int = DEFAULT_PORT
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """``HOST`` or ``HOST:PORT``; an IPv6 address in brackets. Raises ValueError."""
-        host, colon, port = text.rpartition(":")
-        if not colon or text.endswith("]"):
-            host, port = text, str(DEFAULT_PORT)
-        host = host.removeprefix("[").removesuffix("]")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise ValueError(f"{text!r} is no HOST:PORT")
-        return cls(host, int(port))
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-@dataclass(frozen=True, slots=True)
 class GameSettings:
     player: PlayerSettings = field(default_factory=PlayerSettings)
     record_folder: Path | None = None
     """Where the game is recorded; None: nowhere."""
+    tls: ssl.SSLContext | None = None
+    """What to verify the server with; None: plain TCP."""
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     prepare_timeout_s: float = 60.0
     """How long the searcher may take to get ready before the game is agreed to (the server gives up after 120 s)."""
@@ -153,7 +143,9 @@ class _Game:
 
     def __init__(self, login: Login, searcher: Searcher, settings: GameSettings, observers: Sequence[Observer]) -> None:
         player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
-        self._player = Player(login, player, _search_ids, self._known)
+        self._journal = Journal(next(_numbers), _search_ids, self._known)
+        self._player = Player(login, player, self._journal.search_ids(), self._journal.known)
+        self._name = login.name
         self._searcher = searcher
         self._settings = settings
         self._observers = observers
@@ -170,15 +162,20 @@ class _Game:
         await asyncio.to_thread(warm_up_rules)
         before = (listener.on_progress, listener.on_decision)
         listener.on_progress, listener.on_decision = self._on_progress, self._on_decision
+        login_timer: asyncio.TimerHandle | None = None
         try:
             self._connection = await CsaConnection.open(
                 address.host,
                 address.port,
                 on_line=self._on_line,
                 on_lost=self._on_lost,
+                on_echo=lambda ms: self._tell(LineMeasured(ms)),
+                tls=self._settings.tls,
                 timeout_s=self._settings.connect_timeout_s,
             )
-            self._do(self._player.connected)
+            self._journal.begin(self._name, str(address), self._player.settings)
+            self._do("connected")
+            login_timer = self._loop.call_later(LOGIN_S, self._on_login_timer)
             try:
                 return await asyncio.shield(self._done)
             except asyncio.CancelledError:
@@ -186,8 +183,9 @@ class _Game:
                 raise
         finally:
             listener.on_progress, listener.on_decision = before
-            if self._timer is not None:
-                self._timer.cancel()
+            for timer in (self._timer, login_timer):
+                if timer is not None:
+                    timer.cancel()
             if self._preparation is not None:
                 self._preparation.cancel()
             try:
@@ -199,42 +197,45 @@ class _Game:
 
     async def _give_up(self) -> None:
         """Cancelled: leave the game in good order, or after `ABORT_S` in any order."""
-        self._do(lambda: self._player.abort("stopped by us"))
+        self._do("abort", "stopped by us")
         try:
             await asyncio.wait({self._done}, timeout=ABORT_S)
         finally:
-            self._do(lambda: self._player.connection_lost("stopped by us"))
+            self._do("connection_lost", "stopped by us")
             if self._done.done() and not self._done.cancelled():
                 self._done.exception()  # looked at: what it holds was logged, or is told by the cancellation
 
     # What happens: each of these may be called at any time, also in the middle of carrying something out.
 
     def _on_line(self, line: str) -> None:
-        log.debug("received", line=line)
-        self._do(lambda: self._player.receive(line, self._now_ms()))
+        self._do("receive", line, self._now_ms())
 
     def _on_lost(self, why: str) -> None:
-        self._do(lambda: self._player.connection_lost(why))
+        self._do("connection_lost", why)
 
     def _on_progress(self, progress: Progress) -> None:
-        self._do(lambda: self._player.progressed(progress))
+        self._do("progressed", progress)
 
     def _on_decision(self, decision: Decision) -> None:
-        self._do(lambda: self._player.decided(decision))
+        self._do("decided", decision)
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._do(lambda: self._player.tick(self._now_ms()))
+        self._do("tick", self._now_ms())
+
+    def _on_login_timer(self) -> None:
+        if self._player.protocol.state is State.LOGGING_IN:
+            self._do("connection_lost", f"no answer to the login within {LOGIN_S:.0f} s")
 
     def _now_ms(self) -> float:
-        return self._loop.time() * 1000
+        return round(self._loop.time() * 1000, 3)  # as the log has it
 
-    def _do(self, step: Callable[[], list[Instruction]]) -> None:
-        """Take one step of the player and carry out what it says, one step after the other."""
+    def _do(self, call: str, *arguments: object) -> None:
+        """Give the player an input and carry out what it says, one input after the other."""
         if self._done.done():
             return
         try:
-            self._batches.append(step())
+            self._batches.append(self._journal.give(self._player, call, arguments, self._now_ms()))
             if self._carrying_out:
                 return
             self._carrying_out = True
@@ -244,9 +245,11 @@ class _Game:
             finally:
                 self._carrying_out = False
             self._set_timer()
+            self._journal.write()
         except Exception as error:
             # A fault of ours: whoever waits for the game must hear of it, instead of waiting for ever.
             log.exception("game_failed")
+            self._journal.write()
             if not self._done.done():
                 self._done.set_exception(error)
 
@@ -254,10 +257,11 @@ class _Game:
         # Lines and searches first: a viewer or the disk must not cost time on the clock.
         for instruction in batch:
             match instruction:
-                case Send(line, shown):
+                case Send(line):
                     assert self._connection is not None
                     self._connection.send(line)
-                    log.debug("sent", line=shown)
+                    now_ms = self._now_ms()
+                    self._journal.give(self._player, "sent", (now_ms,), now_ms)
                 case AskBook():
                     self._ask_book(instruction)
                 case StartSearch(request):
@@ -279,7 +283,7 @@ class _Game:
 
     def _ask_book(self, question: AskBook) -> None:
         def reply(answer: BookAnswer | None) -> None:
-            self._do(lambda: self._player.book_replied(question.question_id, answer, self._now_ms()))
+            self._do("book_replied", question.question_id, answer, self._now_ms())
 
         book = self._settings.book
         assert book is not None
@@ -294,8 +298,7 @@ class _Game:
             self._searcher.start(request)
         except Exception as error:
             log.exception("search_not_started", search_id=request.search_id)
-            why = str(error)
-            self._do(lambda: self._player.search_failed(request.search_id, why))
+            self._do("search_failed", request.search_id, str(error))
 
     def _guarded(self, failure: str, call: Callable[..., None], *arguments: object) -> None:
         """An order that the game does not depend on: a searcher that fails in it is logged."""
@@ -317,7 +320,7 @@ class _Game:
                 await self._searcher.new_game()
         except Exception:
             log.exception("searcher_not_prepared")
-        self._do(self._player.prepared)
+        self._do("prepared")
 
     def _set_timer(self) -> None:
         if self._timer is not None:
@@ -334,6 +337,8 @@ class _Game:
             event = GameEnded(self._with_record(event.outcome))
         if isinstance(event, Note):
             (log.error if event.error else log.info)(event.event, **event.fields)
+        elif isinstance(event, GameRefused):
+            log.error("game_refused", why=event.why)
         observers = self._observers if self._settings.book is None else (self._settings.book.observe, *self._observers)
         for observer in observers:
             try:

@@ -5,32 +5,51 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
 from cluster.api import Listener, Searcher
+from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.events import GameEvent, GameFound, GameOutcome, LoggedIn
-from master.game import GameSettings, LoginRefusedError, Observer, ServerAddress, play_game
+from master.game import GameSettings, LoginRefusedError, Observer, play_game
 from master.instructions import Login
 from master.retry import Backoff
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
 
 
+STEADY_S: Final = 60.0
+"""A connection that has stood so long behind its login was none of a row of failures."""
+
+
 @dataclass(slots=True)
 class _Progress:
     """An observer that remembers how far things have come."""
 
+    now: Callable[[], float]
+    """Seconds of any steady clock."""
     been_in: bool = False
     """A login has succeeded."""
+    in_since: float | None = None
+    """When this connection's did."""
     begun: bool = False
     """A game has been found on this connection."""
 
+    def next(self) -> None:
+        """Another connection."""
+        self.in_since, self.begun = None, False
+
+    @property
+    def steady(self) -> bool:
+        return self.in_since is not None and self.now() - self.in_since >= STEADY_S
+
     def __call__(self, event: GameEvent) -> None:
-        self.been_in = self.been_in or isinstance(event, LoggedIn)
+        if isinstance(event, LoggedIn):
+            self.been_in, self.in_since = True, self.now()
         self.begun = self.begun or isinstance(event, GameFound)
 
 
@@ -49,7 +68,8 @@ async def play_games(
     """Play game after game, as on floodgate: log in, play, and again.
 
     A server that cannot be reached, a line that drops and an offer that comes to nothing are tried again with growing
-    random delays. So is a refused login once one has succeeded: after a dropped line the name may still be playing.
+    random delays. So is a refused login once one has succeeded: after a dropped line the name may still be playing. A
+    connection that was up for a minute begins the row of failures anew: on floodgate one waits for half an hour.
 
     Args:
         count: games to play; None: no end.
@@ -67,10 +87,10 @@ async def play_games(
     backoff = backoff or Backoff()
     rng = random.Random()
     outcomes: list[GameOutcome] = []
-    progress = _Progress()
+    progress = _Progress(asyncio.get_running_loop().time)
     failures = 0
     while not stop.is_set() and (count is None or len(outcomes) < count):
-        progress.begun = False
+        progress.next()
         failure: Exception | None = None
         game = asyncio.create_task(play_game(address, login, searcher, listener, settings, [progress, *observers]))
         try:
@@ -88,8 +108,9 @@ async def play_games(
                 outcomes.append(outcome)
             else:
                 failure = CsaConnectionError(f"{address}: no game: {outcome.reason}")
-        failures = failures + 1 if failure else 0
+        failures = 0 if failure is None or progress.steady else failures
         if failure is not None:
+            failures += 1
             delay_s = backoff.delay_s(failures, rng)
             if delay_s is None:
                 raise failure

@@ -26,6 +26,13 @@ class PlayerSettings:
     resign_moves: int = 4
     last_plies: int = 32
     """So near to the move limit, which draws, nobody resigns by score."""
+    mate_at_limit: bool = False
+    """Whether a mate by the last move before the limit wins, as by the WCSC's rules, or is a draw, as on the tournament
+    server (`master.judging`)."""
+    draw_black: int = 0
+    """What a draw is worth to us where we are black, in centipawns."""
+    draw_white: int = 0
+    """The same where we are white."""
     ponder: bool = True
     """Search while the opponent thinks."""
     nodes: int | None = None

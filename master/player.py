@@ -8,8 +8,8 @@
                                                                    │
        ┌──────────── the opponent's move ◄──── echo of our move ◄──┤
        ▼                                                           │
-    our turn ─ mated ─► %TORYO      can declare ─► %KACHI          │
-       │                                                           │
+    our turn ─ `master.judging` ─► %TORYO, %KACHI, or wait for     │
+       │                           the server at its move limit    │
     AskBook ─ a move of a book ───────────────────────► a move ────┤
        │  none, or none in time                                    │
     StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► StartPonder, until our turn or the game's end
@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cluster.api import Decision, Known, Progress, SearchRequest
-from master.clock import GameClock
+from master.clock import GameClock, Watch
 from master.csa import events as csa
 from master.csa.offer import UnplayableError, read_offer
 from master.csa.position import SIGNS
@@ -65,11 +65,14 @@ from master.instructions import (
     StartSearch,
     StopSearch,
 )
-from worker.score import MATE_BOUND
-from worker.shogi import MoveError, Position, Repetition, move_to_csa, move_to_usi
+from master.judging import Judge, Verdict
+from master.thought import Thought
+from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 
-LONGEST_PV: Final = 24
-"""Moves of a comment: lines stay short of 256 characters."""
+PATIENCE_MS: Final = 2000
+"""How long the server may take to end a game at its move limit. It is a fourth of the turn at the most, but no less
+than `LEAST_PATIENCE_MS`: the limit's line may be on its way."""
+LEAST_PATIENCE_MS: Final = 500
 
 
 @dataclass(slots=True)
@@ -78,6 +81,8 @@ class _Search:
     deadline_ms: float
     soft_ms: int
     """What it aims at now, since its start."""
+    began_ms: float
+    watch: Watch
     pv: tuple[str, ...] = ()
     """The best line reported so far."""
 
@@ -89,18 +94,6 @@ class _Question:
     question_id: int
     until_ms: float
     """Then the search begins without it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Thought:
-    """What is known of a move of ours when it is sent, for the record."""
-
-    score: int | None = None
-    pv: tuple[str, ...] = ()
-    depth: int = 0
-    nodes: int = 0
-    book: str = ""
-    """Which book the move is from."""
 
 
 class Player:
@@ -126,13 +119,15 @@ class Player:
         self._known = known or (lambda _request: None)
         self._position: Position | None = None
         self._clock: GameClock | None = None
+        self._judge: Judge | None = None
         self._moves: list[str] = []
         self._search: _Search | None = None
         self._question: _Question | None = None
         self._ponder_id: int | None = None
         """Of the search that runs on the opponent's time."""
-        self._thought = _Thought()
-        self._bad_scores = 0
+        self._thought = Thought()
+        self._patience_ms: float | None = None
+        """Until then the server may say that the game has ended at its move limit."""
         self._aborting = ""
         self._out: list[Instruction] = []
 
@@ -141,7 +136,7 @@ class Player:
         """When `tick` has something to do."""
         if self._question is not None:
             return self._question.until_ms
-        return None if self._search is None else self._search.deadline_ms
+        return self._patience_ms if self._search is None else self._search.deadline_ms
 
     # Inputs
 
@@ -159,7 +154,8 @@ class Player:
 
     def prepared(self) -> list[Instruction]:
         """The searcher is ready for a new game (or as ready as it gets)."""
-        if self.outcome is None and self.protocol.state is State.OFFERED and not self._aborting:
+        offered = self.protocol.state is State.OFFERED and self._position is not None
+        if self.outcome is None and offered and not self._aborting:
             self._send(self.protocol.agree())
         return self._flush()
 
@@ -168,14 +164,14 @@ class Player:
         if self._question is not None and self._question.question_id == question_id:
             self._question = None
             if answer is None or not self._play_from_book(answer):
-                self._begin_search(now_ms)
+                self._think(now_ms)
         return self._flush()
 
     def progressed(self, progress: Progress) -> list[Instruction]:
         if self._search is not None and progress.search_id == self._search.search_id:
             if progress.pv:
                 self._search.pv = progress.pv
-            self._retime(self._search, progress.agreement)
+            self._retime(self._search, progress)
             self._emit(ThinkingProgressed(progress))
         return self._flush()
 
@@ -201,12 +197,21 @@ class Player:
         if self._question is not None and now_ms >= self._question.until_ms:
             self._question = None
             self._emit(Note("book_late", {"waited_ms": self.settings.book_ms}, error=True))
-            self._begin_search(now_ms)
+            self._think(now_ms)
         search = self._search
         if search is not None and now_ms >= search.deadline_ms:
             self._stop_search()
             self._fall_back(search, "no decision by the hard deadline")
+        elif self._patience_ms is not None and now_ms >= self._patience_ms:
+            self._emit(Note("move_limit_passed", {"plies": len(self._moves)}, error=True))
+            self._referee().plays_on()
+            self._on_turn(now_ms)
         return self._flush()
+
+    def sent(self, now_ms: float) -> None:
+        """A line of ours has left."""
+        if self._clock is not None and self.protocol.sent is not None:
+            self._clock.sent(now_ms)
 
     def connection_lost(self, why: str) -> list[Instruction]:
         if self.outcome is None:
@@ -259,17 +264,19 @@ class Player:
         self._out.append(PrepareSearcher())
 
     def _refuse(self, why: str) -> None:
+        self._position = None  # what was offered before, and is being prepared for, is off the table too
         self._emit(GameRefused(why))
         self._send(self.protocol.reject())
 
     def _on_start(self, now_ms: float) -> None:
         summary, position = self._summary(), self._board()
+        self._judge = Judge(self.settings, summary)
         self._clock = GameClock(summary.time, self.settings.clock, turn=summary.to_move, now_ms=now_ms)
         for move in summary.moves:
             self._clock.charge_before_start(SIGNS.index(move.csa[0]), move.consumed_ms)
         self._emit(GameBegan(summary, position.sfen(), self._clocks(now_ms)))
         if self.protocol.my_turn:
-            self._think(now_ms)
+            self._on_turn(now_ms)
 
     def _on_move(self, made: csa.MoveMade, now_ms: float) -> None:
         position = self._board()
@@ -284,7 +291,7 @@ class Player:
             return
         self._moves.append(move_to_usi(move))
         self._clock.moved(made.consumed_ms, now_ms)
-        thought = self._thought if made.mine else _Thought()
+        thought = self._thought if made.mine else Thought()
         self._emit(
             MovePlayed(
                 ply=len(self._moves),
@@ -303,27 +310,36 @@ class Player:
             )
         )
         if self.protocol.my_turn and not self._aborting:
-            self._think(now_ms)
+            self._on_turn(now_ms)
 
     # Our turn
 
-    def _think(self, now_ms: float) -> None:
-        if self._board().is_mated():
-            self._send(self.protocol.resign())
-        elif self._may_declare():
-            self._send(self.protocol.declare())
-        elif self.settings.book_ms:
-            self._ask_book(now_ms)
-        else:
-            self._begin_search(now_ms)
+    def _on_turn(self, now_ms: float) -> None:
+        assert self._clock is not None
+        self._patience_ms = None
+        judgement = self._referee().before_search(self._board(), len(self._moves))
+        match judgement.verdict:
+            case Verdict.WAIT:
+                fourth = self._clock.budget(now_ms).hard_ms / 4
+                self._patience_ms = now_ms + min(PATIENCE_MS, max(fourth, LEAST_PATIENCE_MS))
+            case Verdict.RESIGN:
+                self._send(self.protocol.resign())
+            case Verdict.DECLARE:
+                self._send(self.protocol.declare())
+            case Verdict.PLAY:
+                self._send_move(judgement.move, Thought())
+            case _ if self.settings.book_ms:
+                self._ask_book(now_ms)
+            case _:
+                self._think(now_ms)
 
     def _ask_book(self, now_ms: float) -> None:
-        summary = self._summary()
+        judge = self._referee()
         assert self._clock is not None
-        budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves)
+        budget = self._clock.budget(now_ms, len(self._moves), judge.max_moves, score=judge.score)
         question_id = next(self._search_ids)
         self._question = _Question(question_id, now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
-        self._out.append(AskBook(question_id, summary.start_sfen, tuple(self._moves), budget.soft_ms))
+        self._out.append(AskBook(question_id, self._summary().start_sfen, tuple(self._moves), budget.soft_ms))
 
     def _play_from_book(self, answer: BookAnswer) -> bool:
         """Send the book's move, unless it is not legal (a damaged book), or brings a position back."""
@@ -335,20 +351,21 @@ class Player:
             return False
         if position.occurrences() > 1:
             return False  # whether a repetition is wanted the search has to say
-        pv = self._pv_in_csa(move, answer.pv[1:] if answer.pv[:1] == (answer.move,) else ())
         self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
-        self._send_move(move, _Thought(self._from_black(answer.score), pv, answer.depth, book=answer.source))
+        self._send_move(move, Thought.of_book(answer, self._board(), move))
         return True
 
-    def _begin_search(self, now_ms: float) -> None:
-        summary = self._summary()
+    def _think(self, now_ms: float) -> None:
         assert self._clock is not None
+        judge = self._referee()
         request = self._request(tuple(self._moves))
         search_id = request.search_id
         known = self._known(request)
         known_ms = 0 if known is None else known.fleet_ms
-        budget = self._clock.budget(now_ms, len(self._moves), summary.max_moves, known_ms)
-        self._search = _Search(search_id, now_ms + budget.hard_ms + self.settings.guard_ms, budget.soft_ms)
+        budget = self._clock.budget(now_ms, len(self._moves), judge.max_moves, known_ms, judge.score)
+        deadline_ms = now_ms + budget.hard_ms + self.settings.guard_ms
+        watch = Watch(judge.score, "" if known is None else known.move, known_ms)
+        self._search = _Search(search_id, deadline_ms, budget.soft_ms, now_ms, watch)
         clocks = self._clocks(now_ms)
         self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=budget.soft_ms, hard_ms=budget.hard_ms)))
@@ -356,11 +373,9 @@ class Player:
 
     def _ponder(self, move: int) -> None:
         """Our ``move`` is out: search on the opponent's time, unless the game is over with it."""
-        limit = self._summary().max_moves
         position = self._board().copy()
         position.push(move)
-        over = position.is_mated() or position.repetition() is not Repetition.NONE
-        if not self.settings.ponder or over or (limit is not None and len(self._moves) + 1 >= limit):
+        if not self.settings.ponder or self._referee().ends_with(position, len(self._moves) + 1):
             return
         request = self._request((*self._moves, move_to_usi(move)))
         self._ponder_id = request.search_id
@@ -373,38 +388,39 @@ class Player:
             moves=moves,
             nodes=self.settings.nodes,
             depth=self.settings.depth,
+            max_moves=self._referee().search_limit,
+            draw_black=self.settings.draw_black,
+            draw_white=self.settings.draw_white,
         )
 
-    def _retime(self, search: _Search, agreement: float) -> None:
-        """Voters that do not agree get more time, and those that come to agree less."""
+    def _retime(self, search: _Search, progress: Progress) -> None:
+        """A hard move gets more time, and one that turns out to be easy less."""
         assert self._clock is not None
-        soft_ms = self._clock.reconsidered(agreement)
+        move = progress.pv[0] if progress.pv else ""
+        outlook = search.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
+        soft_ms = self._clock.reconsidered(outlook, search.began_ms + progress.elapsed_ms)
         if soft_ms != search.soft_ms:
             search.soft_ms = soft_ms
             self._out.append(RetimeSearch(search.search_id, soft_ms))
 
     def _act_on(self, decision: Decision, search: _Search) -> None:
-        if decision.score is not None:
-            limit = self.settings.resign_score
-            bad = decision.score <= -(MATE_BOUND if limit is None else limit)
-            self._bad_scores = self._bad_scores + 1 if bad else 0
-        if decision.move == "win" and self._may_declare():
-            self._send(self.protocol.declare())
-        elif decision.move == "resign" and self._bad_scores:
-            self._send(self.protocol.resign())
-        elif decision.move in ("win", "resign"):
-            # A legal move exists, or the game were over: to take this at its word would throw the game away.
-            self._fall_back(search, f"the decision {decision.move} does not hold")
-        elif self._is_hopeless():
-            self._send(self.protocol.resign())
+        match self._referee().after_search(decision, self._board(), len(self._moves)):
+            case Verdict.DECLARE:
+                self._send(self.protocol.declare())
+            case Verdict.RESIGN:
+                self._send(self.protocol.resign())
+            case Verdict.DISBELIEVE:
+                self._fall_back(search, f"the decision {decision.move} does not hold")
+            case _:
+                self._play(decision, search)
+
+    def _play(self, decision: Decision, search: _Search) -> None:
+        try:
+            move = self._board().parse_usi(decision.move)
+        except MoveError as error:
+            self._fall_back(search, f"the decision is not legal: {error}")
         else:
-            try:
-                move = self._board().parse_usi(decision.move)
-            except MoveError as error:
-                self._fall_back(search, f"the decision is not legal: {error}")
-            else:
-                pv = self._pv_in_csa(move, decision.pv[1:] if decision.pv[:1] == (decision.move,) else ())
-                self._send_move(move, _Thought(self._from_black(decision.score), pv, decision.depth, decision.nodes))
+            self._send_move(move, Thought.of(decision, self._board(), move))
 
     def _fall_back(self, search: _Search, why: str) -> None:
         """Play the best move that was reported, or any legal one: a turn never ends on the clock."""
@@ -416,42 +432,12 @@ class Player:
         except MoveError as error:
             why += f"; the reported move is not legal: {error}"
         self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
-        self._send_move(move, _Thought())
+        self._send_move(move, Thought())
 
-    def _send_move(self, move: int, thought: _Thought) -> None:
+    def _send_move(self, move: int, thought: Thought) -> None:
         self._thought = thought
-        comment = ""
-        if thought.score is not None:
-            comment = " ".join(("'*", str(thought.score), *thought.pv))
-        elif thought.book:
-            comment = "'* book"
-        self._send(self.protocol.move(move_to_csa(move), comment))
+        self._send(self.protocol.move(move_to_csa(move), thought.comment))
         self._ponder(move)
-
-    def _may_declare(self) -> bool:
-        return bool(self._summary().declaration) and self._board().can_declare()
-
-    def _is_hopeless(self) -> bool:
-        limit = self._summary().max_moves
-        near_the_limit = limit is not None and limit - len(self._moves) <= self.settings.last_plies
-        if self.settings.resign_score is None or near_the_limit:
-            return False
-        return self._bad_scores >= self.settings.resign_moves
-
-    def _pv_in_csa(self, move: int, replies: tuple[str, ...]) -> tuple[str, ...]:
-        """The PV from the opponent's reply on, as far as it is legal."""
-        position = self._board().copy()
-        position.push(move)
-        pv: list[str] = []
-        for usi in replies[:LONGEST_PV]:
-            try:
-                pv.append(move_to_csa(position.push_usi(usi)))
-            except MoveError:
-                break
-        return tuple(pv)
-
-    def _from_black(self, score: int | None) -> int | None:
-        return score if score is None or self._summary().my_colour == 0 else -score
 
     # Common
 
@@ -476,6 +462,10 @@ class Player:
         assert self._position is not None
         return self._position
 
+    def _referee(self) -> Judge:
+        assert self._judge is not None
+        return self._judge
+
     def _clocks(self, now_ms: float) -> Clocks:
         assert self._clock is not None
         left = (self._clock.left_ms(0, now_ms), self._clock.left_ms(1, now_ms))
@@ -483,6 +473,7 @@ class Player:
 
     def _stop_search(self) -> None:
         self._question = None
+        self._patience_ms = None
         if self._search is not None:
             self._out.append(StopSearch(self._search.search_id))
             self._search = None

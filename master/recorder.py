@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import threading
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,7 @@ import structlog
 from master.csa.offer import read_offer
 from master.csa.summary import GameSummary
 from master.events import Conclusion, GameBegan, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
-from master.records import Ending, GameRecord, RecordedMove, RecordError, RecordFile
+from master.records import Ending, GameRecord, RecordedMove, RecordError, RecordFile, RecordText
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
 
@@ -25,21 +26,26 @@ _OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Concl
 class RecordWriter:
     """Writes records in a thread of its own, in the order in which they come: a slow disk costs no time on the clock.
 
-    What a disk refuses is logged; the game goes on.
+    Where the disk falls behind, only the latest state of a record is written. What it refuses is logged; the game goes
+    on.
     """
 
     def __init__(self) -> None:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
+        self._waiting: dict[RecordFile, RecordText] = {}
+        self._lock = threading.Lock()
         self._last: concurrent.futures.Future[None] | None = None
 
     def save(self, file: RecordFile) -> None:
         """Write the record as it is now, soon."""
         try:
-            text = file.record.to_csa()
-        except ValueError as error:
-            log.error("record_not_written", game_id=file.record.game_id, error=str(error))
+            text = file.text()
+        except RecordError as error:
+            log.error("record_not_written", error=str(error))
             return
-        self._last = self._thread.submit(_write, file, text)
+        with self._lock:
+            self._waiting[file] = text
+        self._last = self._thread.submit(self._write, file)
 
     async def close(self) -> None:
         """Wait until everything is written."""
@@ -47,12 +53,15 @@ class RecordWriter:
             await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
         self._thread.shutdown(wait=False)
 
-
-def _write(file: RecordFile, text: str) -> None:
-    try:
-        file.write(text)
-    except RecordError as error:
-        log.error("record_not_written", error=str(error))
+    def _write(self, file: RecordFile) -> None:
+        with self._lock:
+            text = self._waiting.pop(file, None)
+        if text is None:
+            return  # a later state was written already
+        try:
+            file.write(text)
+        except RecordError as error:
+            log.error("record_not_written", error=str(error))
 
 
 class Recorder:

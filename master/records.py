@@ -1,11 +1,11 @@
-"""Game records: CSA V3 files with times, scores and PVs, written after every move, so that a crash loses nothing.
+"""Game records: CSA V3 with times, scores and PVs, and KIF beside it, written after every move: no crash loses a game.
 
 How to use one::
 
     file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
-    path = file.take_name()
+    path = file.take_name()                  # game.csa; game.kif stands beside it
     file.record.moves.append(RecordedMove("7g7f", 3000, score=55, pv=("-3334FU",)))
-    file.save()                              # replaces the file as a whole: a reader never sees half of one
+    file.save()                              # replaces each file as a whole: a reader never sees half of one
     file.record.ending = Ending("RESIGN", winner=1)
     file.save()
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +33,7 @@ from rsshogi.record import TimeControl as RecordTime
 
 from master.csa.position import BLACK, WHITE
 from master.csa.timecontrol import TimeControl
+from master.kif import ENCODING, Variations
 
 _COMMENT: Final = re.compile(r"\* ?(-?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*) ?")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.+@-]")
@@ -78,6 +80,7 @@ class GameRecord:
     moves: list[RecordedMove] = field(default_factory=list)
     ending: Ending | None = None
     """None while the game goes on."""
+    _variations: Variations | None = field(default=None, repr=False, compare=False)
 
     def to_csa(self) -> str:
         """The record as CSA V3.
@@ -87,14 +90,34 @@ class GameRecord:
         """
         entries = [_entry(move) for move in self.moves]
         record = Record(self.start_sfen, entries, self._metadata(), None)
+        return self._ended(record, lambda: str(record.to_csa(version="3.0")))
+
+    def to_kif(self) -> str:
+        """The record as KIF, to be written in `master.kif.ENCODING`. Scores are from black's view, as in CSA.
+
+        Raises:
+            ValueError: a move is not legal where it stands.
+        """
+        if self._variations is None:
+            self._variations = Variations(self.start_sfen)
+        comments = self._variations.texts([(move.usi, move.pv) for move in self.moves])
+        entries = [_entry(move, comment) for move, comment in zip(self.moves, comments, strict=True)]
+        if self.ending is not None and entries and _result(self.ending) is None:
+            # KIF has no comment on an ending: what it has no word for is said of the last move.
+            entries[-1] = _entry(self.moves[-1], "\n".join(filter(None, (comments[-1], _say(self.ending)))))
+        record = Record(self.start_sfen, entries, self._metadata(), None)
+        return self._ended(record, lambda: str(record.to_kif()))
+
+    def _ended(self, record: Record, write: Callable[[], str]) -> str:
+        """Set the ending and write."""
         if self.ending is not None:
             record.main_terminal = self._terminal(self.ending)
             try:
-                return str(record.to_csa(version="3.0"))
+                return write()
             except ValueError:
-                # CSA lets only the side to move resign, lose on time and so on; anything else is told in a comment.
+                # Only the side to move can resign, lose on time and so on; anything else is told in a comment.
                 record.main_terminal = _interrupted(self.ending)
-        return str(record.to_csa(version="3.0"))
+        return write()
 
     def _metadata(self) -> RecordMetadata:
         common = self.time[BLACK] == self.time[WHITE]
@@ -112,22 +135,27 @@ class GameRecord:
         )
 
     def _terminal(self, ending: Ending) -> SpecialMoveEntry:
-        results = _RESULTS.get(ending.reason)
-        if results is None:
-            return _interrupted(ending)
-        result = results[-1 if ending.winner is None else ending.winner]
+        result = _result(ending)
         if result is None:
             return _interrupted(ending)
         return SpecialMoveEntry.from_result(result, comment=_say(ending) if ending.comment else None)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordText:
+    """A record as it is at a moment, in both formats."""
+
+    csa: str
+    kif: str
+
+
 class RecordFile:
-    """A record and the file that it is kept in."""
+    """A record and the files that it is kept in: ``NAME.csa`` and ``NAME.kif``."""
 
     def __init__(self, folder: Path, record: GameRecord) -> None:
         self.record = record
         self.path: Path | None = None
-        """Known once the name is taken."""
+        """Of the CSA file. Known once the name is taken."""
         self._folder = folder
 
     def take_name(self) -> Path:
@@ -145,40 +173,52 @@ class RecordFile:
                 raise RecordError(f"no record can be written to {self._folder}: {error.strerror}") from error
         return self.path
 
+    def text(self) -> RecordText:
+        """The record as it is now, to be written by `write`.
+
+        Raises:
+            RecordError: the record holds an illegal move.
+        """
+        try:
+            return RecordText(self.record.to_csa(), self.record.to_kif())
+        except ValueError as error:
+            raise RecordError(f"the record of {self.record.game_id} cannot be written: {error}") from error
+
     def save(self) -> None:
         """Write the record as it is now.
 
         Raises:
-            RecordError: the disk refuses, or the record holds an illegal move. The file is then as it was.
+            RecordError: the disk refuses, or the record holds an illegal move. The files are then as they were.
         """
-        try:
-            text = self.record.to_csa()
-        except ValueError as error:
-            raise RecordError(f"the record of {self.record.game_id} cannot be written: {error}") from error
-        self.write(text)
+        self.write(self.text())
 
-    def write(self, text: str) -> None:
-        """Replace the file's content as a whole; may be called from any one thread at a time.
+    def write(self, text: RecordText) -> None:
+        """Replace each file's content as a whole; may be called from any one thread at a time.
 
         Raises:
-            RecordError: the disk refuses. The file is then as it was.
+            RecordError: the disk refuses. The file that it refuses is then as it was.
         """
         path = self.take_name()
+        _replace(path, text.csa.encode())
+        _replace(path.with_suffix(".kif"), text.kif.encode(ENCODING, "replace"))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = file.name
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # or a machine that loses its power may keep the new name of an empty file
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
         temporary = None
-        try:
-            with tempfile.NamedTemporaryFile(
-                "w", encoding="utf-8", dir=path.parent, prefix=f".{path.stem}.", delete=False
-            ) as file:
-                temporary = file.name
-                file.write(text)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-            temporary = None
-        except OSError as error:
-            raise RecordError(f"{path} cannot be written: {error}") from error
-        finally:
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise RecordError(f"{path} cannot be written: {error}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def parse_comment(comment: str) -> tuple[int | None, tuple[str, ...]]:
@@ -213,6 +253,11 @@ _RESULTS: Final[dict[str, _Results]] = {
 }
 
 
+def _result(ending: Ending) -> GameResult | None:
+    """None where the formats have no word for it."""
+    return _RESULTS.get(ending.reason, (None, None, None))[2 if ending.winner is None else ending.winner]
+
+
 def _interrupted(ending: Ending) -> SpecialMoveEntry:
     return SpecialMoveEntry.from_result(GameResult.PAUSED, comment=_say(ending))
 
@@ -222,12 +267,14 @@ def _say(ending: Ending) -> str:
     return f"{ending.reason}{result}" + (f": {ending.comment}" if ending.comment else "")
 
 
-def _entry(move: RecordedMove) -> MoveEntry:
+def _entry(move: RecordedMove, comment: str = "") -> MoveEntry:
+    """``comment``: besides the move's own."""
     info = None
     if move.score is not None:
         extras: dict[str, Any] = {"csa_pv": " ".join(move.pv)} if move.pv else {}
         info = EngineInfo(eval=move.score, nodes=move.nodes, extras=extras)
-    return MoveEntry(move.usi, time_ms=move.consumed_ms, comment=move.comment or None, engine_info=info)
+    comment = "\n".join(filter(None, (comment, move.comment)))
+    return MoveEntry(move.usi, time_ms=move.consumed_ms, comment=comment or None, engine_info=info)
 
 
 def _record_time(control: TimeControl) -> RecordTime:
@@ -242,6 +289,8 @@ def _date(moment: datetime | None) -> str | None:
 def _take_name(folder: Path, stem: str) -> Path:
     for number in range(1, 1000):
         path = folder / (f"{stem}.csa" if number == 1 else f"{stem}.{number}.csa")
+        if path.with_suffix(".kif").exists():
+            continue
         try:
             path.touch(exist_ok=False)
         except FileExistsError:

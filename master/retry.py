@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Final
+
+_DOUBLINGS: Final = 64
+"""Powers beyond that overflow; any delay is at its longest by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +18,12 @@ class Backoff:
     """The most that the first delay lasts."""
     factor: float = 2.0
     most_s: float = 120.0
-    attempts: int = 12
-    """Give up after so many failures in a row."""
+    attempts: int | None = 30
+    """Give up after so many failures in a row: with these delays within 50 minutes. None: never."""
 
     def delay_s(self, failures: int, rng: random.Random) -> float | None:
         """How long to wait after ``failures`` (1, 2 …) failures in a row; None: give up."""
-        if failures >= self.attempts:
+        if self.attempts is not None and failures >= self.attempts:
             return None
-        longest = min(self.most_s, self.first_s * self.factor ** (failures - 1))
+        longest = min(self.most_s, self.first_s * self.factor ** min(failures - 1, _DOUBLINGS))
         return rng.uniform(longest / 2, longest)

@@ -34,7 +34,7 @@ def play(
     game: Annotated[str | None, typer.Option(metavar="NAME", help="Game name, such as floodgate-300-10F.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Login name. Default: gougi.")] = None,
     games: Annotated[
-        int | None, typer.Option(metavar="N", help="Games to play, one after the other. Default: 1.")
+        int | None, typer.Option(metavar="N", help="Games to play, one after the other; 0: without end. Default: 1.")
     ] = None,
     password_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="File with the password, mode 600. Or set GOUGI_CSA_PASSWORD.")
@@ -66,6 +66,8 @@ def play(
 
     The embedded game needs nothing: the cluster (a local Ray with node processes) plays a single searcher over a
     practice server on loopback TCP, live in this terminal. Ctrl-C ends a game in good order: the record is written.
+
+    On a server, SIGUSR1 (kill -USR1) lets the running game end and begins no other.
 
     The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
 
@@ -150,7 +152,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
         name=settings.csa.name,
         total_s=total_s,
         increment_s=increment_s,
-        games=settings.csa.games,
+        games=settings.csa.games or None,
         max_moves=max_moves,
         player=replace(_player_settings(settings), ponder=False),  # both players are on this machine
     )
@@ -178,32 +180,41 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 
 
 def _play_online(settings: Config, plain: bool) -> int:
+    import asyncio
+    import signal
+
     from cluster.api import FleetError
+    from master.apart import play_games_apart
     from master.book.study import StudyingSearcher
     from master.commands.book_settings import open_books
     from master.config import ConfigError, csa_password
+    from master.csa.address import ServerAddress
     from master.csa.client import CsaConnectionError
+    from master.csa.tls import TlsError, tls_context
     from master.events import GameEnded, GameEvent
-    from master.game import GameSettings, LoginRefusedError, ServerAddress, next_search_id
-    from master.game_loop import play_games
+    from master.game import GameSettings, LoginRefusedError, next_search_id
     from master.instructions import Login
     from master.log import fleet_listener
+    from master.retry import Backoff
     from master.run import Interrupted, run_to_end
 
+    csa = settings.csa
     try:
-        server = ServerAddress.parse(settings.csa.server)
+        server = ServerAddress.parse(csa.server)
         password = csa_password(settings)
-    except (ValueError, ConfigError) as error:
+        tls = tls_context(csa.tls_ca_file) if csa.tls else None
+    except (ValueError, ConfigError, TlsError) as error:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
-    login = Login(settings.csa.name, ",".join(filter(None, (settings.csa.game, password))))
+    login = Login(csa.name, ",".join(filter(None, (csa.game, password))))
     compile_searcher()
     books = open_books(settings)
     game_settings = GameSettings(
         player=_player_settings(settings),
         record_folder=Path(settings.records.folder),
+        tls=tls,
         book=books if books.knows else None,
     )
     show = _show(plain)
@@ -214,15 +225,29 @@ def _play_online(settings: Config, plain: bool) -> int:
             _tell_result(show, event.outcome, event.outcome.record_path)
 
     async def main() -> list[GameOutcome]:
+        last_game = asyncio.Event()
+
+        def on_signal() -> None:
+            show.say("no other game behind this one")
+            last_game.set()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
         fleet, listener = make_fleet(settings), fleet_listener(show.fleet_event)
         searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
         async with show:
             try:
                 await searcher.open(listener)
-                return await play_games(
-                    server, login, searcher, listener, game_settings, [observe, searcher.observe],
-                    count=settings.csa.games,
-                )  # fmt: skip
+                return await play_games_apart(
+                    server,
+                    login,
+                    searcher,
+                    listener,
+                    game_settings,
+                    [observe, searcher.observe],
+                    count=csa.games or None,
+                    stop=last_game,
+                    backoff=Backoff(attempts=csa.attempts or None),
+                )
             finally:
                 await searcher.close()
                 await books.close()
@@ -329,6 +354,9 @@ def _player_settings(settings: Config) -> PlayerSettings:
         clock=ClockSettings(network_margin_ms=clock.network_margin_ms, most_reserve_ms=clock.most_reserve_ms),
         resign_score=play.resign_score or None,
         resign_moves=play.resign_moves,
+        mate_at_limit=play.mate_at_limit,
+        draw_black=play.draw_value_black,
+        draw_white=play.draw_value_white,
         ponder=play.ponder,
         book_ms=settings.book.answer_ms,
     )

@@ -1,4 +1,6 @@
-"""The connection to a CSA server: TCP, keep-alive, clear errors. What is said on it is `master.csa.protocol`'s matter.
+"""The connection to a CSA server: TCP or TLS, keep-alive, the line's delay, clear errors.
+
+What is said on it is the matter of `master.csa.protocol`.
 
 Nothing here ever waits: a line that arrives is handed on at once, a line to send is written at once, whatever the
 cluster or the disk are doing.
@@ -8,15 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Final, Self
 
 from master.csa.lines import LineProtocol
+from master.csa.tls import handshake_failure
 
-DEFAULT_PORT: Final = 4081
 KEEP_ALIVE_S: Final = 40.0
 """An empty line goes out after this much silence of ours. The protocol forbids it within 30 s of any other line."""
 CONNECT_TIMEOUT_S: Final = 15.0
+_ECHOED: Final = 7
+"""Characters of a move (``+7776FU``) or of ``%TORYO`` and ``%KACHI`` that the server's echo begins with."""
 
 
 class CsaConnectionError(Exception):
@@ -24,14 +29,25 @@ class CsaConnectionError(Exception):
 
 
 class CsaConnection:
-    """One TCP connection to a server. Made by `open`; ``on_line`` and ``on_lost`` are called on its event loop."""
+    """One TCP connection to a server. Made by `open`; ``on_line``, ``on_lost`` and ``on_echo`` are called on its event
+    loop."""
 
-    def __init__(self, on_line: Callable[[str], None], on_lost: Callable[[str], None], peer: str) -> None:
+    def __init__(
+        self,
+        on_line: Callable[[str], None],
+        on_lost: Callable[[str], None],
+        on_echo: Callable[[float], None],
+        peer: str,
+    ) -> None:
         self.peer = peer
+        self._on_line = on_line
         self._on_lost = on_lost
+        self._on_echo = on_echo
+        self._unanswered: tuple[str, float] | None = None
+        """How the line begins that the server will echo, and when it was sent."""
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._keep_alive: asyncio.TimerHandle | None = None
-        self._lines = LineProtocol(on_line, self._connection_lost)
+        self._lines = LineProtocol(self._receive, self._connection_lost)
 
     @classmethod
     async def open(
@@ -41,6 +57,8 @@ class CsaConnection:
         *,
         on_line: Callable[[str], None],
         on_lost: Callable[[str], None],
+        on_echo: Callable[[float], None] = lambda _: None,
+        tls: ssl.SSLContext | None = None,
         timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> Self:
         """Connect.
@@ -50,24 +68,30 @@ class CsaConnection:
             port: TCP port.
             on_line: gets each line, without its line break.
             on_lost: gets the reason, in words, once the connection is over, unless `close` was called.
+            on_echo: gets how long the server took to echo a line (a move, a sign of life), in milliseconds: the way
+                there and back, and what the server needs for it. Called behind ``on_line``.
+            tls: what to verify the server with; None: plain TCP.
             timeout_s: how long to try.
 
         Raises:
-            CsaConnectionError: no such host, nobody listens, no answer in time.
+            CsaConnectionError: no such host, nobody listens, no answer in time, a certificate that is not trusted.
         """
         if not 0 < port < 1 << 16:
             raise CsaConnectionError(f"{port} is no TCP port")
-        self = cls(on_line, on_lost, f"{host}:{port}")
+        self = cls(on_line, on_lost, on_echo, f"{host}:{port}")
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
-                await loop.create_connection(lambda: self._lines, host, port)
+                await loop.create_connection(lambda: self._lines, host, port, ssl=tls)
         except TimeoutError:
-            raise CsaConnectionError(f"{self.peer} does not answer (waited {timeout_s:g} s)") from None
+            how = "" if tls is None else " to TLS"
+            raise CsaConnectionError(f"{self.peer} does not answer{how} (waited {timeout_s:g} s)") from None
         except socket.gaierror as error:
             raise CsaConnectionError(f"no address is known for the host {host!r}: {error.strerror}") from error
         except ConnectionRefusedError as error:
             raise CsaConnectionError(f"{self.peer} refuses the connection: no server listens there") from error
+        except ssl.SSLError as error:
+            raise CsaConnectionError(handshake_failure(self.peer, error)) from error
         except (OSError, UnicodeError) as error:
             raise CsaConnectionError(f"cannot connect to {self.peer}: {error}") from error
         self._touch()
@@ -75,6 +99,8 @@ class CsaConnection:
 
     def send(self, line: str) -> None:
         """Write a line. Nothing happens where the connection is gone: `on_lost` tells that."""
+        if line[:1] in ("+", "-", "%", ""):
+            self._unanswered = (line[:_ECHOED], asyncio.get_running_loop().time())
         self._lines.send(line)
         self._touch()
 
@@ -88,6 +114,17 @@ class CsaConnection:
                 await asyncio.shield(self._lost)
         except TimeoutError:
             self._lines.transport.abort()
+
+    def _receive(self, line: str) -> None:
+        if self._unanswered is not None:
+            begins, sent_s = self._unanswered
+            if line.startswith(begins) if begins else not line:
+                self._unanswered = None
+                delay_ms = (asyncio.get_running_loop().time() - sent_s) * 1000
+                self._on_line(line)
+                self._on_echo(delay_ms)
+                return
+        self._on_line(line)
 
     def _touch(self) -> None:
         """Something was sent: the time to the next sign of life starts again."""

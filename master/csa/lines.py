@@ -11,8 +11,10 @@ from master.csa.protocol import MAX_LINE
 
 KEEPALIVE_IDLE_S: Final = 30
 KEEPALIVE_INTERVAL_S: Final = 10
-KEEPALIVE_COUNT: Final = 3
-"""With these a peer that vanished without a word is noticed within a minute."""
+KEEPALIVE_COUNT: Final = 15
+SILENCE_MS: Final = 1000 * (KEEPALIVE_IDLE_S + KEEPALIVE_COUNT * KEEPALIVE_INTERVAL_S)
+"""A peer that vanished without a word is noticed after three minutes, also where a line of ours is under way. Not
+sooner: a connection that is given up loses a game, and a line that comes back within the time on the clock does not."""
 
 
 class LineProtocol(asyncio.Protocol):
@@ -93,3 +95,4 @@ def tune(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_COUNT)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MS)

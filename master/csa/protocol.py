@@ -46,8 +46,8 @@ MAX_LINE: Final = 4096
 """Longer lines are no protocol of ours."""
 MAX_SUMMARY_LINES: Final = 2000
 _NAME: Final = re.compile(LOGIN_NAME)
-_MOVE_LINE: Final = re.compile(r"([+-][0-9]{4}[A-Z]{2})(?:,T([0-9]{1,9}(?:\.[0-9]{1,3})?))?(?:,'.*)?")
-_SPECIAL_LINE: Final = re.compile(r"(%[A-Z_]+)(?:,T([0-9]{1,9}(?:\.[0-9]{1,3})?))?(?:,'.*)?")
+_MOVE_LINE: Final = re.compile(r"([+-][0-9]{4}[A-Z]{2})(?:,T([0-9]{1,9}(?:\.[0-9]{1,30})?))?(?:,'.*)?")
+_SPECIAL_LINE: Final = re.compile(r"(%[A-Z_]+)(?:,T([0-9]{1,9}(?:\.[0-9]{1,30})?))?(?:,'.*)?")
 _REJECT_LINE: Final = re.compile(r"REJECT:(.*?)(?: by (.*))?")
 
 

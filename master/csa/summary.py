@@ -207,7 +207,7 @@ def _position(lines: list[str], time: tuple[TimeControl, TimeControl]) -> tuple[
         colour = SIGNS.index(match[1])
         if colour != first ^ (len(moves) & 1):
             raise SummaryError(f"position block: {line!r} is out of turn")
-        if consumed and not re.fullmatch(r"T[0-9]{1,9}(\.[0-9]{1,3})?", consumed):
+        if consumed and not re.fullmatch(r"T[0-9]{1,9}(?:\.[0-9]{1,30})?", consumed):
             raise SummaryError(f"position block: {line!r} has no time that can be read")
         moves.append(PlayedMove(move, round(float(consumed[1:] or 0) * time[colour].unit_ms)))
     return sfen, first, tuple(moves)

@@ -19,6 +19,7 @@ from master.events import (
     GameEvent,
     GameFound,
     GameOutcome,
+    LineMeasured,
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
@@ -59,6 +60,8 @@ class GameView:
     thoughts: tuple[Thought, Thought] = field(default_factory=lambda: (Thought(), Thought()))
     """By colour."""
     outcome: GameOutcome | None = None
+    delay_ms: float | None = None
+    """How long the server took for the last echo."""
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     """The last messages of log and fleet."""
     _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
@@ -99,6 +102,8 @@ class GameView:
             case MovePlayed():
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
                 self._set_clocks(event.clocks)
+            case LineMeasured(delay_ms):
+                self.delay_ms = delay_ms
             case GameEnded(outcome):
                 self.outcome, self._running = outcome, False
             case _:

@@ -73,7 +73,8 @@ class GameScreen:
             return Text(result_text(view), style="bold green")
         if view.move is None:
             return Text(view.status)
-        return Text(f"move {view.ply}: {view.move.csa}  ({view.move.consumed_ms / 1000:g} s)")
+        delay = "" if view.delay_ms is None else f"  server's echo {view.delay_ms:.0f} ms"
+        return Text(f"move {view.ply}: {view.move.csa}  ({view.move.consumed_ms / 1000:g} s){delay}")
 
     def _thoughts(self) -> list[RenderableType]:
         return [

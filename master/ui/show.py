@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
@@ -29,11 +31,12 @@ class Show:
     Args:
         console: where to.
         plain: lines even where the terminal can do more.
+        now: the clock of the events, in seconds.
     """
 
-    def __init__(self, console: Console, *, plain: bool = False) -> None:
+    def __init__(self, console: Console, *, plain: bool = False, now: Callable[[], float] = time.monotonic) -> None:
         self.console = console
-        self.view = GameView()
+        self.view = GameView(now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
         self._painter: asyncio.Task[None] | None = None

@@ -162,7 +162,7 @@ class Thinking:
         if search is None or progress.search_id != search.request.search_id:
             return
         self._say(*search.reporter.progress(progress, now_ms))
-        if search.turn is not None and search.turn.reconsidered(progress.agreement):
+        if search.turn is not None and search.turn.reconsidered(progress):
             self.out(RetimeSearch(progress.search_id, search.turn.soft_ms))
 
     def decided(self, decision: Decision) -> None:
@@ -207,10 +207,7 @@ class Thinking:
         if not order.infinite:
             request = bounded(request, numbers, self.options.habits, self.live_nodes)
         known = self.known(request) if self._pondering is not None else None
-        known_ms = 0 if known is None else known.fleet_ms
-        turn = Turn.of(
-            numbers, board.position, self.options.habits, began_ms=began_ms, now_ms=now_ms, known_ms=known_ms
-        )
+        turn = Turn.of(numbers, board.position, self.options.habits, began_ms=began_ms, now_ms=now_ms, known=known)
         if turn is not None:
             request = replace(request, soft_ms=turn.soft_ms, hard_ms=turn.hard_ms)
         self._pondering = None  # the fleet ends it by itself

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cluster.api import SearchRequest
-from master.clock import ClockSettings, GameClock
+from cluster.api import Known, Progress, SearchRequest
+from master.clock import ClockSettings, GameClock, Watch
 from master.csa.timecontrol import TimeControl
 from worker.shogi import Position
 
@@ -57,6 +57,7 @@ class Turn:
     hard_ms: int
     clock: GameClock | None = None
     """Where the time is ours to choose."""
+    watch: Watch = field(default_factory=Watch)
     _least_ms: int = 0
 
     @classmethod
@@ -68,7 +69,7 @@ class Turn:
         *,
         began_ms: float,
         now_ms: float,
-        known_ms: int,
+        known: Known | None,
     ) -> Turn | None:
         """The times of a ``go`` line; None: it has none.
 
@@ -79,7 +80,7 @@ class Turn:
             position: whose side to move has the time.
             began_ms: when the own time began to run.
             now_ms: what has gone of it since then is taken off.
-            known_ms: so much search of the position was done while pondering.
+            known: what was found about the position while pondering.
         """
         gone = int(now_ms - began_ms)
         if "movetime" in numbers:
@@ -89,16 +90,20 @@ class Turn:
             return None
         controls = _control(numbers, "b", habits), _control(numbers, "w", habits)
         clock = GameClock(controls, habits.clock, turn=position.turn, now_ms=began_ms)
+        move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
         budget = clock.budget(now_ms, position.move_number - 1, habits.max_moves or None, known_ms)
-        turn = cls(budget.soft_ms, budget.hard_ms, clock, habits.least_ms - gone)
+        watch = Watch(move=move, known_ms=known_ms)
+        turn = cls(budget.soft_ms, budget.hard_ms, clock, watch, habits.least_ms - gone)
         turn.soft_ms = turn._within(budget.soft_ms)
         return turn
 
-    def reconsidered(self, agreement: float) -> bool:
-        """Whether ``soft_ms`` is another, now that it is known how far the nodes agree (0 to 1)."""
+    def reconsidered(self, progress: Progress) -> bool:
+        """Whether ``soft_ms`` is another, now that the search has come so far."""
         if self.clock is None:
             return False
-        before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(agreement))
+        move = progress.pv[0] if progress.pv else ""
+        outlook = self.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
+        before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(outlook))
         return self.soft_ms != before
 
     def _within(self, soft_ms: int) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -253,6 +255,7 @@ def test_play_without_a_password(tmp_path: Path) -> None:
         (["--vote", "loudest"], "'majority', 'optimistic'"),
         (["--games", "many"], "--games"),
         (["--name", "two words"], "command line: [csa] name"),
+        (["--games", "-1"], "command line: [csa] games"),
         (["--config", "missing.toml"], "missing.toml: cannot read the configuration"),
     ],
 )
@@ -269,6 +272,12 @@ def test_a_password_that_others_can_read(tmp_path: Path) -> None:
     assert "hush" not in message
 
 
+def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+    env = {"GOUGI_CSA_TLS": "true", "GOUGI_CSA_TLS_CA_FILE": "missing.pem", "GOUGI_CSA_PASSWORD": "hush"}
+    result = gougi("play", "--server", "127.0.0.1:4081", cwd=tmp_path, env=env)
+    assert error_of(result) == "missing.pem: cannot read the certificates to trust: No such file or directory"
+
+
 def play_on(folder: Path, server: str, *words: str) -> Running:
     return Running(
         ["play", "--server", server, "--game", "test-1-1F", "--hash", "16", "--nodes", "1", *words],
@@ -279,9 +288,14 @@ def play_on(folder: Path, server: str, *words: str) -> Running:
 
 @pytest.mark.slow
 def test_two_players_on_the_practice_server(tmp_path: Path) -> None:
+    """They would play game after game; SIGUSR1 lets the one that runs be the last."""
     with serving(tmp_path, "--max-moves", "6", "--records", "server") as (server, address):
-        players = [play_on(tmp_path, address, "--name", name, "--records", name) for name in ("anna", "bert")]
+        words = ("--games", "0")
+        players = [play_on(tmp_path, address, *words, "--name", name, "--records", name) for name in ("anna", "bert")]
         try:
+            server.wait_for("game_started")
+            for player in players:
+                os.kill(player.process.pid, signal.SIGUSR1)
             for player in players:
                 assert player.end(90) == 0, player.output
                 assert not player.left_behind()
@@ -290,8 +304,9 @@ def test_two_players_on_the_practice_server(tmp_path: Path) -> None:
             for player in players:
                 player.kill()
     for folder in ("server", "anna", "bert"):
-        assert len(list((tmp_path / folder).glob("*.csa"))) == 1
-    written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.*") if path.is_file())
+        (record,) = (tmp_path / folder).glob("*.csa")
+        assert record.with_suffix(".kif").stat().st_size
+    written = "".join(path.read_text(encoding="latin-1") for path in tmp_path.rglob("*.*") if path.is_file())
     assert "hush" not in written
 
 

@@ -14,12 +14,13 @@ from rsshogi.record import Record
 
 from cluster.api import Listener
 from master.clock import ClockSettings
+from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_game import StartPosition
 from master.csa.server_room import RoomOptions
 from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, MovePlayed, Note, ThinkingBegan
-from master.game import GameSettings, LoginRefusedError, ServerAddress, play_game
+from master.game import GameSettings, LoginRefusedError, play_game
 from master.instructions import Login, PlayerSettings
 from master.records import RecordFile
 from tests.master.csa.test_tcp import Peer, free_port

@@ -9,11 +9,13 @@ import pytest
 import uvloop
 
 from cluster.api import Listener
+from master import game, game_loop
+from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
-from master.game import LoginRefusedError, ServerAddress
+from master.game import LoginRefusedError
 from master.game_loop import play_games
 from master.instructions import Login
 from master.retry import Backoff
@@ -129,6 +131,50 @@ def test_the_first_refused_login_ends_it() -> None:
     run(main())
 
 
+def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that drops everybody behind the login: without the rule three of these would be the end."""
+    logins: list[float] = []
+    stop = asyncio.Event()
+
+    async def drop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"LOGIN:alice OK\n")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        logins.append(asyncio.get_running_loop().time())
+        if len(logins) == 6:
+            stop.set()
+        writer.close()
+
+    async def main(steady_s: float) -> None:
+        monkeypatch.setattr(game_loop, "STEADY_S", steady_s)
+        async with await asyncio.start_server(drop, "127.0.0.1", 0) as host:
+            address = host.sockets[0].getsockname()
+            assert await loop(address, "alice", stop=stop, backoff=Backoff(first_s=0.02, attempts=3)) == []
+
+    run(main(0.01))
+    assert len(logins) == 6
+    stop = asyncio.Event()
+    with pytest.raises(CsaConnectionError, match="closed the connection"):
+        run(main(60.0))
+    assert len(logins) == 9
+
+
+def test_a_server_that_does_not_answer_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game, "LOGIN_S", 0.05)
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(silent, "127.0.0.1", 0) as host:
+            with pytest.raises(CsaConnectionError, match="no answer to the login"):
+                await loop(host.sockets[0].getsockname(), "alice", backoff=Backoff(attempts=1))
+
+    run(main())
+
+
 def test_gives_up_in_the_end() -> None:
     async def main() -> None:
         with pytest.raises(CsaConnectionError, match="refuses the connection"):
@@ -169,6 +215,9 @@ def test_cancelled_during_a_game() -> None:
 
 def test_delays_grow_and_end() -> None:
     backoff = Backoff(first_s=1, factor=2, most_s=10, attempts=6)
+    endless = Backoff(attempts=None).delay_s(10**6, random.Random(1))
+    assert endless is not None
+    assert 60 <= endless <= 120
     delays = [backoff.delay_s(failures, random.Random(1)) for failures in range(1, 7)]
     assert delays[-1] is None
     for delay, longest in zip(delays, [1, 2, 4, 8, 10], strict=False):

@@ -10,10 +10,11 @@ import uvloop
 from cluster.api import Listener
 from cluster.local_driver import LocalSearcher
 from cluster.settings import Settings
+from master.csa.address import ServerAddress
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import GameEvent, GameOutcome, ThinkingEnded
-from master.game import GameSettings, ServerAddress, play_game
+from master.game import GameSettings, play_game
 from master.instructions import Login, PlayerSettings
 from worker.warm import warm_up
 
@@ -50,13 +51,12 @@ def test_a_game_with_ponder_hits() -> None:
             assert [(outcome.reason, outcome.plies) for outcome in outcomes] == [("MAX_MOVES", MOVES)] * 2
             hits = sum(seat.names.count("ponder_hit") for seat in seats)
             misses = sum(seat.names.count("ponder_miss") for seat in seats)
-            # The very first turn has nothing before it, and nobody ponders on the last move.
-            assert hits + misses == MOVES - 1
+            # Nobody has pondered before his first turn, and nobody searches where the limit is reached.
+            assert hits + misses == MOVES - 2
             assert hits >= 3
             for seat in seats:
                 decided = [event.decision for event in seat.events if isinstance(event, ThinkingEnded)]
-                # The search that begins at the last move may be decided before the server has said that it was that.
-                assert MOVES // 2 <= len(decided) <= MOVES // 2 + 1
+                assert len(decided) == MOVES // 2
                 assert all(decision.nodes <= 3000 for decision in decided)
                 host = seat.searcher._host
                 assert host is not None

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -8,6 +11,7 @@ from rsshogi.record import Record
 
 from master.csa.timecontrol import TimeControl
 from master.records import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
+from tests.master.command import ROOT
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
@@ -70,11 +74,43 @@ def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
     ],
 )
 def test_endings(plies: int, ending: Ending, line: str) -> None:
-    text = record(moves=record().moves[:plies], ending=ending).to_csa()
+    ended = record(moves=record().moves[:plies], ending=ending)
+    text = ended.to_csa()
     assert line in text.splitlines()
     if line == "%CHUDAN":
         assert ending.reason in text.splitlines()[-1]
-    Record.from_csa_str(text)
+    from_csa, from_kif = Record.from_csa_str(text), Record.from_kif_str(ended.to_kif())
+    assert from_kif.result.is_draw() == from_csa.result.is_draw()
+    if line != "%CHUDAN":
+        assert from_kif.result.is_black_win() == from_csa.result.is_black_win()
+
+
+def test_kif_says_in_a_comment_what_it_has_no_word_for() -> None:
+    text = record(ending=Ending("disconnected", comment="the line broke")).to_kif()
+    assert "*disconnected: the line broke" in text.splitlines()
+    assert "中断" in text
+
+
+def test_kif(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
+    file.save()
+    path = file.take_name().with_suffix(".kif")
+    lines = path.read_text(encoding="shift_jis").splitlines()
+    assert "   1 ７六歩(77)   ( 0:03/00:00:03)" in lines
+    assert lines[lines.index("**評価値=55") + 1] == "**読み筋=△３四歩 ▲２六歩"
+    back = Record.from_kif_file(str(path))
+    assert [str(entry.move.to_usi()) for entry in back.moves] == ["7g7f", "3c3d", "2g2f"]
+    assert [entry.time_ms for entry in back.moves] == [3000, 0, 0]  # whole seconds
+    assert [entry.engine_info and entry.engine_info.eval for entry in back.moves] == [55, None, -31990]
+    assert back.moves[1].comment == "book"
+    assert (back.metadata.black_player, back.metadata.white_player) == ("alice", "bob")
+    assert back.result.is_black_win()
+
+
+def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
+    odd = RecordedMove("7g7f", 0, score=1, pv=("-3334FU", "+8822UM", "+8822UM"))
+    text = record(moves=[odd]).to_kif()
+    assert "**読み筋=△３四歩 ▲２二角成" in text.splitlines()
 
 
 def test_an_ending_with_a_comment() -> None:
@@ -103,7 +139,9 @@ def test_written_after_every_move_and_never_half(tmp_path: Path) -> None:
         file.record.moves.append(move)
         file.save()
         assert Record.from_csa_file(str(file.path)).move_count == count
-    assert list(tmp_path.iterdir()) == [file.path]
+        kif = file.take_name().with_suffix(".kif")
+        assert Record.from_kif_file(str(kif)).move_count == count
+    assert set(tmp_path.iterdir()) == {file.path, kif}
 
 
 def test_a_second_record_of_the_same_game_gets_a_name_of_its_own(tmp_path: Path) -> None:
@@ -127,13 +165,53 @@ def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="cannot be written"):
         file.save()
     assert path.read_text() == before
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_name_whose_kif_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "test+g-60-5F+alice+bob+20261121082246.kif").write_text("another program's")
+    file = RecordFile(tmp_path, record())
+    file.save()
+    assert file.take_name().name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RecordError, match="no record can be written"):
         RecordFile(tmp_path / "file" / "records", record()).save()
+
+
+SAVES = """
+import sys
+from pathlib import Path
+from tests.master.test_records import record
+from master.records import RecordFile, RecordedMove
+
+file = RecordFile(Path(sys.argv[1]), record())
+while True:
+    file.save()
+    print(len(file.record.moves), flush=True)
+    for usi in ("8b7b", "2h3h", "7b8b", "3h2h"):
+        file.record.moves.append(RecordedMove(usi, 1000, score=5))
+"""
+
+
+@pytest.mark.slow
+def test_kill_dash_nine_leaves_whole_records(tmp_path: Path) -> None:
+    """At whatever moment: what was saved last is there, in both formats."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", SAVES, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    for _ in range(20):
+        saved = int(program.stdout.readline())
+    program.kill()
+    saved = int((program.stdout.read().split() or [saved])[-1])
+    assert program.wait() == -signal.SIGKILL
+    (path,) = tmp_path.glob("*.csa")
+    for back in (Record.from_csa_file(str(path)), Record.from_kif_file(str(path.with_suffix(".kif")))):
+        assert back.move_count >= saved
+        assert back.main_terminal is None
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from benchmarks.learning import Plan, Round, play_rounds
 from cluster.api import Listener
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
+from master.csa.address import ServerAddress
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
 from master.events import GameEvent, GameOutcome, MovePlayed, Note
-from master.game import GameSettings, PlayersBook, ServerAddress, play_game
+from master.game import GameSettings, PlayersBook, play_game
 from master.instructions import AskBook, BookAnswer, Login, PlayerSettings
 from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings

@@ -154,6 +154,15 @@ def test_a_game() -> None:
     assert csa.logout() == "LOGOUT"
 
 
+@pytest.mark.parametrize(
+    ("times", "consumed_ms"), [("", 0), (",T3", 3000), (",T3.5", 3500), (",T3.123456789", 3123), (",T0,'* 30", 0)]
+)
+def test_times_of_moves(times: str, consumed_ms: int) -> None:
+    csa = playing()
+    csa.move("+7776FU")
+    assert csa.receive("+7776FU" + times) == [MoveMade("+7776FU", 0, True, consumed_ms)]
+
+
 def test_empty_lines_may_stand_anywhere() -> None:
     csa = CsaProtocol()
     csa.login("alice", "pw")

@@ -98,7 +98,7 @@ def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
             await peer.connection.close()
 
     run(main())
-    (path,) = tmp_path.iterdir()
+    (path,) = tmp_path.glob("*.csa")
     assert "%CHUDAN" in path.read_text()
 
 
@@ -150,7 +150,7 @@ def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
 
-        async def never(*_: object) -> None:
+        async def never(*_: object, **__: object) -> None:
             await asyncio.sleep(60)
 
         monkeypatch.setattr(type(loop), "create_connection", never, raising=False)
@@ -173,6 +173,7 @@ def test_small_lines_go_out_at_once_and_dead_peers_are_noticed() -> None:
                 assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
                 assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
                 assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
+                assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 180_000
             await peer.connection.close()
 
     run(main())
@@ -188,6 +189,39 @@ def test_an_empty_line_after_a_silence_of_ours(monkeypatch: pytest.MonkeyPatch) 
             for _ in range(3):
                 assert await peer.lines.get() == ""
             await peer.connection.close()
+
+    run(main())
+
+
+def test_the_delay_of_echoes() -> None:
+    async def main() -> None:
+        delays: list[float] = []
+        heard: asyncio.Queue[str] = asyncio.Queue()
+
+        async def late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            writer.write(b"-3334FU,T1\n")  # the opponent's, and no echo
+            await asyncio.sleep(0.1)
+            writer.write(b"+7776FU,T0\n+2726FU,T0\n")
+            await reader.readline()
+            writer.write(b"##[CHAT] hello\n\n")
+            writer.close()
+
+        async with await asyncio.start_server(late, "127.0.0.1", 0) as server:
+            host, port = server.sockets[0].getsockname()
+            connection = await CsaConnection.open(
+                host, port, on_line=heard.put_nowait, on_lost=lambda _: None, on_echo=delays.append
+            )
+            connection.send("+7776FU,'* 12 -3334FU")
+            for _ in range(3):
+                await heard.get()
+            connection.send("")
+            for _ in range(2):
+                await heard.get()
+            await connection.close()
+        first, second = delays
+        assert 95 < first < 5_000
+        assert second < 5_000
 
     run(main())
 

@@ -18,6 +18,7 @@ from master.events import (
     GameEnded,
     GameEvent,
     GameOutcome,
+    LineMeasured,
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
@@ -145,6 +146,16 @@ def test_the_screen_fits_at_every_moment(count: int, size: tuple[int, int]) -> N
     width, height = size
     measure = Console(width=500).measure
     assert all(measure(line).maximum <= width for line in drawn(view, width, height))
+
+
+def test_the_delay_of_the_servers_echo_is_shown() -> None:
+    view = GameView()
+    begun = next(index for index, event in enumerate(GAME) if isinstance(event, MovePlayed))
+    for event in GAME[: begun + 1]:
+        view.observe(event)
+    assert "echo" not in "\n".join(drawn(view, 120, 40))
+    view.observe(LineMeasured(37.4))
+    assert any(line.rstrip().endswith("server's echo 37 ms") for line in drawn(view, 120, 40))
 
 
 def test_the_wide_screen_shows_it_all() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
+from cluster.api import Ballot, Known, NodeView, Progress, RootLine, SearchRequest
 from master.clock import ClockSettings
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, info_lines, vote_line
@@ -25,9 +25,14 @@ def turn(
 ) -> Turn:
     position = Position.startpos()
     position.push_all(moves)
-    found = Turn.of(numbers, position, habits, began_ms=50, now_ms=50 + gone, known_ms=known_ms)
+    known = Known("2g2f", 30, 9, 1000, 1.0, known_ms, known_ms) if known_ms else None
+    found = Turn.of(numbers, position, habits, began_ms=50, now_ms=50 + gone, known=known)
     assert found is not None
     return found
+
+
+def progress(elapsed_ms: int, move: str, agreement: float = 1.0) -> Progress:
+    return Progress(1, elapsed_ms, 9, 30, (move,), 1000, agreement=agreement)
 
 
 class TestOptions:
@@ -55,7 +60,7 @@ class TestOptions:
 
 class TestTiming:
     def test_no_words_of_time(self) -> None:
-        assert Turn.of({"nodes": 5}, Position.startpos(), HABITS, began_ms=0, now_ms=0, known_ms=0) is None
+        assert Turn.of({"nodes": 5}, Position.startpos(), HABITS, began_ms=0, now_ms=0, known=None) is None
 
     def test_each_side_has_its_own_time(self) -> None:
         assert turn(btime=1000, wtime=60_000).hard_ms <= 900
@@ -85,13 +90,20 @@ class TestTiming:
 
     def test_agreement(self) -> None:
         found = turn(btime=60_000)
-        before = found.soft_ms
-        assert not found.reconsidered(1.0)
-        assert found.reconsidered(0.2)
-        assert before < found.soft_ms <= found.hard_ms
-        assert found.reconsidered(1.0)
-        assert found.soft_ms == before
-        assert not turn(movetime=500).reconsidered(0.1)
+        found.reconsidered(progress(100, "2g2f"))
+        agreed = found.soft_ms
+        assert found.reconsidered(progress(200, "2g2f", agreement=0.2))
+        assert agreed < found.soft_ms <= found.hard_ms
+        assert found.reconsidered(progress(300, "2g2f"))
+        assert found.soft_ms == agreed
+        assert not turn(movetime=500).reconsidered(progress(100, "2g2f", agreement=0.1))
+
+    def test_a_move_that_changes_late_gets_more_time_than_one_that_stays(self) -> None:
+        steady, changed = turn(btime=60_000), turn(btime=60_000)
+        for elapsed_ms in (100, 200, 400):
+            steady.reconsidered(progress(elapsed_ms, "2g2f"))
+            changed.reconsidered(progress(elapsed_ms, "2g2f" if elapsed_ms < 400 else "7g7f"))
+        assert steady.soft_ms < changed.soft_ms
 
     def test_no_time_at_all_is_no_search_without_end(self) -> None:
         assert turn(movetime=0).hard_ms == 1

@@ -1,12 +1,11 @@
+"""Budgets, and both sides' remaining times."""
+
 from __future__ import annotations
 
-import random
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from master.clock import Budget, ClockSettings, GameClock
+from master.clock import Budget, ClockSettings, GameClock, Outlook
+from master.clock.plan import share
 from master.csa.timecontrol import TimeControl
 
 SETTINGS = ClockSettings()
@@ -15,98 +14,9 @@ CONTROLS = {
     "wcsc": TimeControl(total_ms=900_000, increment_ms=5_000),
     "floodgate": TimeControl(total_ms=300_000, increment_ms=10_000),
     "blitz": TimeControl(total_ms=10_000, increment_ms=1_000),
-    "soak": TimeControl(total_ms=5_000, increment_ms=1_000),
-    "byoyomi 1": TimeControl(byoyomi_ms=1_000),
     "byoyomi 10": TimeControl(total_ms=60_000, byoyomi_ms=10_000),
     "sudden death": TimeControl(total_ms=120_000),
-    "nothing left": TimeControl(total_ms=1_000),
-    "least": TimeControl(total_ms=120_000, byoyomi_ms=2_000, least_ms=1_000),
-    "roundup": TimeControl(total_ms=300_000, increment_ms=3_000, roundup=True),
-    "milliseconds": TimeControl(total_ms=60_000, increment_ms=1_000, unit_ms=1),
-    "minutes": TimeControl(total_ms=1_800_000, byoyomi_ms=60_000, unit_ms=60_000),
 }
-
-
-def play_out(
-    control: TimeControl,
-    rng: random.Random,
-    own_moves: int,
-    effort: str,
-    max_moves: int | None = None,
-    ponder: bool = False,
-) -> tuple[bool, int]:
-    """Black's side of a game against a server that charges as the protocol says.
-
-    Returns:
-        Whether the flag fell, and the main time that was left.
-    """
-    clock = GameClock((control, control), SETTINGS)
-    remaining = control.total_ms
-    now = 0.0
-    for number in range(own_moves):
-        # The opponent's echo leaves the server, takes a while to reach us; so does our line.
-        delay = rng.uniform(0, SETTINGS.network_margin_ms)
-        coming, going = delay * (split := rng.random()), delay * (1 - split)
-        known_ms = rng.choice([0.0, rng.uniform(0.0, 30_000.0)])
-        budget = clock.budget(now, ply=2 * number, max_moves=max_moves, known_ms=known_ms if ponder else 0.0)
-        thought = {
-            "soft": budget.soft_ms,
-            "hard": budget.hard_ms,
-            "random": rng.choice([budget.soft_ms, budget.hard_ms, rng.uniform(0, budget.hard_ms)]),
-            "agreement": clock.reconsidered(rng.choice([1.0, rng.uniform(0.2, 1.0)])),
-        }[effort]
-        charged = control.charge(coming + thought + going)
-        if control.flag_falls(remaining, charged):
-            return True, remaining
-        remaining = control.after(remaining, charged)
-        now += thought + going + coming
-        clock.moved(charged, now)
-        clock.moved(0, now)
-        assert clock.remaining_ms[0] == remaining
-    return False, remaining
-
-
-@pytest.mark.parametrize("name", CONTROLS)
-@pytest.mark.parametrize("effort", ["soft", "hard", "random", "agreement"])
-def test_no_flag_falls_in_a_hundred_games(name: str, effort: str) -> None:
-    rng = random.Random(f"{name} {effort}")
-    for number in range(100):
-        moves = rng.randint(1, 160)
-        fell, _ = play_out(CONTROLS[name], rng, own_moves=moves, effort=effort, ponder=number % 2 == 0)
-        assert not fell
-
-
-@settings(max_examples=300)
-@given(
-    total=st.integers(0, 3600),
-    byoyomi=st.integers(0, 60),
-    increment=st.integers(0, 30),
-    least=st.sampled_from([0, 0, 1]),
-    roundup=st.booleans(),
-    unit_ms=st.sampled_from([1000, 1000, 1, 60_000]),
-    effort=st.sampled_from(["soft", "hard", "random", "agreement"]),
-    seed=st.integers(0, 1 << 30),
-)
-def test_no_flag_falls_under_any_control(
-    total: int, byoyomi: int, increment: int, least: int, roundup: bool, unit_ms: int, effort: str, seed: int
-) -> None:
-    scale = max(1000, unit_ms)
-    control = TimeControl(total * scale, byoyomi * scale, increment * scale, 0, least * scale, unit_ms, roundup)
-    cost_of_a_move_at_once = control.charge(SETTINGS.network_margin_ms + SETTINGS.least_ms)
-    if cost_of_a_move_at_once and control.byoyomi_ms + control.increment_ms <= cost_of_a_move_at_once:
-        return  # what a move costs at the least does not come back: any game is lost on time in the end
-    fell, _ = play_out(control, random.Random(seed), own_moves=100, effort=effort, max_moves=256)
-    assert not fell
-
-
-@pytest.mark.parametrize(
-    "name", ["wcsc", "floodgate", "blitz", "byoyomi 10", "sudden death", "milliseconds", "roundup"]
-)
-def test_most_of_the_main_time_is_used(name: str) -> None:
-    control = CONTROLS[name]
-    _, left = play_out(control, random.Random(1), own_moves=75, effort="soft")
-    untouched = min(SETTINGS.untouched_ms, control.total_ms / 4)
-    assert left - untouched <= 0.2 * control.total_ms
 
 
 def test_the_last_seconds_are_kept_for_what_goes_wrong() -> None:
@@ -146,7 +56,55 @@ def test_time_that_is_gone_already_is_taken_off() -> None:
 
 def test_the_move_limit_spends_what_would_be_left() -> None:
     clock = GameClock((CONTROLS["floodgate"],) * 2, SETTINGS)
-    assert clock.budget(0.0, ply=250, max_moves=256).soft_ms > 3 * clock.budget(0.0, ply=250).soft_ms
+    assert clock.budget(0.0, ply=250, max_moves=256).soft_ms > 2 * clock.budget(0.0, ply=250).soft_ms
+    last = clock.budget(0.0, ply=254, max_moves=256)
+    assert last.soft_ms >= last.hard_ms - 1000  # nothing comes behind it
+
+
+def test_what_every_move_costs_is_kept_for_all_moves_up_to_the_limit() -> None:
+    """Rounded up, 200 s are 200 moves at the most: a plan for half as many would end on the flag."""
+    control = TimeControl(total_ms=200_000, roundup=True)
+    clock = GameClock((control,) * 2, SETTINGS)
+    now, moves = 0.0, 0
+    for ply in range(0, 320, 2):
+        now += clock.budget(now, ply, max_moves=320).soft_ms
+        charged = control.charge(now - clock.turn_began_ms + SETTINGS.network_margin_ms / 2)
+        assert not control.flag_falls(clock.remaining_ms[0], charged)
+        clock.moved(charged, now)
+        clock.moved(0, now)
+        moves += 1
+    assert moves == 160
+
+
+def test_a_game_that_is_being_lost_does_not_save() -> None:
+    soft = [
+        GameClock((CONTROLS["wcsc"],) * 2, SETTINGS).budget(0.0, ply=60, score=score).soft_ms
+        for score in (1000, 0, -300, -1000, -3000, -32_000)
+    ]
+    assert soft[0] == soft[1]
+    assert soft[1] < soft[2] < soft[3] < soft[4] == soft[5] <= 0.3 * 900_000 + 6_000
+
+
+def test_an_easy_move_saves_only_what_comes_back() -> None:
+    easy = Outlook(instability=0.0)
+    wcsc = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS)
+    soft = wcsc.budget(0.0, ply=40).soft_ms
+    assert wcsc.reconsidered(easy) == pytest.approx(0.7 * soft, abs=1_100)
+    byoyomi = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
+    byoyomi.budget(0.0)
+    assert byoyomi.reconsidered(easy) == 9_200
+
+
+def test_a_delay_is_thought_through_and_given_up_where_the_server_charges_it() -> None:
+    control = TimeControl(total_ms=300_000, increment_ms=5_000, delay_ms=3_000)
+    plain = GameClock((TimeControl(total_ms=300_000, increment_ms=5_000),) * 2, SETTINGS).budget(0.0).soft_ms
+    for charged, more in ((6_000, 3_000), (9_000, 0)):  # kept to, and not
+        clock = GameClock((control,) * 2, SETTINGS)
+        assert clock.budget(0.0).soft_ms == plain + 3_000
+        clock.sent(9_700.0)
+        clock.moved(charged, 9_702.0)
+        clock.moved(0, 9_702.0)
+        assert clock.budget(9_702.0, ply=2).soft_ms == pytest.approx(plain + more, abs=1_000)
 
 
 def test_no_limit_of_time() -> None:
@@ -180,40 +138,57 @@ def test_the_shown_time_runs_down_only_on_turn() -> None:
 def test_disagreement_buys_time_within_the_hard_limit() -> None:
     clock = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS)
     budget = clock.budget(500.0, ply=40)
-    stretched = [clock.reconsidered(agreement) for agreement in (1.0, 0.8, 0.6, 0.5, 0.2, 0.0)]
+    stretched = [clock.reconsidered(Outlook(agreement)) for agreement in (1.0, 0.8, 0.6, 0.5, 0.2, 0.0)]
     assert stretched[0] == budget.soft_ms
     assert stretched == sorted(stretched)
     assert stretched[1] == pytest.approx(budget.soft_ms / 0.8, abs=1000)
     assert stretched[-1] == budget.hard_ms
-    assert clock.reconsidered(1.0) == budget.soft_ms
+    assert clock.reconsidered(Outlook()) == budget.soft_ms
     assert {(soft + 500 + SETTINGS.network_margin_ms) % 1000 for soft in stretched[:-2]} == {0}
 
 
 def test_there_is_nothing_to_stretch_in_byoyomi() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
-    assert clock.budget(0.0).soft_ms == clock.reconsidered(0.25)
+    assert clock.budget(0.0).soft_ms == clock.reconsidered(Outlook(0.25))
 
 
 def test_time_that_was_stretched_is_not_owed_by_the_next_move() -> None:
     plain, stretched = (GameClock((CONTROLS["floodgate"],) * 2, SETTINGS) for _ in range(2))
     for clock, agreement in ((plain, 1.0), (stretched, 0.5)):
         clock.budget(0.0, ply=40)
-        clock.moved(1000 * round((clock.reconsidered(agreement) + SETTINGS.network_margin_ms) / 1000 - 1), 0.0)
+        clock.moved(1000 * round((clock.reconsidered(Outlook(agreement)) + SETTINGS.network_margin_ms) / 1000 - 1), 0.0)
         clock.moved(0, 0.0)
     spent = plain.remaining_ms[0] - stretched.remaining_ms[0]
     assert spent > 5_000
-    difference = plain.budget(0.0, ply=42).soft_ms - stretched.budget(0.0, ply=42).soft_ms
-    assert 0 <= difference <= 1_000  # by the smaller share of what is left, not by what was spent
+    after, before = stretched.budget(0.0, ply=42).soft_ms, plain.budget(0.0, ply=42).soft_ms
+    # By the smaller share of what is left, and because moves seem to need more than thought; not by what was spent.
+    assert 0 <= before - after <= 0.2 * before < spent
+
+
+def test_where_all_moves_are_easy_the_plan_is_kept_to() -> None:
+    """Every move is stretched by 0.85: the clock finds that this is what moves need, and aims higher."""
+    control = TimeControl(total_ms=100_000_000)
+    clock = GameClock((control,) * 2, SETTINGS)
+    aims = []
+    for _ in range(60):
+        clock.remaining_ms[0] = control.total_ms
+        clock.budget(0.0, ply=40)
+        aims.append(clock.reconsidered(Outlook(loss=-0.05)))
+        clock.moved(aims[-1], 0.0)
+        clock.moved(0, 0.0)
+    even = control.total_ms * share(40)
+    assert aims[0] == pytest.approx(0.85 * even, rel=0.001)
+    assert aims[-1] == pytest.approx(even, rel=0.01)
 
 
 def test_only_the_turn_with_a_budget_can_be_reconsidered() -> None:
     clock = GameClock((CONTROLS["wcsc"],) * 2, SETTINGS)
     with pytest.raises(ValueError, match="no budget"):
-        clock.reconsidered(1.0)
+        clock.reconsidered(Outlook())
     clock.budget(0.0)
     clock.moved(1000, 0.0)
     with pytest.raises(ValueError, match="no budget"):
-        clock.reconsidered(1.0)
+        clock.reconsidered(Outlook())
 
 
 def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:

@@ -1,0 +1,248 @@
+"""How the clock does over thousands of simulated games: flag falls, and how much of the time was used.
+
+    python -m benchmarks.clock [--games 300] [--seed 1] [--json]
+
+Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the line delays every move
+there and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's
+deadline, and a made-up search tells its best move, score and vote as it goes on. Three kinds of games, of lengths that
+are made up too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
+for 12 to 35 own moves, to -5000, where we resign after four moves) and won ones (the same the other way round).
+
+**Used** is what the server charged. **Usable** is that, and what it could have charged besides had our line left at the
+hard limit instead: in the last turn of the game, and in each turn whose byoyomi was lost (all of the main time was gone
+behind it). So main time that is left over counts against us however short the game was; what the margins keep back in
+front of the flag does not: it is in the table by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from benchmarks.figures import Figures, machine
+from master.clock import ClockSettings, GameClock, Watch
+from master.csa.timecontrol import TimeControl
+from master.instructions import PlayerSettings
+
+SETTINGS = ClockSettings()
+GUARD_MS = PlayerSettings().guard_ms
+KINDS = ("even", "lost", "won")
+
+CONTROLS = {
+    "WCSC 15m+5F": TimeControl(total_ms=900_000, increment_ms=5_000),
+    "floodgate 5m+10F": TimeControl(total_ms=300_000, increment_ms=10_000),
+    "10s+1F": TimeControl(total_ms=10_000, increment_ms=1_000),
+    "5s+1F": TimeControl(total_ms=5_000, increment_ms=1_000),
+    "60s, byoyomi 10s": TimeControl(total_ms=60_000, byoyomi_ms=10_000),
+    "10m, byoyomi 10s": TimeControl(total_ms=600_000, byoyomi_ms=10_000),
+    "byoyomi 10s": TimeControl(byoyomi_ms=10_000),
+    "byoyomi 1s": TimeControl(byoyomi_ms=1_000),
+    "sudden death 2m": TimeControl(total_ms=120_000),
+    "sudden death 15m": TimeControl(total_ms=900_000),
+    "25m, least 1s": TimeControl(total_ms=1_500_000, least_ms=1_000),
+    "5m+3F, rounded up": TimeControl(total_ms=300_000, increment_ms=3_000, roundup=True),
+    "15m, rounded up": TimeControl(total_ms=900_000, roundup=True),
+    "60s+1F, in ms": TimeControl(total_ms=60_000, increment_ms=1_000, unit_ms=1),
+    "byoyomi 2s, in ms": TimeControl(byoyomi_ms=2_000, unit_ms=1),
+    "30m, byoyomi 60s, in min": TimeControl(total_ms=1_800_000, byoyomi_ms=60_000, unit_ms=60_000),
+    "5m+5F, delay 3s": TimeControl(total_ms=300_000, increment_ms=5_000, delay_ms=3_000),
+    "5m, delay 5s, not kept": TimeControl(total_ms=300_000, delay_ms=5_000),
+}
+DELAY_KEPT = frozenset({"5m+5F, delay 3s"})
+"""Of those with a delay: the server keeps to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How long a line takes one way: some milliseconds, and a heavy tail (a Pareto law) up to a worst case."""
+
+    least_ms: float
+    tail_ms: float
+    worst_ms: float
+    shape: float = 1.5
+
+    def way_ms(self, rng: random.Random) -> float:
+        return min(self.worst_ms, self.least_ms + self.tail_ms * (rng.paretovariate(self.shape) - 1.0))
+
+
+LINES = {
+    "local": Line(0.1, 0.2, 20),
+    "near": Line(8, 4, 120),
+    "far": Line(60, 15, 145),
+}
+"""Lines that the margin of the start is enough for, also where a turn has no more than a second."""
+BAD_LINES = {
+    "slow": Line(350, 20, 450),
+    "jittery": Line(30, 120, 600, shape=1.2),
+}
+"""Worse than the margin of the start: the clock has to find out before the main time is gone."""
+
+
+def lines_for(control: TimeControl) -> list[Line]:
+    """Those that the clock can live with: where flags fall from the first moves on it has no time to find out, and
+    where nothing comes anew a second lost on every move would have to be kept for all the moves to come."""
+    comes_anew = control.increment_ms + control.byoyomi_ms > 0
+    return list((LINES | BAD_LINES if control.total_ms >= 300_000 and comes_anew else LINES).values())
+
+
+@dataclass(slots=True)
+class Played:
+    """One game's figures, in milliseconds."""
+
+    flag_fell: bool = False
+    used_ms: int = 0
+    usable_ms: int = 0
+    moves: int = 0
+    usual_ms: list[float] = field(default_factory=list)
+    """The margin that was aimed with, move by move."""
+    hard_ms: list[float] = field(default_factory=list)
+    """What the hard limit kept back in front of the flag."""
+
+
+def scores(kind: str, rng: random.Random) -> tuple[list[int], int]:
+    """Our score before each of our moves, and how many we make."""
+    length = int(rng.triangular(90, 256, 130)) // 2
+    if kind == "even":
+        score, path = 0.0, []
+        for _ in range(length):
+            score = 0.95 * score + rng.gauss(0, 40)
+            path.append(int(score))
+        return path, length
+    turn, fall = rng.randint(20, 50), rng.randint(12, 35)
+    sign = -1 if kind == "lost" else 1
+    path = [int(rng.gauss(0, 60)) for _ in range(turn)]
+    path += [sign * int(5000 * ((number + 1) / fall) ** 2) for number in range(fall)]
+    path += [sign * 5200] * 3
+    return path, len(path)
+
+
+def think(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
+    """When the searcher is done, in milliseconds from ``now_ms``: it follows the soft time as that is reconsidered."""
+    if rng.random() < 0.01:
+        return hard_ms + GUARD_MS  # no answer: the player sends what it has
+    settles = rng.random() ** 2  # the share of the time behind which the best move stays
+    agreement = rng.choice((1.0, 1.0, 1.0, rng.uniform(0.4, 1.0)))
+    elapsed, step = 0.0, max(20.0, hard_ms / 8)
+    number = 0
+    while elapsed < soft_ms:
+        elapsed = min(elapsed + step, soft_ms)
+        if elapsed < settles * hard_ms / 2 and rng.random() < 0.4:
+            number += 1
+        soft_ms = clock.reconsidered(watch.see(elapsed, f"move {number}", score, agreement), now_ms + elapsed)
+    return min(elapsed + rng.expovariate(1 / 8), hard_ms + GUARD_MS)
+
+
+def play(
+    control: TimeControl,
+    line: Line,
+    kind: str,
+    rng: random.Random,
+    *,
+    max_moves: int | None = None,
+    delay_kept: bool = False,
+    ponder: bool = False,
+    spend: Callable[..., float] = think,
+) -> Played:
+    """Our side of one game, as black; the opponent has other times than we, and they do not matter."""
+    clock = GameClock((control, replace(control, total_ms=control.total_ms // 2 + 1000)), SETTINGS)
+    played = Played()
+    path, moves = scores(kind, rng)
+    if max_moves is not None:
+        moves = min(moves, (max_moves + 1) // 2)
+    remaining, now, last_score = control.total_ms, 0.0, None
+    for number in range(moves):
+        down, up, echo = (line.way_ms(rng) for _ in range(3))
+        began = now  # we have read the opponent's move; the server sent it `down` before
+        known_ms = rng.uniform(0, 20_000) if ponder and rng.random() < 0.5 else 0.0
+        budget = clock.budget(now, 2 * number, max_moves, known_ms, last_score)
+        falls = control.flag_elapsed_ms(remaining)
+        latest = clock.latest_ms()
+        watch = Watch(last_score, "move 0" if known_ms else "", known_ms)
+        thought = spend(clock, budget.soft_ms, budget.hard_ms, now, watch, path[number], rng)
+        now = began + thought
+        clock.sent(now)
+        elapsed, at_most = down + thought + up, down + max(latest, thought) + up
+        if delay_kept:
+            elapsed, at_most = (max(0.0, time - control.delay_ms) for time in (elapsed, at_most))
+        charged = control.charge(elapsed)
+        played.moves += 1
+        played.usual_ms.append(clock.delays.usual_ms)
+        played.hard_ms.append(falls - latest)
+        if control.flag_falls(remaining, charged):
+            played.flag_fell = True
+            return played
+        remaining = control.after(remaining, charged)
+        played.used_ms += charged
+        played.usable_ms += charged
+        last = number == moves - 1
+        if last or (remaining == 0 and control.byoyomi_ms):
+            played.usable_ms += max(0, min(control.charge(at_most), falls) - charged)
+        now += up + echo
+        clock.moved(charged, now)
+        now += rng.expovariate(1 / 5000)
+        clock.moved(0, now)
+        assert clock.remaining_ms[0] == remaining
+        last_score = path[number]
+    return played
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--games", type=int, default=300, help="of each kind, for each control")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = {}
+    for name, control in CONTROLS.items():
+        lines = lines_for(control)
+        row: dict[str, float] = {"games": 0, "flag falls": 0}
+        usual, hard = Figures(), Figures()
+        for kind in KINDS:
+            rng = random.Random(f"{options.seed} {name} {kind}")
+            games = [
+                play(
+                    control,
+                    lines[number % len(lines)],
+                    kind,
+                    rng,
+                    max_moves=(None, 256, 320)[number % 3],
+                    delay_kept=name in DELAY_KEPT,
+                    ponder=number % 2 == 1,
+                )
+                for number in range(options.games)
+            ]
+            row["games"] += len(games)
+            row["flag falls"] += sum(game.flag_fell for game in games)
+            usable = sum(game.usable_ms for game in games)
+            row[f"used, {kind}"] = round(100 * sum(game.used_ms for game in games) / usable, 1) if usable else 100.0
+            shares = sorted(game.used_ms / game.usable_ms if game.usable_ms else 1.0 for game in games)
+            row[f"worst tenth, {kind}"] = round(100 * shares[len(shares) // 10], 1)
+            for game in games:
+                usual.samples += game.usual_ms
+                hard.samples += game.hard_ms
+        row["margin p50"], row["margin p99"] = round(usual.percentile(50)), round(usual.percentile(99))
+        row["hard p50"], row["hard p99"] = round(hard.percentile(50)), round(hard.percentile(99))
+        rows[name] = row
+    if options.json:
+        print(json.dumps({"machine": machine(), "controls": rows}, indent=2))
+    else:
+        _show(rows)
+
+
+def _show(rows: dict[str, dict[str, float]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("", *next(iter(rows.values())), title="used: % of the usable time; margins in ms")
+    for name, row in rows.items():
+        table.add_row(name, *(f"{value:g}" for value in row.values()))
+    Console(width=200).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+r"""What the server charges for a move beyond what we measured: the way of two lines, and how late we are ourselves.
+
+::
+
+    server   sends the opponent's move ───────────── our line arrives, its echo leaves
+                     \  down                        / up                \  down
+    we                ── we read it ── thinking ── our line leaves       ── we read the echo
+
+Charged is ``down + thinking + up``. We see ``thinking``, and of the rest an estimate of the same kind: ``up + down``,
+from our line to its echo. What the server says that it charged is a bound: where that is more than we thought and the
+echo took, the opponent's move was long on its way, or lay unread in a busy machine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+_REMEMBERED: Final = 48
+"""Own moves whose delays count for the usual one."""
+_FEWEST: Final = 16
+"""With fewer, the missing ones count as the start value."""
+_FADING: Final = 0.985
+"""What is left of the worst delay after each further move: half of it after 46."""
+_BEYOND: Final = 1.4
+"""A line may do worse than ever before, by this factor."""
+
+
+class Delays:
+    """The delays of one connection, in milliseconds: the usual one, and the worst to expect.
+
+    The usual one is robust: one move of ten may have taken any time and does not change it. It is for aiming, where to
+    be late costs a second, and counts how late the searcher is after the soft time. The worst one is for the hard
+    limit, where to be late costs the game; it counts how late we are after that, and forgets slowly.
+    """
+
+    def __init__(self, start_ms: float) -> None:
+        """
+        Args:
+            start_ms: the delay to expect before anything is measured, and the least ever expected.
+        """
+        self._start_ms = start_ms
+        self._recent: deque[float] = deque(maxlen=_REMEMBERED)
+        self._worst_ms = 0.0
+        self.usual_ms = start_ms
+
+    def add(self, line_ms: float, after_soft_ms: float = 0.0, after_hard_ms: float = 0.0) -> None:
+        """What a move of ours has shown.
+
+        Args:
+            line_ms: so much more was charged than was measured, or would have been.
+            after_soft_ms: so long after the moment that was aimed at did our line leave.
+            after_hard_ms: so long after the hard limit.
+        """
+        self._recent.append(line_ms + after_soft_ms)
+        self._worst_ms = max(self._worst_ms * _FADING, line_ms + after_hard_ms)
+        ordered = sorted([*self._recent, *[self._start_ms / 2] * (_FEWEST - len(self._recent))])
+        middle, high = (ordered[int(share * len(ordered))] for share in (0.5, 0.9))
+        self.usual_ms = max(self._start_ms, high + (high - middle) / 2)
+
+    @property
+    def worst_ms(self) -> float:
+        return max(self.usual_ms, self._worst_ms * _BEYOND)

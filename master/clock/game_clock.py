@@ -1,0 +1,284 @@
+"""The clocks of both sides as the server reckons them, and the budget of the move to be made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from master.clock.delays import Delays
+from master.clock.outlook import Outlook
+from master.clock.plan import most_moves, moves_to_limit, share
+from master.csa.timecontrol import TimeControl
+
+_MOST_KNOWN = 0.75
+"""At most so much of what a move may cost is saved because something is known already."""
+_MOST_LATE_MS = 1000
+"""A searcher that is later than this has not answered: no margin makes up for that."""
+_LEARNING = 0.1
+"""What a move adds to the mean of the stretches."""
+_TYPICAL = (0.7, 1.5)
+"""The mean counts no further than this."""
+_LAST_MOVES = 5
+"""So many own moves before the move limit the time that was kept for accidents begins to be spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSettings:
+    """How careful to be. All in milliseconds."""
+
+    network_margin_ms: int = 300
+    """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
+    start of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
+    most_reserve_ms: int = 500
+    """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
+    untouched_ms: int = 2500
+    """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
+    a busy machine or a slow line holds up."""
+    least_ms: int = 20
+    """No search is shorter, whatever the clock says."""
+    unlimited_ms: int = 10_000
+    """The time for a move of a game without time limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Time for one move, in milliseconds since it was asked for."""
+
+    soft_ms: int
+    """Aim at this."""
+    hard_ms: int
+    """Be done by then. Never before ``soft_ms``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the running turn's budget came about, in milliseconds of the turn."""
+
+    target_ms: float
+    """To be charged, where nothing speaks for more or less."""
+    lost_ms: float
+    """Of that: what would come back in no later move, if it were not used."""
+    latest_ms: float
+    """When a line must leave."""
+    hard_ms: float
+    kept_ms: float
+    """Of the main time: not planned with."""
+    gone_ms: float
+    """What of the turn was over when the budget was asked for."""
+
+
+class GameClock:
+    """Both sides' remaining times, and what the line has cost so far."""
+
+    def __init__(
+        self,
+        controls: tuple[TimeControl, TimeControl],
+        settings: ClockSettings | None = None,
+        *,
+        turn: int = 0,
+        now_ms: float = 0.0,
+    ) -> None:
+        self.controls = controls
+        self.settings = settings or ClockSettings()
+        self.remaining_ms = [control.total_ms for control in controls]
+        """Main time left at the start of the turn, by colour."""
+        self.turn = turn
+        self.turn_began_ms = now_ms
+        self.delays = Delays(self.settings.network_margin_ms)
+        self._plan: _Plan | None = None
+        self._aim_ms: float | None = None
+        """What the last budget of this turn meant to be charged."""
+        self._soft_at_ms = 0.0
+        """The moment that the searcher was told to aim at; where it was told too late for that, when it was told."""
+        self._sent_ms: float | None = None
+        """When our line of this turn left."""
+        self._owed_ms = [0.0, 0.0]
+        """Aimed at less charged, by colour, up to one unit: fractions of a unit that add up over the moves."""
+        self._stretch: float | None = None
+        """Of this turn's target, where it was reconsidered."""
+        self._typical_stretch = 1.0
+        """Running mean over our turns: what moves usually turn out to need. Without it the plan would not be kept to
+        where most moves are easier than it thinks, as they are with a slow opponent and long pondering."""
+        self._delay_ms = [control.delay_ms for control in controls]
+        """What of each turn is not charged, by colour, as far as the server turned out to keep to that."""
+
+    def charge_before_start(self, colour: int, consumed_ms: int) -> None:
+        """Count a move that was made before this game was joined (a position block with moves).
+
+        Servers differ in whether they charge those moves, so an increment may not raise the time above its start.
+        """
+        control = self.controls[colour]
+        left = control.after(self.remaining_ms[colour], consumed_ms)
+        self.remaining_ms[colour] = min(left, control.total_ms)
+
+    def sent(self, now_ms: float) -> None:
+        """The line that ends this turn has left; what leaves behind it does not count."""
+        if self._sent_ms is None:
+            self._sent_ms = now_ms
+
+    def moved(self, consumed_ms: int, now_ms: float) -> None:
+        """The side to move has moved and was charged ``consumed_ms``; the other side's time runs from ``now_ms``."""
+        control = self.controls[self.turn]
+        if self._sent_ms is not None:
+            self._learn(control, consumed_ms, self._sent_ms, now_ms)
+        self.remaining_ms[self.turn] = control.after(self.remaining_ms[self.turn], consumed_ms)
+        if self._aim_ms is not None:
+            owed = self._owed_ms[self.turn] + self._aim_ms - consumed_ms
+            self._owed_ms[self.turn] = min(max(owed, -control.unit_ms), control.unit_ms)
+        if self._stretch is not None:
+            self._typical_stretch += _LEARNING * (self._stretch - self._typical_stretch)
+        self._plan = self._aim_ms = self._sent_ms = self._stretch = None
+        self.turn ^= 1
+        self.turn_began_ms = now_ms
+
+    def left_ms(self, colour: int, now_ms: float) -> int:
+        """Main time left, for a viewer: runs down during the side's turn, and stands at 0 in byoyomi."""
+        control = self.controls[colour]
+        left = self.remaining_ms[colour]
+        if colour == self.turn:
+            left = max(0, min(left, left + control.increment_ms - int(now_ms - self.turn_began_ms)))
+        return left
+
+    def latest_ms(self) -> float:
+        """The last moment of the turn at which a line of the side to move may leave; below 0 where it is too late."""
+        control = self.controls[self.turn]
+        if control.unlimited:
+            # Nothing but zeros is no limit for the tournament server, yet a stricter one is conceivable: a move in the
+            # first unit is charged nothing, so where the caller wants speed a small `unlimited_ms` is always safe.
+            return float(self.settings.unlimited_ms)
+        falls = control.flag_elapsed_ms(self.remaining_ms[self.turn])
+        careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls / 10)
+        return falls - max(careful, min(self.delays.worst_ms, falls / 2))
+
+    def budget(
+        self,
+        now_ms: float,
+        ply: int = 0,
+        max_moves: int | None = None,
+        known_ms: float = 0.0,
+        score: int | None = None,
+    ) -> Budget:
+        """How long the side to move may think, counted from ``now_ms``.
+
+        Args:
+            now_ms: the time now; what the turn has lasted already is taken off.
+            ply: moves made so far in the game.
+            max_moves: the ply at which the game is drawn, where there is one.
+            known_ms: so much search of this position was done before the turn began.
+            score: of our last move, for us, in centipawns (or a mate).
+        """
+        control = self.controls[self.turn]
+        latest = self.latest_ms()
+        due = self._due(control, ply, max_moves)
+        kept = self._kept(control, ply, max_moves) + due
+        target = self._target(control, kept, ply, max_moves, score)
+        lost = self._lost_if_saved(control, target, ply, max_moves)
+        target -= min(known_ms, (target - lost) * _MOST_KNOWN)
+        gone = max(0.0, now_ms - self.turn_began_ms)
+        soft = self._soft(target, latest, kept)
+        hard = min(latest, max(3.0 * soft, soft + control.byoyomi_ms))
+        if due:
+            hard = min(hard, max(soft, self.remaining_ms[self.turn] - due - self.delays.usual_ms))
+        self._plan = _Plan(target, lost, latest, hard, kept, gone)
+        self._aim(target, soft, now_ms)
+        least = self.settings.least_ms
+        return Budget(max(least, int(soft - gone)), max(least, int(hard - gone)))
+
+    def reconsidered(self, outlook: Outlook, now_ms: float | None = None) -> int:
+        """The soft time of this turn's budget again, counted as that was, now that more is known of the position.
+
+        Args:
+            outlook: how the search stands.
+            now_ms: the time now: a searcher that is told to aim at a moment that is over is not late by that. None: it
+                is early enough for anything.
+
+        Raises:
+            ValueError: no budget was asked for in this turn.
+        """
+        plan = self._plan
+        if plan is None:
+            raise ValueError("no budget of this turn to reconsider")
+        self._stretch = stretch = outlook.stretch
+        target = plan.target_ms * stretch
+        if stretch < 1.0:
+            target = plan.lost_ms + (plan.target_ms - plan.lost_ms) * stretch
+        target = min(target, max(plan.target_ms, plan.hard_ms))
+        soft = min(self._soft(target, plan.latest_ms, plan.kept_ms), plan.hard_ms)
+        self._aim(target, soft, now_ms)
+        return max(self.settings.least_ms, int(soft - plan.gone_ms))
+
+    def _aim(self, target_ms: float, soft_ms: float, now_ms: float | None) -> None:
+        self._aim_ms = target_ms
+        soft_at = self.turn_began_ms + soft_ms
+        self._soft_at_ms = soft_at if now_ms is None else max(soft_at, now_ms)
+
+    def _soft(self, target_ms: float, latest_ms: float, kept_ms: float) -> float:
+        """The moment of the turn to aim at, where the move is to be charged ``target_ms``."""
+        control = self.controls[self.turn]
+        return min(self._aligned(control, target_ms + self._owed_ms[self.turn], latest_ms, kept_ms), latest_ms)
+
+    def _kept(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
+        """What of the main time is not planned with, for accidents alone."""
+        kept = min(self.settings.untouched_ms, control.total_ms / 6)
+        limit = moves_to_limit(ply, max_moves)
+        return kept if limit is None else kept * min(1.0, (limit - 1) / _LAST_MOVES)
+
+    def _due(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
+        """What of the main time the moves to come will cost at the least, however fast they are."""
+        cost = control.charge(self.delays.usual_ms + self.settings.least_ms)
+        if cost < control.byoyomi_ms + control.increment_ms:
+            return 0.0
+        # Without main time the next move were the flag. So byoyomi pays for nothing, and the last move too has to
+        # leave some.
+        return max(0, cost - control.increment_ms) * (most_moves(ply, max_moves) - 1) + control.unit_ms
+
+    def _target(
+        self, control: TimeControl, kept_ms: float, ply: int, max_moves: int | None, score: int | None
+    ) -> float:
+        """What this move should be charged: a share of the main time, and all that comes anew with each move."""
+        if control.unlimited:
+            return float(self.settings.unlimited_ms)
+        planned = max(0.0, self.remaining_ms[self.turn] - kept_ms) * share(ply, max_moves, score)
+        usual = min(max(self._typical_stretch, _TYPICAL[0]), _TYPICAL[1])
+        comes_back = control.increment_ms + self._delay_ms[self.turn]
+        return (planned + comes_back) / usual + control.byoyomi_ms
+
+    def _lost_if_saved(self, control: TimeControl, target_ms: float, ply: int, max_moves: int | None) -> float:
+        """What of the target no later move gets, where this one is made sooner: byoyomi, and all on the last move."""
+        if control.unlimited:
+            return target_ms
+        return target_ms if moves_to_limit(ply, max_moves) == 1 else min(control.byoyomi_ms, target_ms)
+
+    def _aligned(self, control: TimeControl, target_ms: float, latest_ms: float, kept_ms: float) -> float:
+        """The whole of the time that is charged as the units nearest to ``target_ms``.
+
+        So near to the flag that a delay would matter it is fewer units, where what is saved comes back later on (in
+        byoyomi it does not).
+        """
+        margin, unit = self.delays.usual_ms, control.unit_ms
+        comes_back = not control.byoyomi_ms and not control.unlimited
+        comfortable = latest_ms - min(kept_ms, latest_ms / 3) if comes_back else latest_ms
+        if unit <= margin:
+            return min(target_ms, comfortable)  # with units so fine there is nothing to align to
+        # A unit at least is charged whatever happens: less of it than all would be given away.
+        units = max(1, math.floor(max(target_ms, control.least_ms) / unit + 0.5) + (not control.roundup))
+        if comes_back:
+            units = min(units, max(1, math.floor((comfortable + margin) / unit)))
+        return units * unit - margin
+
+    def _learn(self, control: TimeControl, consumed_ms: int, sent_ms: float, now_ms: float) -> None:
+        """What our line and its echo tell of the connection, and of the server's arithmetic."""
+        thought = sent_ms - self.turn_began_ms
+        beyond = now_ms - sent_ms  # up and down, as what is charged is down and up
+        delay = self._delay_ms[self.turn]
+        if delay and consumed_ms > control.charge(thought + beyond - delay):
+            # Not every server keeps to the delay that it announces. To count on it once more would cost main time.
+            delay = self._delay_ms[self.turn] = 0
+        if consumed_ms > control.least_ms:
+            charged_at_least = consumed_ms - (control.unit_ms if control.roundup else 0)
+            beyond = max(beyond, charged_at_least + delay - thought)
+        after_soft = after_hard = 0.0
+        if self._plan is not None:
+            after_soft = min(max(0.0, sent_ms - self._soft_at_ms), _MOST_LATE_MS)
+            after_hard = max(0.0, thought - max(self._plan.hard_ms, self._plan.gone_ms + self.settings.least_ms))
+        self.delays.add(beyond, after_soft, after_hard)

@@ -1,0 +1,137 @@
+"""``gougi replay``: a game again, from its log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from master.commands.common import FAILED, INTERRUPTED, CommandError
+
+if TYPE_CHECKING:
+    from master.replay import LoggedGame, Replay
+
+_MOST_LINES: Final = 3
+"""Of each side of a difference."""
+
+
+def replay(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of a player: records/gougi-….jsonl.")],
+    game: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Only the games whose id holds this. Default: all games of the log."),
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this player's: an embedded game has two. Default: all.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Show nothing: only say whether the player says the same lines.")
+    ] = False,
+    speed: Annotated[float, typer.Option(min=0, metavar="X", help="So many times as fast; 0: without pauses.")] = 1.0,
+    plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
+) -> int:
+    """Play a game again from its log, in the terminal.
+
+    The lines of the server, the searches' reports and the ticks of the clock go to the player once more, at the times
+    of the log. It must say what it said then; the first difference is told, and the exit code is 1. The log holds what
+    is needed where it was written at the level debug, which is the default.
+
+    Examples:
+
+      gougi replay records/gougi-20261121-101500-4711.jsonl --speed 20
+
+      gougi replay --check records/gougi-20261121-101500-4711.jsonl
+    """
+    from master.replay import ReplayError, read_log
+
+    try:
+        logged = read_log(log)
+    except ReplayError as error:
+        raise CommandError(str(error)) from error
+    offered = [entry for entry in logged if entry.game_id]
+    chosen = [entry for entry in offered if (game is None or game in entry.game_id) and player in (None, entry.name)]
+    if not chosen:
+        raise CommandError(f"{log}: {_why_none(logged, offered)}")
+    same = True
+    for entry in chosen:
+        try:
+            same &= _check(entry) if check else _show(entry, speed, plain)
+        except _InterruptedError:
+            return INTERRUPTED
+    return 0 if same else FAILED
+
+
+class _InterruptedError(Exception):
+    pass
+
+
+def _why_none(logged: list[LoggedGame], offered: list[LoggedGame]) -> str:
+    if offered:
+        return f"no such game; there are: {', '.join(f'{entry.game_id} ({entry.name})' for entry in offered)}"
+    if any(entry.inputs for entry in logged):
+        return "no game was offered to its players"
+    if logged:
+        return "it holds no inputs of its players: it was not written at the level debug ([log] file_level)"
+    return "no player's log"
+
+
+def _check(game: LoggedGame) -> bool:
+    from master.replay import Replay
+
+    again = Replay(game)
+    for _ in again.steps():
+        pass
+    return _tell(game, again)
+
+
+def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
+    import asyncio
+
+    from rich.console import Console
+
+    from master.events import GameFound
+    from master.instructions import Emit
+    from master.replay import Replay
+    from master.run import Interrupted, run_to_end
+    from master.ui.show import Show
+
+    again = Replay(game)
+    shown_ms = game.inputs[0].at_ms if game.inputs else 0.0
+    show = Show(Console(), plain=plain, now=lambda: shown_ms / 1000)
+
+    async def main() -> None:
+        nonlocal shown_ms
+        found = False
+        async with show:
+            for step in again.steps():
+                while found and speed > 0 and shown_ms < step.at_ms:
+                    # The screen's clocks run on the log's time, in small steps.
+                    pause_ms = min(step.at_ms - shown_ms, 100 * speed)
+                    await asyncio.sleep(pause_ms / speed / 1000)
+                    shown_ms += pause_ms
+                shown_ms = step.at_ms
+                for instruction in step.instructions:
+                    if isinstance(instruction, Emit):
+                        found = found or isinstance(instruction.event, GameFound)  # half an hour may pass before
+                        show.observe(instruction.event)
+
+    try:
+        run_to_end(main)
+    except Interrupted:
+        show.say("interrupted")
+        raise _InterruptedError from None
+    return _tell(game, again)
+
+
+def _tell(game: LoggedGame, again: Replay) -> bool:
+    difference = again.difference
+    whose = f"{game.game_id} ({game.name})"
+    if difference is None:
+        print(f"{whose}: {again.lines} lines, as logged", flush=True)
+        return True
+    print(f"{whose}: not as logged, at {difference.at_ms:.0f} ms, {difference.call} {difference.about}")
+    for who, lines in (("logged", difference.logged), ("now", difference.said)):
+        for line in lines[:_MOST_LINES] or ("nothing",):
+            print(f"  {who}: {line}", flush=True)
+    return False

@@ -1,0 +1,24 @@
+"""A tiny run of `benchmarks.clock`; what it measures is tested in tests/master/clock/test_games.py."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from benchmarks import clock
+
+
+def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["x", "--games", "3", "--json"])
+    clock.main()
+    rows = json.loads(capsys.readouterr().out)["controls"]
+    assert list(rows) == list(clock.CONTROLS)
+    for row in rows.values():
+        assert (row["games"], row["flag falls"]) == (9, 0)
+        assert 300 <= row["margin p50"] <= row["hard p99"]
+        assert 50 < row["used, lost"] <= 100
+    monkeypatch.setattr(sys, "argv", ["x", "--games", "1"])
+    clock.main()
+    assert "floodgate" in capsys.readouterr().out

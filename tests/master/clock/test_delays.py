@@ -1,0 +1,132 @@
+"""What the clock finds out about the line, and about itself."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from master.clock import ClockSettings, Delays, GameClock, Outlook
+from master.csa.timecontrol import TimeControl
+
+SETTINGS = ClockSettings()
+FLOODGATE = TimeControl(total_ms=300_000, increment_ms=10_000)
+
+
+def exchange(clock: GameClock, thought: float, down: float, up: float, echo: float) -> None:
+    """A move of ours that took ``thought`` ms here, over a line with these delays; the opponent moves at once."""
+    began = clock.turn_began_ms
+    clock.sent(began + thought)
+    clock.moved(clock.controls[0].charge(down + thought + up), began + thought + up + echo)
+    clock.moved(0, began + thought + up + echo)
+
+
+def test_before_anything_is_measured_the_start_value_counts() -> None:
+    delays = Delays(300)
+    assert (delays.usual_ms, delays.worst_ms) == (300, 300)
+
+
+def test_a_fast_line_does_not_lower_it() -> None:
+    delays = Delays(300)
+    for _ in range(100):
+        delays.add(2.0)
+    assert (delays.usual_ms, delays.worst_ms) == (300, 300)
+
+
+def test_one_outlier_is_no_habit_but_the_flag_is_kept_clear_of_it_for_a_while() -> None:
+    delays = Delays(300)
+    for number in range(60):
+        delays.add(4_000.0 if number == 20 else 20.0)
+        assert delays.usual_ms == 300
+        if number == 20:
+            assert delays.worst_ms == 5_600
+    assert 300 < delays.worst_ms < 3_200
+
+
+def test_a_jittery_line_raises_it_beyond_what_it_usually_does() -> None:
+    rng = random.Random(1)
+    steady, jittery = Delays(300), Delays(300)
+    for _ in range(48):
+        steady.add(400.0 + rng.uniform(-10, 10))
+        jittery.add(400.0 + rng.uniform(-300, 300))
+    assert 400 < steady.usual_ms < 425
+    assert jittery.usual_ms > 650
+
+
+def test_what_is_long_ago_is_forgotten() -> None:
+    delays = Delays(300)
+    for _ in range(48):
+        delays.add(2_000.0)
+    assert delays.usual_ms == 2_000
+    for _ in range(200):
+        delays.add(10.0)
+    assert (delays.usual_ms, delays.worst_ms) == (300, 300)
+
+
+def test_a_slow_line_raises_the_margin() -> None:
+    clock = GameClock((FLOODGATE,) * 2, SETTINGS)
+    before = clock.budget(0.0, ply=40).soft_ms
+    for _ in range(20):
+        clock.budget(clock.turn_began_ms, ply=40)
+        exchange(clock, 2_000.0, 350.0, 350.0, 350.0)
+    assert clock.delays.usual_ms == pytest.approx(700)
+    assert (before + 300) % 1000 == (clock.budget(clock.turn_began_ms, ply=40).soft_ms + 700) % 1000 == 0
+
+
+@pytest.mark.parametrize(("roundup", "late"), [(False, 2_500), (True, 1_500)])
+def test_what_the_server_charged_shows_a_slow_way_down(roundup: bool, late: int) -> None:
+    """The echo was quick, but 9 s were charged for 6.5 s: the opponent's move was so late at the least."""
+    clock = GameClock((TimeControl(total_ms=300_000, roundup=roundup),) * 2, SETTINGS)
+    clock.sent(6_500.0)
+    clock.moved(9_000, 6_520.0)
+    assert clock.delays.worst_ms == pytest.approx(1.4 * late)
+    assert clock.delays.usual_ms == 300
+
+
+def test_the_least_time_of_a_move_says_nothing_of_the_line() -> None:
+    clock = GameClock((TimeControl(total_ms=60_000, least_ms=5_000),) * 2, SETTINGS)
+    clock.sent(100.0)
+    clock.moved(5_000, 110.0)
+    assert clock.delays.worst_ms == 300
+
+
+def test_the_hard_limit_keeps_clear_of_the_worst_but_leaves_half_of_what_is_at_stake() -> None:
+    control = TimeControl(byoyomi_ms=10_000)
+    clock = GameClock((control,) * 2, SETTINGS)
+    exchange(clock, 100.0, 10.0, 2_400.0, 10.0)
+    assert clock.budget(clock.turn_began_ms).hard_ms == pytest.approx(10_000 - 1.4 * 2_410, abs=1)
+    exchange(clock, 100.0, 10.0, 9_000.0, 10.0)
+    assert clock.budget(clock.turn_began_ms).hard_ms == 5_000
+
+
+def test_a_searcher_that_is_late_is_reckoned_with() -> None:
+    clock = GameClock((FLOODGATE,) * 2, SETTINGS)
+    for _ in range(20):
+        soft = clock.budget(clock.turn_began_ms, ply=40).soft_ms
+        exchange(clock, soft + 600.0, 1.0, 1.0, 1.0)
+    assert clock.delays.usual_ms == pytest.approx(602, abs=2)
+    assert clock.delays.worst_ms == clock.delays.usual_ms  # the hard limit was kept to
+
+
+def test_a_searcher_that_does_not_answer_costs_a_second_of_margin_at_most() -> None:
+    clock = GameClock((FLOODGATE,) * 2, SETTINGS)
+    for _ in range(20):
+        hard = clock.budget(clock.turn_began_ms, ply=40).hard_ms
+        exchange(clock, hard + 100.0, 1.0, 1.0, 1.0)
+    assert clock.delays.usual_ms == pytest.approx(1_002)
+
+
+def test_being_told_late_is_not_being_late() -> None:
+    clock = GameClock((FLOODGATE,) * 2, SETTINGS)
+    soft = clock.budget(0.0, ply=40).soft_ms
+    assert clock.reconsidered(Outlook(0.5), 100.0) > soft + 4_000
+    assert clock.reconsidered(Outlook(), soft + 4_000.0) == soft
+    clock.sent(soft + 4_001.0)
+    clock.moved(1000 * ((soft + 4_001) // 1000), soft + 4_010.0)
+    assert max(clock.delays._recent) < 20
+
+
+def test_a_line_that_ends_no_turn_of_ours_is_not_measured() -> None:
+    clock = GameClock((FLOODGATE,) * 2, SETTINGS, turn=1)
+    clock.moved(9_000, 9_000.0)
+    assert not clock.delays._recent

@@ -1,0 +1,125 @@
+"""The clock in whole games, in virtual time: no flag ever falls, and the time is used.
+
+The games are those of `benchmarks.clock`: see there for what they are like, and for what "usable" means.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.clock import CONTROLS, DELAY_KEPT, GUARD_MS, KINDS, LINES, SETTINGS, lines_for, play
+from master.clock import GameClock, Watch
+from master.csa.timecontrol import TimeControl
+
+MUST_SAVE = {"25m, least 1s", "15m, rounded up"}
+"""Each move costs a second that does not come back. What the moves up to the limit will cost at the least has to be
+kept, though most games end long before: of 900 s that is up to 160 s."""
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
+    control, rng = CONTROLS[name], random.Random(f"{name} {kind}")
+    lines = lines_for(control)
+    used = usable = 0
+    for number in range(30):
+        game = play(
+            control,
+            lines[number % len(lines)],
+            kind,
+            rng,
+            max_moves=(None, 256, 320)[number % 3],
+            delay_kept=name in DELAY_KEPT,
+            ponder=number % 2 == 1,
+        )
+        assert not game.flag_fell
+        used, usable = used + game.used_ms, usable + game.usable_ms
+    if kind != "won":
+        assert used >= (0.85 if name in MUST_SAVE else 0.95) * usable
+
+
+@pytest.mark.parametrize("name", ["WCSC 15m+5F", "10s+1F", "sudden death 15m", "15m, rounded up", "60s+1F, in ms"])
+def test_nothing_is_left_over_where_the_game_ends_at_the_limit(name: str) -> None:
+    rng = random.Random(name)
+    games = [play(CONTROLS[name], LINES["near"], "even", rng, max_moves=80) for _ in range(40)]
+    assert not any(game.flag_fell for game in games)
+    assert {game.moves for game in games} == {40}
+    assert sum(game.used_ms for game in games) >= 0.98 * sum(game.usable_ms for game in games)
+
+
+def soft(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
+    return soft_ms
+
+
+def hard(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
+    return hard_ms + GUARD_MS
+
+
+def either(
+    clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
+) -> float:
+    return rng.choice([0.0, soft_ms, hard_ms, rng.uniform(0, hard_ms)])
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> None:
+    rng = random.Random(name)
+    for number in range(10):
+        line = list(LINES.values())[number % len(LINES)]
+        assert not play(CONTROLS[name], line, "even", rng, max_moves=(None, 320)[number % 2], spend=hard).flag_fell
+
+
+@settings(max_examples=200)
+@given(
+    total=st.integers(0, 3600),
+    byoyomi=st.integers(0, 60),
+    increment=st.integers(0, 30),
+    least=st.sampled_from([0, 0, 1]),
+    roundup=st.booleans(),
+    unit_ms=st.sampled_from([1000, 1000, 1, 60_000]),
+    line=st.sampled_from(sorted(LINES)),
+    spend=st.sampled_from([soft, hard, either]),
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 1 << 30),
+)
+def test_no_flag_falls_under_any_control(
+    total: int,
+    byoyomi: int,
+    increment: int,
+    least: int,
+    roundup: bool,
+    unit_ms: int,
+    line: str,
+    spend: object,
+    kind: str,
+    seed: int,
+) -> None:
+    scale = max(1000, unit_ms)
+    control = TimeControl(total * scale, byoyomi * scale, increment * scale, 0, least * scale, unit_ms, roundup)
+    cost_of_a_move_at_once = control.charge(SETTINGS.network_margin_ms + SETTINGS.least_ms)
+    if cost_of_a_move_at_once >= control.byoyomi_ms + control.increment_ms:
+        if control.total_ms <= 130 * cost_of_a_move_at_once:
+            return  # the moves of a game cost more than there is, whoever plays them
+        if spend is hard:
+            return  # nothing comes back, and this searcher answers no sooner than it must
+    game = play(control, LINES[line], kind, random.Random(seed), max_moves=256, spend=spend)  # type: ignore[arg-type]
+    assert not game.flag_fell
+
+
+def test_the_simulation_can_lose_on_time() -> None:
+    """A searcher that is ten times as late as the player lets it be."""
+
+    def late(clock: GameClock, soft_ms: int, hard_ms: int, *_: object) -> float:
+        return hard_ms + 10.0 * GUARD_MS
+
+    control = replace(CONTROLS["byoyomi 10s"])
+    assert play(control, LINES["near"], "even", random.Random(1), spend=late).flag_fell

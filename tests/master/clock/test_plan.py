@@ -1,0 +1,63 @@
+"""The trapezoid."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from master.clock.plan import most_moves, moves_to_limit, share, winning_probability
+from worker.score import MATE
+
+
+def spent(plies: range, max_moves: int | None = None) -> list[float]:
+    """The part of the main time that each own move gets, where each gets just its share."""
+    left, parts = 1.0, []
+    for ply in plies:
+        parts.append(left * share(ply, max_moves))
+        left -= parts[-1]
+    return parts
+
+
+def test_it_is_a_trapezoid() -> None:
+    parts = spent(range(0, 120, 2))
+    opening, rise, plateau, fall = parts[:4], parts[4:17], parts[17:35], parts[36:]
+    assert max(opening) - min(opening) < 1e-9
+    assert all(before < after for before, after in itertools.pairwise(rise))
+    assert max(plateau) - min(plateau) < 1e-9
+    assert all(before > after for before, after in itertools.pairwise(fall))
+    assert 1.9 < plateau[0] / opening[0] < 2.1
+
+
+def test_most_of_it_is_gone_when_most_games_end() -> None:
+    assert 0.6 < sum(spent(range(0, 80, 2))) < 0.8
+    assert 0.94 < sum(spent(range(0, 120, 2))) < 0.99
+
+
+@given(st.integers(0, 600), st.none() | st.integers(1, 600), st.none() | st.integers(-MATE, MATE))
+def test_a_share_is_a_share(ply: int, max_moves: int | None, score: int | None) -> None:
+    assert 0 < share(ply, max_moves, score) <= 1
+
+
+@pytest.mark.parametrize("max_moves", [20, 100, 256, 257, 320])
+@pytest.mark.parametrize("first", [0, 1])
+def test_nothing_is_left_at_the_move_limit(max_moves: int, first: int) -> None:
+    parts = spent(range(first, max_moves, 2), max_moves)
+    assert sum(parts) == pytest.approx(1.0)
+    assert share(max_moves - 1, max_moves) == share(max_moves - 2, max_moves) == 1.0
+    assert share(max_moves - 3, max_moves) < 1.0
+
+
+def test_moves_to_the_limit() -> None:
+    assert [moves_to_limit(ply, 256) for ply in (0, 1, 253, 254, 255, 300)] == [128, 128, 2, 1, 1, 1]
+    assert moves_to_limit(5, None) is None
+    assert most_moves(100, 256) == 78
+    assert most_moves(100, None) == 100
+
+
+def test_winning_probability() -> None:
+    assert winning_probability(0) == 0.5
+    assert winning_probability(600) == pytest.approx(0.731, abs=0.001)
+    assert winning_probability(-MATE) == pytest.approx(1 - winning_probability(MATE)) == pytest.approx(0.0)

@@ -1,0 +1,138 @@
+"""The journal in the log, and games played again from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from master.csa.server import PracticeServer, ServerOptions
+from master.csa.server_room import RoomOptions
+from master.instructions import Emit
+from master.journal import read
+from master.log import open_log
+from master.replay import LoggedGame, Replay, ReplayError, read_log
+from tests.master.command import gougi
+from tests.master.scripted import ScriptedSearcher
+from tests.master.test_game import both
+
+pytestmark = pytest.mark.timeout(60)
+
+
+async def play() -> None:
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
+        # One side never decides: its moves come of the hard deadline.
+        await both(host, ScriptedSearcher(delay_s=0.02), ScriptedSearcher(None), "test-0-1")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of one game between two players of this process."""
+    folder = tmp_path_factory.mktemp("log")
+    with open_log(folder, file_level="debug", console_level="error", console=lambda _: None) as path:
+        uvloop.run(asyncio.wait_for(play(), 30))
+    return path
+
+
+def test_the_player_says_the_same_lines(log: Path) -> None:
+    alice, bob = read_log(log)
+    assert {alice.name, bob.name} == {"alice", "bob"}
+    assert alice.game_id == bob.game_id != ""
+    for game in (alice, bob):
+        assert game.settings.guard_ms == 50
+        replay = Replay(game)
+        steps = list(replay.steps())
+        assert replay.difference is None
+        assert replay.lines == 7  # LOGIN, AGREE, four moves, LOGOUT
+        assert [step.at_ms for step in steps] == sorted(step.at_ms for step in steps)
+        assert sum(isinstance(instruction, Emit) for step in steps for instruction in step.instructions) > 8
+    ticks = [entry for game in (alice, bob) for entry in game.inputs if entry.call == "tick"]
+    assert len(ticks) == 4
+    assert "secret" not in log.read_text()
+
+
+def changed(game: LoggedGame, ply: int) -> LoggedGame:
+    """The game with another decision in its log."""
+    decisions = [entry for entry in game.inputs if entry.call == "decided"]
+    entry = decisions[ply]
+    fields = json.loads(json.dumps(entry.fields()))
+    fields["decision"]["move"] = "5i5h"
+    game.inputs[game.inputs.index(entry)] = read(fields)
+    return game
+
+
+def test_the_first_difference_is_told(log: Path) -> None:
+    (alice,) = [game for game in read_log(log) if game.name == "alice"]
+    replay = Replay(changed(alice, 1))
+    for _ in replay.steps():
+        pass
+    assert replay.difference is not None
+    assert replay.difference.call == "decided"
+    assert replay.difference.said[0].startswith("+5958OU")
+    assert not replay.difference.logged[0].startswith("+5958OU")
+
+
+def test_a_log_that_was_cut_short(log: Path, tmp_path: Path) -> None:
+    text = log.read_text()
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text(text[: int(len(text) * 0.7)])
+    for game in read_log(cut):
+        replay = Replay(game)
+        for _ in replay.steps():
+            pass
+        assert replay.difference is None
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nonsense", "line 1: no line of a log"),
+        ('{"event": "player_begins"}', "the log lacks 'settings'"),
+        (
+            '{"event": "player_begins", "game": 1, "name": "a", "server": "s", "settings": {"guard_ms": "x"}}',
+            "guard_ms",
+        ),
+        ('{"event": "input", "game": 7}', "the log lacks 7"),
+    ],
+)
+def test_what_is_no_log(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(ReplayError, match=says):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    "fields", ['"call": "meditate"', '"call": "_think"', '"call": "receive"', '"call": "outcome"', '"x": 1']
+)
+def test_inputs_of_another_version(tmp_path: Path, fields: str) -> None:
+    path = tmp_path / "log.jsonl"
+    begin = '{"event": "player_begins", "game": 1, "name": "a", "server": "s", "settings": {}}'
+    path.write_text(f'{begin}\n{{"event": "input", "game": 1, "at_ms": 1, {fields}}}\n')
+    with pytest.raises(ReplayError, match="line 2: no input of this version's player"):
+        read_log(path)
+
+
+@pytest.mark.slow
+def test_the_command(log: Path, tmp_path: Path) -> None:
+    told = gougi("replay", "--check", str(log), cwd=tmp_path)
+    assert told.returncode == 0
+    assert sorted(line.rpartition(" (")[2] for line in told.stdout.splitlines()) == [
+        "alice): 7 lines, as logged",
+        "bob): 7 lines, as logged",
+    ]
+    shown = gougi("replay", str(log), "--player", "alice", "--speed", "0", cwd=tmp_path).stdout.splitlines()
+    assert any(line.startswith("  8 ☖") for line in shown)
+    assert "MAX_MOVES" in shown[-2]
+    altered = tmp_path / "altered.jsonl"
+    altered.write_text(log.read_text().replace('"sent": ["+', '"sent": ["+x', 1))
+    told = gougi("replay", "--check", str(altered), cwd=tmp_path)
+    assert told.returncode == 1
+    assert "not as logged, at " in told.stdout
+    assert "  logged: +x" in told.stdout
+    none = gougi("replay", str(log), "--game", "nothing", cwd=tmp_path)
+    assert none.returncode == 2
+    assert "no such game; there are: " in none.stderr
