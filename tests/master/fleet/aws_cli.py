@@ -17,8 +17,8 @@ def main(words: list[str]) -> int:
             found = ssm.get_parameter(Name=options["--name"], WithDecryption="--with-decryption" in words)
             print(found["Parameter"]["Value"])
         case ["ssm", "put-parameter"]:
-            assert options["--cli-input-json"] == "file:///dev/stdin"
-            ssm.put_parameter(**json.load(sys.stdin))
+            with open(options["--cli-input-json"].removeprefix("file://"), encoding="utf-8") as file:
+                ssm.put_parameter(**json.load(file))
         case _:
             print(f"aws: unknown: {words}", file=sys.stderr)
             return 2
