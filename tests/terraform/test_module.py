@@ -23,8 +23,7 @@ def test_a_file_that_is_not_formatted_is_named(terraform: Terraform, tmp_path: P
     assert terraform(tmp_path, "fmt", "-check").stdout.split() == ["odd.tf"]
 
 
-# The example with one node is applied in test_moto.py.
-@pytest.mark.parametrize("example", ["mixed-spot", "sixteen-compute"])
+@pytest.mark.parametrize("example", ["one-node", "mixed-spot", "sixteen-compute"])
 def test_the_examples_are_valid(terraform: Terraform, initialised: Path, example: str) -> None:
     folder = initialised / "examples" / example
     terraform.done(folder, "init", "-input=false", "-no-color")

@@ -100,6 +100,7 @@ def test_up_scale_status_cost_down(tmp_path: Path) -> None:
             assert "2 nodes are ready: 2,000,000 nodes/s" in up
             # As the head's first boot does it; terraform must neither see nor replace it.
             ssm.put_parameter(Name=TOKEN_PARAMETER, Value=TOKEN, Type="SecureString", Overwrite=True)
+            before = _head(owner.status())
             scaled = owner.fleet("scale", "3", "--yes")
             assert "desired_capacity: 2 -> 3" in scaled
             assert "3 nodes are ready" in scaled
@@ -111,6 +112,7 @@ def test_up_scale_status_cost_down(tmp_path: Path) -> None:
             rows = now["rows"]
             assert isinstance(rows, list)
             assert sorted(row["role"] for row in rows) == ["head", "node", "node", "node"]
+            assert _head(now) == before, "scaling replaced the head"
             assert "on demand" in owner.fleet("cost")
 
         kept = ssm.get_parameter(Name=TOKEN_PARAMETER, WithDecryption=True)
@@ -134,6 +136,12 @@ def test_up_scale_status_cost_down(tmp_path: Path) -> None:
         named = [{"Key": "Name", "Option": "BeginsWith", "Values": ["/gougi/"]}]
         found = ssm.describe_parameters(ParameterFilters=named)["Parameters"]
         assert [parameter["Name"] for parameter in found] == ["/gougi/csa-password"]
+
+
+def _head(status: dict[str, object]) -> str:
+    rows = status["rows"]
+    assert isinstance(rows, list)
+    return next(str(row["machine"]) for row in rows if row["role"] == "head")
 
 
 def _secrets_stand_nowhere(owner: Owner) -> None:
