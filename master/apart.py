@@ -57,7 +57,7 @@ async def play_games_apart(
     """
     home = asyncio.get_running_loop()
     line = _Line()
-    away = _Away(searcher, home)
+    away = _Away(searcher, home, line)
     before = (listener.on_progress, listener.on_decision)
 
     def on_progress(progress: Progress) -> None:
@@ -96,12 +96,13 @@ async def play_games_apart(
 class _Away:
     """The searcher's face (`cluster.api.Searcher`) on the line's thread. It is open, and stays so."""
 
-    def __init__(self, searcher: Searcher, home: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, searcher: Searcher, home: asyncio.AbstractEventLoop, line: _Line) -> None:
         self.name = searcher.name
         self.listener = Listener()
         """That of the games; its calls are made on the line's thread."""
         self._searcher = searcher
         self._home = home
+        self._line = line
 
     def listener_progress(self, progress: Progress) -> None:
         self.listener.on_progress(progress)
@@ -119,7 +120,15 @@ class _Away:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._searcher.new_game(), self._home))
 
     def start(self, request: SearchRequest) -> None:
-        self._order(self._searcher.start, request)
+        _call(self._home, self._start, request)
+
+    def _start(self, request: SearchRequest) -> None:
+        """At home. A search that is refused is answered by a decision without a move: the player then falls back."""
+        try:
+            self._searcher.start(request)
+        except Exception:
+            log.exception("search_not_started", search_id=request.search_id)
+            self._line.call(self.listener_decision, Decision(request.search_id, "", None, 0, (), 0, 0, "refused"))
 
     def ponder(self, request: SearchRequest, expected: str = "") -> None:
         self._order(self._searcher.ponder, request, expected)

@@ -332,7 +332,10 @@ class _Game:
 
     def _tell(self, event: GameEvent) -> None:
         if self._recorder is not None:
-            self._recorder(event)
+            try:
+                self._recorder(event)
+            except Exception:
+                log.exception("not_recorded")
         if isinstance(event, GameEnded):
             event = GameEnded(self._with_record(event.outcome))
         if isinstance(event, Note):

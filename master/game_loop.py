@@ -24,6 +24,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
 
 STEADY_S: Final = 60.0
 """A connection that has stood so long behind its login was none of a row of failures."""
+REFUSED_S: Final = 20 * 60.0
+"""How long a name that has never been let in is tried: a game that a crash left behind may take so long to end."""
 
 
 @dataclass(slots=True)
@@ -68,8 +70,10 @@ async def play_games(
     """Play game after game, as on floodgate: log in, play, and again.
 
     A server that cannot be reached, a line that drops and an offer that comes to nothing are tried again with growing
-    random delays. So is a refused login once one has succeeded: after a dropped line the name may still be playing. A
-    connection that was up for a minute begins the row of failures anew: on floodgate one waits for half an hour.
+    random delays. So is a refused login where more than one game is wanted, though if none has succeeded so far only
+    for `REFUSED_S`: after a dropped line, or a crash of ours, the name may still be playing. A connection that was up
+    for a minute begins the row of failures anew: on floodgate one waits for half an hour. A fault of ours that ends a
+    game does not end the others.
 
     Args:
         count: games to play; None: no end.
@@ -80,8 +84,8 @@ async def play_games(
         The outcomes of the games that were begun.
 
     Raises:
-        LoginRefusedError: the first login is refused, or later ones again and again.
-        CsaConnectionError: the server cannot be reached, again and again.
+        LoginRefusedError: the first login is refused and goes on being so, or later ones again and again.
+        CsaConnectionError: the server cannot be reached, or no game comes about, again and again.
     """
     stop = stop or asyncio.Event()
     backoff = backoff or Backoff()
@@ -89,6 +93,7 @@ async def play_games(
     outcomes: list[GameOutcome] = []
     progress = _Progress(asyncio.get_running_loop().time)
     failures = 0
+    give_up_s = progress.now() + (0 if count == 1 else REFUSED_S)
     while not stop.is_set() and (count is None or len(outcomes) < count):
         progress.next()
         failure: Exception | None = None
@@ -96,11 +101,13 @@ async def play_games(
         try:
             outcome = await _unless_stopped(game, stop, progress)
         except LoginRefusedError as error:
-            if not progress.been_in:
+            if not progress.been_in and progress.now() >= give_up_s:
                 raise
             failure = error
         except CsaConnectionError as error:
             failure = error
+        except Exception as error:  # of ours; the log has it (`master.game`)
+            failure = CsaConnectionError(f"{address}: the game failed: {type(error).__name__}: {error}")
         else:
             if outcome is None:
                 break

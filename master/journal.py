@@ -10,7 +10,7 @@ A player is pure: with the same settings, the same inputs and the same answers i
 
 All times of a log are of one clock, in milliseconds. ``ids`` are the search ids that the player drew during the input,
 ``known`` what it was told of pondering, ``sent`` the lines that it said, the password left out. Progress is kept
-without its nodes.
+without its nodes and lines.
 """
 
 from __future__ import annotations
@@ -138,4 +138,4 @@ def _parameters(call: str) -> dict[str, TypeAdapter[Any]]:
 
 
 def _lean(value: object) -> object:
-    return replace(value, fleet=()) if isinstance(value, Progress) else value
+    return replace(value, fleet=(), lines=()) if isinstance(value, Progress) else value

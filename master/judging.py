@@ -31,6 +31,7 @@ import enum
 from dataclasses import dataclass
 
 from cluster.api import Decision
+from cluster.messages import LONGEST_GAME
 from master.csa.summary import GameSummary
 from master.instructions import PlayerSettings
 from worker.score import MATE_BOUND
@@ -68,7 +69,8 @@ class Judge:
     @property
     def search_limit(self) -> int:
         """The move limit that a search is to know, as `cluster.api.SearchRequest.max_moves`."""
-        return 0 if self.max_moves is None else self.max_moves + self._settings.mate_at_limit
+        limit = 0 if self.max_moves is None else self.max_moves + self._settings.mate_at_limit
+        return limit if limit <= LONGEST_GAME else 0
 
     def at_limit(self, plies: int) -> bool:
         return self.max_moves is not None and plies >= self.max_moves

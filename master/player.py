@@ -84,7 +84,7 @@ class _Search:
     began_ms: float
     watch: Watch
     pv: tuple[str, ...] = ()
-    """The best line reported so far."""
+    """The best line known so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,8 @@ class Player:
         self._clock: GameClock | None = None
         self._judge: Judge | None = None
         self._moves: list[str] = []
+        self._line: tuple[str, ...] = ()
+        """What the last search expects from here on, as long as the game follows it."""
         self._search: _Search | None = None
         self._question: _Question | None = None
         self._ponder_id: int | None = None
@@ -290,6 +292,7 @@ class Player:
             self._abort(f"the server's move {made.csa} is not legal here")
             return
         self._moves.append(move_to_usi(move))
+        self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
         self._clock.moved(made.consumed_ms, now_ms)
         thought = self._thought if made.mine else Thought()
         self._emit(
@@ -365,7 +368,9 @@ class Player:
         budget = self._clock.budget(now_ms, len(self._moves), judge.max_moves, known_ms, judge.score)
         deadline_ms = now_ms + budget.hard_ms + self.settings.guard_ms
         watch = Watch(judge.score, "" if known is None else known.move, known_ms)
-        self._search = _Search(search_id, deadline_ms, budget.soft_ms, now_ms, watch)
+        # Where nothing is heard of the search, what is known already is better than any move.
+        pv = self._line if known is None else known.lines[0].pv if known.lines else (known.move,)
+        self._search = _Search(search_id, deadline_ms, budget.soft_ms, now_ms, watch, pv)
         clocks = self._clocks(now_ms)
         self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=budget.soft_ms, hard_ms=budget.hard_ms)))
@@ -420,6 +425,7 @@ class Player:
         except MoveError as error:
             self._fall_back(search, f"the decision is not legal: {error}")
         else:
+            self._line = decision.pv
             self._send_move(move, Thought.of(decision, self._board(), move))
 
     def _fall_back(self, search: _Search, why: str) -> None:

@@ -16,7 +16,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -101,10 +101,15 @@ class GameRecord:
         if self._variations is None:
             self._variations = Variations(self.start_sfen)
         comments = self._variations.texts([(move.usi, move.pv) for move in self.moves])
-        entries = [_entry(move, comment) for move, comment in zip(self.moves, comments, strict=True)]
-        if self.ending is not None and entries and _result(self.ending) is None:
+        if self.ending is not None and comments and _result(self.ending) is None:
             # KIF has no comment on an ending: what it has no word for is said of the last move.
-            entries[-1] = _entry(self.moves[-1], "\n".join(filter(None, (comments[-1], _say(self.ending)))))
+            comments[-1] = "\n".join(filter(None, (comments[-1], _say(self.ending))))
+        # rsshogi takes a score for the mover's and turns white's round in KIF, where it is to be black's.
+        first = self.start_sfen.split()[1] == "w"
+        entries = [
+            _entry(move if (first + ply) % 2 == BLACK else _turned(move), comment)
+            for ply, (move, comment) in enumerate(zip(self.moves, comments, strict=True))
+        ]
         record = Record(self.start_sfen, entries, self._metadata(), None)
         return self._ended(record, lambda: str(record.to_kif()))
 
@@ -177,11 +182,11 @@ class RecordFile:
         """The record as it is now, to be written by `write`.
 
         Raises:
-            RecordError: the record holds an illegal move.
+            RecordError: the record holds an illegal move, or a number that no record can hold.
         """
         try:
             return RecordText(self.record.to_csa(), self.record.to_kif())
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise RecordError(f"the record of {self.record.game_id} cannot be written: {error}") from error
 
     def save(self) -> None:
@@ -275,6 +280,10 @@ def _entry(move: RecordedMove, comment: str = "") -> MoveEntry:
         info = EngineInfo(eval=move.score, nodes=move.nodes, extras=extras)
     comment = "\n".join(filter(None, (comment, move.comment)))
     return MoveEntry(move.usi, time_ms=move.consumed_ms, comment=comment or None, engine_info=info)
+
+
+def _turned(move: RecordedMove) -> RecordedMove:
+    return replace(move, score=None if move.score is None else -move.score)
 
 
 def _record_time(control: TimeControl) -> RecordTime:

@@ -81,6 +81,8 @@ class StudyingSearcher:
         self._search_id: int | None = None
         self._decision: asyncio.Future[Decision] | None = None
         self._stopping = False
+        self._again = False
+        """A gap between games began before the last study had ended."""
 
     # Study
 
@@ -95,12 +97,14 @@ class StudyingSearcher:
     def begin(self) -> None:
         """Study in the background until there is nothing left, or a game begins."""
         if self._study is None or self._study.done():
-            self._stopping = False
+            self._again = self._stopping = False
             self._study = asyncio.get_running_loop().create_task(self._guarded_study())
+        elif self._stopping:
+            self._again = True
 
     def interrupt(self) -> None:
         """Stop studying: the running search is told at once."""
-        self._stopping = True
+        self._stopping, self._again = True, False
         if self._search_id is not None:
             self._searcher.stop(self._search_id)
 
@@ -124,11 +128,16 @@ class StudyingSearcher:
         return finished
 
     async def _guarded_study(self) -> int:
+        finished = 0
         try:
-            return await self._run()
+            while True:
+                finished += await self._run()
+                if not self._again:
+                    return finished
+                self._again = self._stopping = False
         except Exception:
             log.exception("study_failed")
-            return 0
+            return finished
 
     async def _study_one(self, lesson: Lesson) -> bool:
         """Search one lesson. Whether it was finished."""
@@ -183,7 +192,7 @@ class StudyingSearcher:
 
     def _abandon(self) -> None:
         """A game needs the searcher now: whatever the lesson's search had found is lost."""
-        self._stopping = True
+        self._stopping, self._again = True, False
         if self._decision is not None:
             self._decision.cancel()
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
+from typing import Final
 
 import structlog
 
@@ -44,10 +45,14 @@ from master.usi.events import (
 from master.usi.front import UsiFront
 from master.usi.options import FleetOptions
 from worker.book import BookError, BookPlayer, BookReply, BookSettings
-from worker.mate import MateSolver
+from worker.mate import MateResult, MateSolver, MateStatus
 from worker.shogi import Position
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("usi")
+
+MOST_MATE_MB: Final = 1024
+"""The mate solver's share of ``USI_Hash``: it is one process on the master's machine."""
+_UNSOLVED: Final = MateResult(MateStatus.UNKNOWN, (), 0, 0)
 
 Log = Callable[[str, dict[str, object]], None]
 
@@ -131,9 +136,13 @@ class UsiDriver:
             case StopSearch(search_id):
                 self._order(lambda searcher: searcher.stop(search_id))
             case SolveMate():
-                solver = self._solver = MateSolver(instruction.memory_mb)
                 loop = asyncio.get_running_loop()
-                loop.run_in_executor(self._mates, self._solve, solver, instruction, loop)
+                try:
+                    solver = self._solver = MateSolver(min(instruction.memory_mb, MOST_MATE_MB))
+                except MemoryError:
+                    self._events.put_nowait(MateSolved(_UNSOLVED))
+                else:
+                    loop.run_in_executor(self._mates, self._solve, solver, instruction, loop)
             case StopMate():
                 if self._solver is not None:
                     self._solver.stop()
@@ -215,10 +224,15 @@ class UsiDriver:
 
     def _solve(self, solver: MateSolver, order: SolveMate, loop: asyncio.AbstractEventLoop) -> None:
         """On the mates' thread."""
-        position = Position.from_sfen(order.sfen)
-        position.push_all(order.moves)
-        deadline = None if order.limit_ms is None else time.monotonic_ns() + order.limit_ms * 1_000_000
-        self._tell(loop, MateSolved(solver.solve(position, deadline_ns=deadline)))
+        result = _UNSOLVED
+        try:
+            position = Position.from_sfen(order.sfen)
+            position.push_all(order.moves)
+            deadline = None if order.limit_ms is None else time.monotonic_ns() + order.limit_ms * 1_000_000
+            result = solver.solve(position, deadline_ns=deadline)
+        except Exception:
+            log.exception("mate_search_failed")
+        self._tell(loop, MateSolved(result))  # the GUI waits for a word, whatever happens
 
     # --- the GUI --------------------------------------------------------------------------------------------------
 

@@ -235,6 +235,8 @@ class UsiFront:
 
     def _go(self, words: list[str], came_ms: float, now_ms: float) -> None:
         order = parse_go(words)
+        if order.unknown:
+            self._complain(f"go: unknown: {' '.join(order.unknown)}")
         board = self._searchable(best_line("resign"))
         if board is not None:
             self._stop_mate()

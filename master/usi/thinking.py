@@ -74,6 +74,8 @@ class _Pondering:
     reporter: Reporter
     look_ms: float
     """When it is next to be shown how far it is."""
+    live_nodes: int
+    """So many share its node limit: the search behind a hit has to have the same."""
     until_ms: float | None = None
     """Its ``bestmove`` has gone out, and by then it ends."""
 
@@ -178,8 +180,14 @@ class Thinking:
     def not_started(self, search_id: int, why: str) -> None:
         """The fleet refuses the search: the game goes on with any move."""
         search = self._take(search_id)
-        if search is not None:
-            self._say(error_line(why), best_line(search.board.any_move()))
+        if search is None:
+            return
+        self._say(error_line(why))
+        move = search.board.any_move()
+        if search.held:
+            self._search, search.decision = search, Decision(search_id, move, None, 0, (), 0, 0, "refused")
+        else:
+            self._say(best_line(move))
 
     def fleet_replaced(self) -> None:
         """The fleet that searched is gone: what is not answered yet is answered by some move."""
@@ -205,7 +213,8 @@ class Thinking:
         numbers = {} if order.infinite else order.numbers
         request = replace(self._request(board), searchmoves=order.searchmoves)
         if not order.infinite:
-            request = bounded(request, numbers, self.options.habits, self.live_nodes)
+            live_nodes = self.live_nodes if self._pondering is None else self._pondering.live_nodes
+            request = bounded(request, numbers, self.options.habits, live_nodes)
         known = self.known(request) if self._pondering is not None else None
         turn = Turn.of(numbers, board.position, self.options.habits, began_ms=began_ms, now_ms=now_ms, known=known)
         if turn is not None:
@@ -221,7 +230,8 @@ class Thinking:
             request = bounded(request, order.numbers, self.options.habits, self.live_nodes)
         before = replace(request, moves=board.moves[:-1]) if board.moves else None
         search_id = None if before is None else before.search_id
-        self._pondering = _Pondering(order, board, request, search_id, self._reporter(), now_ms + self._look_ms())
+        look_ms = now_ms + self._look_ms()
+        self._pondering = _Pondering(order, board, request, search_id, self._reporter(), look_ms, self.live_nodes)
         if before is not None:
             self.out(PonderSearch(before, expected=board.moves[-1]))
 

@@ -82,7 +82,7 @@ async def play(
     options: dict[str, Any] = {"count": 1, **more}
     try:
         return await play_games_apart(
-            address, Login(name, "test-0-1,secret"), searcher, listener, GameSettings(player=FAST), **options
+            address, Login(name, f"{game},secret"), searcher, listener, GameSettings(player=FAST), **options
         )
     finally:
         assert (listener.on_progress, listener.on_decision) == before
@@ -120,6 +120,18 @@ def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None
         assert len(searcher.requests) in (3, 4)  # it may begin to think before it hears of the end
 
     with Elsewhere(max_moves=6) as address:
+        run(main(address))
+
+
+def test_a_search_that_is_refused_costs_no_time() -> None:
+    """Ten seconds a move, and a searcher that cannot begin: the player is told, and does not wait for the deadline."""
+
+    async def main(address: ServerAddress) -> None:
+        games = (play(address, name, BrokenSearcher(), "test-0-10") for name in ("alice", "bob"))
+        for (outcome,) in await asyncio.wait_for(asyncio.gather(*games), 8):
+            assert outcome.reason == "MAX_MOVES"
+
+    with Elsewhere(max_moves=4) as address:
         run(main(address))
 
 

@@ -22,6 +22,7 @@ from master.csa.server_room import RoomOptions
 from master.events import Conclusion, GameEnded, GameEvent, GameOutcome, MovePlayed, Note, ThinkingBegan
 from master.game import GameSettings, LoginRefusedError, play_game
 from master.instructions import Login, PlayerSettings
+from master.recorder import Recorder
 from master.records import RecordFile
 from tests.master.csa.test_tcp import Peer, free_port
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal, shuffle
@@ -218,6 +219,20 @@ def test_an_observer_that_fails_harms_nobody() -> None:
     async def main() -> None:
         async with server(RoomOptions(max_moves=2)) as host:
             black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), observers=(broken,))
+        assert black.reason == "MAX_MOVES"
+
+    run(main())
+
+
+def test_a_record_that_cannot_be_kept_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_self: Recorder, _event: GameEvent) -> None:
+        raise OverflowError("out of range")
+
+    monkeypatch.setattr(Recorder, "__call__", broken)
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=2)) as host:
+            black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), records=tmp_path)
         assert black.reason == "MAX_MOVES"
 
     run(main())

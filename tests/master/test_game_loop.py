@@ -126,9 +126,52 @@ def test_the_first_refused_login_ends_it() -> None:
     async def main() -> None:
         async with server(passwords={"alice": "other"}) as host:
             with pytest.raises(LoginRefusedError):
-                await loop(host.address, "alice")
+                await loop(host.address, "alice", count=1)
 
     run(main())
+
+
+def test_a_name_that_still_plays_after_a_crash_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal refused
+        await reader.readline()
+        refused += 1
+        writer.write(b"LOGIN:incorrect\n")
+        await writer.drain()
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as host:
+            with pytest.raises(LoginRefusedError):
+                await loop(host.sockets[0].getsockname(), "alice", count=5)
+
+    monkeypatch.setattr(game_loop, "REFUSED_S", 0.5)
+    run(main())
+    assert refused > 2
+
+
+def test_a_fault_of_ours_does_not_end_the_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = game_loop.play_game
+    faults = 0
+
+    async def faulty(*arguments: Any, **more: Any) -> GameOutcome:
+        nonlocal faults
+        faults += 1
+        if faults == 1:
+            raise RuntimeError("a fault of ours")
+        return await played(*arguments, **more)
+
+    monkeypatch.setattr(game_loop, "play_game", faulty)
+
+    async def main() -> None:
+        async with server() as host, asyncio.TaskGroup() as group:
+            tasks = [group.create_task(loop(host.address, name, count=1)) for name in ("alice", "bob")]
+            assert [(await task)[0].reason for task in tasks] == ["MAX_MOVES"] * 2
+
+    run(main())
+    assert faults == 3
 
 
 def test_a_connection_that_stood_for_long_begins_the_row_anew(monkeypatch: pytest.MonkeyPatch) -> None:

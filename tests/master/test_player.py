@@ -471,6 +471,22 @@ def test_the_hard_deadline_ends_the_turn_with_the_best_that_is_known() -> None:
     assert table.do(table.player.progressed(progress(1, "7g7f"))) == []
 
 
+def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
+    table = Table(known=Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)).begin()
+    table.do(table.player.tick(table.now + 10**6))
+    assert table.lines[-1] == "+2726FU"
+
+
+@pytest.mark.parametrize(("reply", "answer"), [("-3334FU", "+2726FU"), ("-8384FU", None)])
+def test_what_the_last_search_expected_is_played_where_this_one_says_nothing(reply: str, answer: str | None) -> None:
+    table = Table().begin()
+    table.decide("7g7f", 55, ["3c3d", "2g2f", "4c4d"])
+    table.hear("+7776FU,T2", after_ms=2_300)
+    table.hear(f"{reply},T4", after_ms=4_100)
+    table.do(table.player.tick(table.now + 10**6))
+    assert (table.lines[-1] == "+2726FU") is (answer is not None)
+
+
 def test_the_deadline_is_in_front_of_the_flag() -> None:
     summary = replace(BLACK, time=(TimeControl(byoyomi_ms=1000),) * 2)
     table = Table().begin(summary)

@@ -107,6 +107,26 @@ def test_kif(tmp_path: Path) -> None:
     assert back.result.is_black_win()
 
 
+@pytest.mark.parametrize("first", ["b", "w"])
+def test_scores_are_from_blacks_view_in_both_formats(tmp_path: Path, first: str) -> None:
+    start = START if first == "b" else "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    moves = [RecordedMove(usi, 0, score=score) for usi, score in (("7g7f", 60), ("3c3d", 70), ("2g2f", -80))]
+    if first == "w":
+        moves = [RecordedMove(usi, 0, score=score) for usi, score in (("3c3d", 60), ("7g7f", 70), ("8c8d", -80))]
+    file = RecordFile(tmp_path, record(start_sfen=start, moves=moves))
+    file.save()
+    kif = file.take_name().with_suffix(".kif").read_text(encoding="shift_jis")
+    assert [line for line in kif.splitlines() if "評価値" in line] == ["**評価値=60", "**評価値=70", "**評価値=-80"]
+    csa = file.take_name().read_text()
+    assert [line for line in csa.splitlines() if line.startswith("'*")] == ["'** 60", "'** 70", "'** -80"]
+
+
+@pytest.mark.parametrize("moves", [[RecordedMove("7g7f", 1 << 40)], [RecordedMove("7g7f", 0, score=10**12)]])
+def test_numbers_that_no_record_can_hold(tmp_path: Path, moves: list[RecordedMove]) -> None:
+    with pytest.raises(RecordError, match="cannot be written"):
+        RecordFile(tmp_path, record(moves=moves)).save()
+
+
 def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
     odd = RecordedMove("7g7f", 0, score=1, pv=("-3334FU", "+8822UM", "+8822UM"))
     text = record(moves=[odd]).to_kif()

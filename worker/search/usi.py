@@ -173,6 +173,8 @@ class UsiLoop:
             self._go_mate(words[1:])
             return
         order = parse_go(words)
+        if order.unknown:
+            self._write(f"info string error: go: unknown: {' '.join(order.unknown)}")
         if not (order.ponder or order.infinite) and self._say(self._ask_book(order)):
             return
         engine.rules = self._options.rules

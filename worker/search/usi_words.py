@@ -52,12 +52,15 @@ class GoOrder:
     searchmoves: tuple[str, ...] = ()
     ponder: bool = False
     infinite: bool = False
+    unknown: tuple[str, ...] = ()
+    """Words that mean nothing here; whoever sent them waits for a move all the same."""
 
 
 def parse_go(words: list[str]) -> GoOrder:
-    """Read what stands behind ``go``. Raises ValueError that names the word."""
+    """Read what stands behind ``go``. Raises ValueError that names the word which lacks its number."""
     numbers: dict[str, int] = {}
     searchmoves: tuple[str, ...] = ()
+    unknown: list[str] = []
     flags = {"ponder": False, "infinite": False}
     at = 0
     while at < len(words):
@@ -74,8 +77,8 @@ def parse_go(words: list[str]) -> GoOrder:
         elif word in flags:
             flags[word] = True
         else:
-            raise ValueError(f"go: unknown word {word!r}")
-    return GoOrder(numbers, searchmoves, **flags)
+            unknown.append(word)
+    return GoOrder(numbers, searchmoves, **flags, unknown=tuple(unknown))
 
 
 def parse_setoption(words: Sequence[str]) -> tuple[str, str]:

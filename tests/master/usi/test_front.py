@@ -222,6 +222,18 @@ class TestGo:
         assert error == "info string error: 7g7e is not legal"
         assert len(move.split()[1]) == 4
 
+    def test_a_refused_search_without_end_is_answered_at_stop(self) -> None:
+        bench = thinking("go infinite")
+        bench.feed(NotStarted(bench.request.search_id, "no fleet"))
+        assert bench.take() == ["info string error: no fleet"]
+        bench.send("stop")
+        assert len(bench.moves()) == 1
+
+    def test_words_that_mean_nothing_here_leave_nobody_waiting(self) -> None:
+        bench = thinking("go btime 60000 wtime 60000 foo 3 depth 7")
+        assert bench.take() == ["info string error: go: unknown: foo 3"]
+        assert bench.request.depth == 7
+
     def test_a_lost_position_is_resigned_where_that_is_wanted(self) -> None:
         for value, answer in (("600", "bestmove resign"), ("601", "bestmove 7g7f ponder 3c3d")):
             bench = Bench()

@@ -86,7 +86,7 @@ class Storm:
         words = text.split()
         if words[:2] == ["go", "mate"]:
             self.sent["mate"] += 1
-        elif words[:1] == ["go"] and words[1:] != ["there"]:
+        elif words[:1] == ["go"]:
             self.sent["go"] += 1
         elif words == ["isready"]:
             self.sent["isready"] += 1

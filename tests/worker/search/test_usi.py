@@ -174,7 +174,7 @@ def test_mated_resigns_and_declares(gui: Gui) -> None:
         ("setoption name EnteringKingRule value Chess", "none of NoEnteringKing"),
         ("setoption name Colour value blue", "unknown option 'Colour'"),
         ("go depth deep", "depth needs a number"),
-        ("go sideways", "unknown word 'sideways'"),
+        ("go sideways depth 1", "unknown: sideways"),
         ("dance", "unknown command 'dance'"),
     ],
 )
