@@ -42,7 +42,7 @@ def usi(
 
       gougi usi --nodes 4
 
-      gougi usi --address 10.0.0.1:6379 --config /home/me/gougi.toml
+      gougi usi --address 10.0.0.1:6379 --config ~/gougi.toml
 
       gougi usi --single
     """
