@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -75,7 +76,9 @@ def _ray(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedPro
     ray = tmp_path / "ray"
     ray.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     ray.chmod(0o755)
-    given = {"PATH": os.environ["PATH"], "RAY": str(ray), "RAY_NODE_ADDRESS": "10.0.0.7", **env}
+    (tmp_path / "token").write_text("secret")
+    token = {"RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
+    given = {"PATH": os.environ["PATH"], "RAY": str(ray), "RAY_NODE_ADDRESS": "10.0.0.7", **token, **env}
     return subprocess.run(
         [SCRIPTS / "ray.sh", *arguments], env=given, capture_output=True, text=True, check=False, timeout=60
     )
@@ -86,6 +89,31 @@ def test_ray_does_not_start_without_a_token(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert ran.stdout == ""
     assert "RAY_AUTH_MODE is not token" in ran.stderr
+
+
+def test_ray_waits_for_its_token(tmp_path: Path) -> None:
+    ran = _ray(tmp_path, "head", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(tmp_path / "none"))
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"{tmp_path / 'none'}: no token there" in ran.stderr
+
+
+def test_a_master_without_its_password_is_started_again(tmp_path: Path) -> None:
+    _at(tmp_path, "lib.sh", RUN=tmp_path)
+    master = _at(tmp_path, "master.sh")
+    ran = subprocess.run([master], capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 1  # not 2, which gougi-master.service takes as final
+    assert "csa-password: no password there" in ran.stderr
+
+
+def _at(folder: Path, script: str, **places: Path) -> Path:
+    """A copy of a script; `lib.sh` with other values of its variables."""
+    text = (SCRIPTS / script).read_text()
+    for name, value in places.items():
+        text, found = re.subn(rf"^{name}=.*$", f"{name}={value}", text, flags=re.MULTILINE)
+        assert found == 1, f"{script} sets no {name}"
+    (folder / script).write_text(text)
+    (folder / script).chmod(0o755)
+    return folder / script
 
 
 def test_ray_on_a_worker(tmp_path: Path) -> None:

@@ -52,7 +52,6 @@ def test_systemd_accepts_the_units(machine: Path) -> None:
         ("Restart=always", "Restart=allways", "restart specifier"),
         ("TasksMax=", "TaskMax=", "Unknown key"),
         ("scripts/ray.sh", "scripts/rays.sh", "not executable"),
-        ("Requires=gougi-setup", "Requires=gougi-set-up", "not found"),
         ("[Service]", "[Servic]", "no ExecStart"),
     ],
 )
@@ -62,6 +61,20 @@ def test_systemd_finds(machine: Path, old: str, new: str, said: str) -> None:
     assert old in text
     unit.write_text(text.replace(old, new))
     assert said in _verify(machine, "gougi-node.service")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
+    """`Requires=` on a service that fails once ends the job that waits for it, and no Restart= brings it back."""
+    text = (DEPLOY / "systemd" / unit).read_text()
+    assert re.findall(r"^(?:Requires|Requisite|BindsTo|PartOf)=.*$", text, re.MULTILINE) == []
+    named = set(re.findall(r"gougi-[a-z-]+\.(?:service|timer)", text))
+    assert named <= set(UNITS), "systemd says nothing of a unit that is wanted and is not there"
+
+
+def test_what_others_wait_for_is_tried_again() -> None:
+    for unit in ("gougi-setup.service", "gougi-warm.service"):
+        assert "\nRestart=on-failure\n" in (DEPLOY / "systemd" / unit).read_text()
 
 
 def _exposed(machine: Path, *services: str) -> subprocess.CompletedProcess[str]:
