@@ -70,7 +70,7 @@ resource "aws_budgets_budget" "month" {
 
   cost_filter {
     name   = "TagKeyValue"
-    values = ["user:gougi-fleet$${var.name}"]
+    values = [format("user:gougi-fleet$%s", var.name)] # "$$" before a brace would be taken for an escape
   }
 
   dynamic "notification" {
