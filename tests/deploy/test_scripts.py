@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "deploy" / "scripts"
+from tests.deploy.machine import SCRIPTS, script_at
 
 # As cluster/presence.py writes it: dismissed 0.3 s after SIGTERM.
 NODE = """
@@ -98,22 +97,11 @@ def test_ray_waits_for_its_token(tmp_path: Path) -> None:
 
 
 def test_a_master_without_its_password_is_started_again(tmp_path: Path) -> None:
-    _at(tmp_path, "lib.sh", RUN=tmp_path)
-    master = _at(tmp_path, "master.sh")
+    script_at(tmp_path, "lib.sh", RUN=tmp_path)
+    master = script_at(tmp_path, "master.sh")
     ran = subprocess.run([master], capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 1  # not 2, which gougi-master.service takes as final
     assert "csa-password: no password there" in ran.stderr
-
-
-def _at(folder: Path, script: str, **places: Path) -> Path:
-    """A copy of a script; `lib.sh` with other values of its variables."""
-    text = (SCRIPTS / script).read_text()
-    for name, value in places.items():
-        text, found = re.subn(rf"^{name}=.*$", f"{name}={value}", text, flags=re.MULTILINE)
-        assert found == 1, f"{script} sets no {name}"
-    (folder / script).write_text(text)
-    (folder / script).chmod(0o755)
-    return folder / script
 
 
 def test_ray_on_a_worker(tmp_path: Path) -> None:
