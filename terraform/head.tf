@@ -26,6 +26,7 @@ locals {
     release_sha = local.release_sha
     asg         = local.asg_name
     token       = local.token_parameter
+    key         = var.kms_key_arn == null ? "" : var.kms_key_arn
     searchers   = var.searchers_per_machine
   }
 }

@@ -103,6 +103,7 @@ def rendered(**facts: str) -> str:
         "asg": "gougi-workers",
         "token": "/gougi/gougi/ray-token",
         "password": "",
+        "key": "",
         "searchers": "1",
         **facts,
     }

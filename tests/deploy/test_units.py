@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.deploy.machine import stand_in
 from tests.deploy.test_lint import DEPLOY, tool
 
 UNITS = sorted(path.name for pattern in ("*.service", "*.timer") for path in (DEPLOY / "systemd").glob(pattern))
@@ -29,9 +32,10 @@ def machine(tmp_path: Path) -> Path:
     shutil.copytree(DEPLOY / "systemd", units)
     shutil.copytree(DEPLOY, tmp_path / "opt" / "gougi" / "release" / "deploy")
     gougi = tmp_path / "opt" / "gougi" / "venv" / "bin" / "gougi"
-    gougi.parent.mkdir(parents=True)
-    gougi.write_text("#!/bin/sh\n")
-    gougi.chmod(0o755)
+    for program in (gougi, tmp_path / "bin" / "sh"):
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
     return tmp_path
 
 
@@ -75,6 +79,19 @@ def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
 def test_what_others_wait_for_is_tried_again() -> None:
     for unit in ("gougi-setup.service", "gougi-warm.service"):
         assert "\nRestart=on-failure\n" in (DEPLOY / "systemd" / unit).read_text()
+
+
+@pytest.mark.parametrize(("code", "asked"), [("10", ["--no-block stop gougi-node.service"]), ("0", []), ("1", [])])
+def test_no_node_joins_a_machine_that_was_released(tmp_path: Path, code: str, asked: list[str]) -> None:
+    text = (DEPLOY / "systemd" / "gougi-spot-watch.service").read_text()
+    (line,) = re.findall(r"^ExecStopPost=\+(.*)$", text, re.MULTILINE)
+    stand_in(tmp_path, "systemctl", f'echo "$*" >>{tmp_path}/asked')
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "EXIT_STATUS": code}
+    # As systemd reads it: words in quotes, and $$ for $.
+    words = [word.replace("$$", "$") for word in shlex.split(line)]
+    assert subprocess.run(words, env=env, check=False).returncode == 0
+    said = tmp_path / "asked"
+    assert (said.read_text().splitlines() if said.exists() else []) == asked
 
 
 def _exposed(machine: Path, *services: str) -> subprocess.CompletedProcess[str]:
