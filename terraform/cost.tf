@@ -44,7 +44,7 @@ resource "terraform_data" "clock" {
 }
 
 # An action that was carried out is gone at AWS, so that the next apply makes it anew. The head looks for it, and shuts
-# itself down where it finds none (deploy/scripts/stop-when-due.sh).
+# itself down where it finds none; where it ends the fleet for another reason, it removes it (deploy/scripts/end-fleet.sh).
 resource "aws_autoscaling_schedule" "stop" {
   scheduled_action_name  = "stop"
   autoscaling_group_name = aws_autoscaling_group.workers.name
@@ -70,7 +70,7 @@ resource "aws_budgets_budget" "month" {
 
   cost_filter {
     name   = "TagKeyValue"
-    values = ["user:gougi-fleet$${var.name}"]
+    values = [format("user:gougi-fleet$%s", var.name)] # "$$" before a brace would be taken for an escape
   }
 
   dynamic "notification" {

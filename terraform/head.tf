@@ -22,10 +22,11 @@ locals {
     name        = var.name
     region      = local.region
     bucket      = local.bucket
-    release_key = local.release_key
+    release_key = aws_s3_object.release.key # nothing boots before it is there
     release_sha = local.release_sha
     asg         = local.asg_name
     token       = local.token_parameter
+    key         = var.kms_key_arn == null ? "" : var.kms_key_arn
     searchers   = var.searchers_per_machine
   }
 }
@@ -63,6 +64,12 @@ resource "aws_instance" "head" {
     volume_size = var.root_volume_gb
     encrypted   = true
     kms_key_id  = var.kms_key_arn
+  }
+
+  # A stopped instance reads back "no public address", which would replace a head that ended by itself, and its disk
+  # (terraform-provider-aws, issues 33775 and 37238).
+  lifecycle {
+    ignore_changes = [associate_public_ip_address]
   }
 
   # The first boot fetches these, and has to be allowed to.

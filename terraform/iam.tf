@@ -28,7 +28,7 @@ locals {
     # `gougi fleet keep`: games, logs, books, and the ledger of what the fleet costs.
     { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.bucket_arn}/${prefix}/*"] },
     { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.bucket_arn}/fleet/*"] },
-    { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity"], Resource = [local.asg_arn] },
+    { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
     { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory"], Resource = "*" },
     ], length(local.password_arns) == 0 ? [] : [
     { Sid = "Password", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = local.password_arns },

@@ -97,6 +97,11 @@ resource "aws_s3_object" "release" {
   tags   = local.tags
 
   depends_on = [aws_s3_bucket_server_side_encryption_configuration.this]
+
+  # With another release the machines that boot meanwhile find theirs, until the group knows of the new one.
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "aws_s3_object" "config" {

@@ -13,6 +13,8 @@ resource "aws_launch_template" "worker" {
   image_id      = terraform_data.image.output
   instance_type = var.instance_types[0]
   ebs_optimized = true
+  # A worker that ends itself is of no use (its first boot failed): the group makes another.
+  instance_initiated_shutdown_behavior = "terminate"
   user_data = base64encode(templatefile(local.machine_template, merge(local.machine_facts, {
     role     = "node"
     head     = local.head_address
@@ -118,7 +120,16 @@ resource "aws_autoscaling_group" "workers" {
   }
 
   # A worker's boot needs these; at the end they go after the workers.
-  depends_on = [aws_iam_role_policy.worker, aws_route_table_association.workers, aws_vpc_endpoint.interface, aws_vpc_security_group_egress_rule.workers_s3, aws_vpc_security_group_egress_rule.workers_endpoints]
+  depends_on = [
+    aws_s3_object.config,
+    aws_s3_object.master_env,
+    aws_ssm_parameter.ray_token,
+    aws_iam_role_policy.worker,
+    aws_route_table_association.workers,
+    aws_vpc_endpoint.interface,
+    aws_vpc_security_group_egress_rule.workers_s3,
+    aws_vpc_security_group_egress_rule.workers_endpoints,
+  ]
 }
 
 # A worker that is to go waits in this hook while it drains (less than a second, once it knows): it reads its target state

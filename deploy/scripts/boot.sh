@@ -23,7 +23,7 @@ install -d -m 0755 /etc/gougi
 install -m 0644 "$release/deploy/systemd/ray.env" /etc/gougi/ray.env
 install -m 0644 "$release/deploy/systemd/gougi.tmpfiles.conf" /etc/tmpfiles.d/gougi.conf
 install -m 0644 "$release"/deploy/systemd/*.service "$release"/deploy/systemd/*.timer /etc/systemd/system/
-cp -r "$release/deploy/systemd/gougi-.service.d" /etc/systemd/system/
+cp -r "$release"/deploy/systemd/gougi-*.service.d /etc/systemd/system/
 systemd-tmpfiles --create /etc/tmpfiles.d/gougi.conf
 
 systemctl daemon-reload

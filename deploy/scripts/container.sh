@@ -16,15 +16,24 @@ case "${1:-}" in
     "$scripts/healthcheck.sh" node
     ;;
   node)
-    "$scripts/warm.sh"
+    # Bash is process 1 here, which hears only the signals that it has a trap for, and only in `wait`. It passes SIGTERM on
+    # when the nodes are dismissed; while the searcher is compiled there are none.
+    child='' ended=''
+    pass_on() { [ -z "$ended" ] || [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || true; }
+    trap 'ended=yes; "$scripts/drain.sh" || true; pass_on' TERM
+    await() {
+      while kill -0 "$child" 2>/dev/null; do wait "$child" || true; done
+      wait "$child" # bash remembers how it ended
+    }
+    "$scripts/warm.sh" &
+    child=$!
+    pass_on # a signal that came before the process was known
+    await || exit
+    [ -z "$ended" ] || exit 143
     "$scripts/ray.sh" "$@" &
-    ray=$!
-    # Bash is process 1 here: it hears SIGTERM in `wait`, and passes it on when the nodes are dismissed.
-    trap '"$scripts/drain.sh" || true; kill -TERM "$ray"' TERM
-    while kill -0 "$ray" 2>/dev/null; do wait "$ray" || true; done
-    code=0
-    wait "$ray" || code=$? # bash remembers how it ended
-    exit "$code"
+    child=$!
+    pass_on
+    await
     ;;
   *) exec "${GOUGI:-/opt/gougi/venv/bin/gougi}" "$@" ;;
 esac

@@ -9,7 +9,13 @@ s3() { again 60 aws s3 "$@" --region "$FLEET_REGION" --only-show-errors; }
 s3 cp "s3://$FLEET_BUCKET/config/gougi.toml" /etc/gougi/gougi.toml
 s3 cp "s3://$FLEET_BUCKET/config/master.env" /etc/gougi/master.env
 chmod 0644 /etc/gougi/gougi.toml /etc/gougi/master.env
-for folder in nets books; do
-  s3 sync "s3://$FLEET_BUCKET/$folder/" "$STATE/$folder/"
-  chown -R gougi:gougi "$STATE/$folder"
-done
+s3 sync "s3://$FLEET_BUCKET/nets/" "$STATE/nets/"
+
+# A book that is here stays: it may have learned what did not reach the bucket. A write-ahead log belongs to the one state
+# of its book that it was written for, and never travels.
+left_out=(--exclude '*-wal' --exclude '*-shm' --exclude '*.lock')
+while IFS= read -r -d '' book; do
+  left_out+=(--exclude "${book//[/[[]}")
+done < <(cd "$STATE/books" && find . -type f -printf '%P\0')
+s3 sync "s3://$FLEET_BUCKET/books/" "$STATE/books/" "${left_out[@]}"
+chown -R gougi:gougi "$STATE/nets" "$STATE/books"

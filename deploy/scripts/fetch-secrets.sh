@@ -21,23 +21,24 @@ keep() {
 }
 
 # By a file in memory: the command reads its input twice, so that a pipe would be empty the second time.
-make_token() {
-  local key asked
-  key=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+put_token() {
+  local asked
   asked=$(mktemp "$RUN/.asked.XXXXXX")
-  printf '{"Name": "%s", "Value": "%s", "Type": "SecureString", "Overwrite": true}' \
-    "$FLEET_TOKEN_PARAMETER" "$key" >"$asked"
+  printf '{"Name": "%s", "Value": "%s", "Type": "SecureString", "Overwrite": true%s}' \
+    "$FLEET_TOKEN_PARAMETER" "$1" "${FLEET_KMS_KEY:+, \"KeyId\": \"$FLEET_KMS_KEY\"}" >"$asked"
   aws ssm put-parameter --region "$FLEET_REGION" --cli-input-json "file://$asked" >/dev/null || note "no token put"
   rm -f "$asked"
 }
 
+# What is read may be older than what was put: whatever is put again is the same token.
+made=
 token_is_made() {
   token=$(parameter "$FLEET_TOKEN_PARAMETER") || return 1
-  if [ "$token" = unset ] && [ "$FLEET_ROLE" = head ]; then
-    make_token
-    token=$(parameter "$FLEET_TOKEN_PARAMETER") || return 1
-  fi
-  [ "$token" != unset ]
+  [ "$token" = unset ] || return 0
+  [ "$FLEET_ROLE" = head ] || return 1
+  [ -n "$made" ] || made=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+  put_token "$made"
+  token=$(parameter "$FLEET_TOKEN_PARAMETER") && [ "$token" != unset ]
 }
 
 again 600 token_is_made || die "$FLEET_TOKEN_PARAMETER: no token after 10 minutes; is the head there?"

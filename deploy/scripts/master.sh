@@ -2,6 +2,9 @@
 # The player, on the head: the games that the configuration names, then it ends (and systemd starts it again).
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# Missing, it is not yet there (gougi-setup is tried again); gougi itself would call that a fault of the configuration, and
+# its exit code 2 would be the last word.
+[ -r "$RUN/csa-password" ] || die "$RUN/csa-password: no password there that can be read"
 # What follows from the workers: threads and table. Written by terraform.
 set -a
 # shellcheck source=/dev/null

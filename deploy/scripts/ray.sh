@@ -9,6 +9,8 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ "${RAY_AUTH_MODE:-}" = token ] || die "RAY_AUTH_MODE is not token: Ray would let everybody in"
+# Made by gougi-setup, which may fail and be tried again: so is this.
+[ -r "${RAY_AUTH_TOKEN_PATH:-}" ] || die "${RAY_AUTH_TOKEN_PATH:-RAY_AUTH_TOKEN_PATH}: no token there that can be read"
 
 common=(
   --node-ip-address "${RAY_NODE_ADDRESS:-$(own_address)}"

@@ -79,7 +79,7 @@ run "mixed_spot" {
     error_message = "of 8 nodes beyond the first 2, 6 are spot; not ${output.spot_nodes}"
   }
   assert {
-    condition     = length(aws_budgets_budget.month) == 1
-    error_message = "there is no budget"
+    condition     = length(aws_budgets_budget.month) == 1 && one(aws_budgets_budget.month[0].cost_filter).values == tolist(["user:gougi-fleet$test"])
+    error_message = "there is no budget of this fleet"
   }
 }

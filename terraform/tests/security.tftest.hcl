@@ -76,14 +76,15 @@ run "no_secret_where_it_can_be_read" {
 
   variables {
     csa_password_parameter = "/mine/floodgate"
+    kms_key_arn            = "arn:aws:kms:us-east-1:123456789012:key/k"
   }
   assert {
     condition     = strcontains(aws_instance.head.user_data, "FLEET_PASSWORD_PARAMETER=/mine/floodgate") && !strcontains(base64decode(aws_launch_template.worker.user_data), "floodgate")
     error_message = "the head needs the password's name, and nobody else"
   }
   assert {
-    condition     = aws_ssm_parameter.ray_token.type == "SecureString"
-    error_message = "the token is stored as it is"
+    condition     = aws_ssm_parameter.ray_token.type == "SecureString" && strcontains(aws_instance.head.user_data, "FLEET_KMS_KEY=${aws_ssm_parameter.ray_token.key_id}\n")
+    error_message = "the token is stored as it is, or the head puts it under another key"
   }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -102,6 +103,7 @@ def rendered(**facts: str) -> str:
         "asg": "gougi-workers",
         "token": "/gougi/gougi/ray-token",
         "password": "",
+        "key": "",
         "searchers": "1",
         **facts,
     }
@@ -138,8 +140,29 @@ def test_cloud_init_finds(tmp_path: Path, old: str, new: str) -> None:
     assert _schema(tmp_path, text.replace(old, new)).returncode != 0
 
 
+def first_boot(folder: Path) -> Path:
+    files = {file["path"]: file["content"] for file in yaml.safe_load(rendered())["write_files"]}
+    (folder / "first-boot").write_text(files["/usr/local/sbin/gougi-first-boot"])
+    return folder / "first-boot"
+
+
+@pytest.mark.parametrize(("role", "ended"), [("node", True), ("head", False)])
+def test_a_worker_that_cannot_be_installed_ends_itself(tmp_path: Path, role: str, ended: bool) -> None:
+    script = first_boot(tmp_path)
+    script.write_text(re.sub(r"/(etc|opt)/gougi", rf"{tmp_path}/\1", script.read_text()))
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "fleet.env").write_text(f"FLEET_ROLE={role}\nFLEET_REGION=r\nFLEET_BUCKET=b\nFLEET_RELEASE=r\n")
+    for name, text in {"aws": "exit 1", "sleep": "", "systemctl": f'echo "$@" >>{tmp_path}/asked'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    ran = subprocess.run(["bash", script], env={"PATH": path}, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    asked = tmp_path / "asked"
+    assert (asked.read_text().split() if asked.exists() else []) == (["poweroff"] if ended else [])
+
+
 def test_the_first_boot_is_a_script_without_faults(tmp_path: Path) -> None:
-    script = rendered().split("content: |\n")[2].split("\nruncmd:")[0]
-    (tmp_path / "first-boot").write_text("".join(line[6:] + "\n" for line in script.splitlines()))
+    first_boot(tmp_path)
     ran = run(tool("shellcheck"), "--exclude=SC1091", tmp_path / "first-boot")
     assert (ran.returncode, ran.stdout) == (0, "")

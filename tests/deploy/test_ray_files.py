@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import jsonschema
 import pytest
 import ray
 import yaml
+from ray.autoscaler._private.docker import docker_start_cmds
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,6 +183,17 @@ def test_the_launchers_file(launcher: Cluster, schema: Cluster) -> None:
 def test_what_is_planted_in_the_launchers_file_is_found(launcher: Cluster, schema: Cluster, plant: Cluster) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(launcher | plant, schema)
+
+
+def test_the_image_runs_what_ray_gives_it(launcher: Cluster) -> None:
+    """Ray says `docker run OPTIONS IMAGE bash`: the entrypoint gets `bash` as its argument."""
+    options = launcher["docker"]["run_options"]
+    line = docker_start_cmds("ubuntu", "the-image", {}, "gougi", options, "gougi", "/root", "docker")
+    words = shlex.split(line)
+    entrypoint = words[words.index("--entrypoint") + 1]
+    command = [entrypoint, *words[words.index("the-image") + 1 :]]
+    ran = subprocess.run(command, input="echo it runs", capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "it runs\n")
 
 
 def test_every_way_to_start_ray_asks_for_the_token(launcher: Cluster) -> None:

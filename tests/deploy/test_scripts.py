@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "deploy" / "scripts"
+from tests.deploy.machine import SCRIPTS, script_at, stand_in
 
 # As cluster/presence.py writes it: dismissed 0.3 s after SIGTERM.
 NODE = """
@@ -75,7 +75,9 @@ def _ray(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedPro
     ray = tmp_path / "ray"
     ray.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     ray.chmod(0o755)
-    given = {"PATH": os.environ["PATH"], "RAY": str(ray), "RAY_NODE_ADDRESS": "10.0.0.7", **env}
+    (tmp_path / "token").write_text("secret")
+    token = {"RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
+    given = {"PATH": os.environ["PATH"], "RAY": str(ray), "RAY_NODE_ADDRESS": "10.0.0.7", **token, **env}
     return subprocess.run(
         [SCRIPTS / "ray.sh", *arguments], env=given, capture_output=True, text=True, check=False, timeout=60
     )
@@ -86,6 +88,20 @@ def test_ray_does_not_start_without_a_token(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert ran.stdout == ""
     assert "RAY_AUTH_MODE is not token" in ran.stderr
+
+
+def test_ray_waits_for_its_token(tmp_path: Path) -> None:
+    ran = _ray(tmp_path, "head", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(tmp_path / "none"))
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"{tmp_path / 'none'}: no token there" in ran.stderr
+
+
+def test_a_master_without_its_password_is_started_again(tmp_path: Path) -> None:
+    script_at(tmp_path, "lib.sh", RUN=tmp_path)
+    master = script_at(tmp_path, "master.sh")
+    ran = subprocess.run([master], capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 1  # not 2, which gougi-master.service takes as final
+    assert "csa-password: no password there" in ran.stderr
 
 
 def test_ray_on_a_worker(tmp_path: Path) -> None:
@@ -104,22 +120,40 @@ def test_rays_ports_are_those_that_the_security_group_lets_through(tmp_path: Pat
     assert all(6379 <= port <= 6390 or 10002 <= port <= 10999 for port in ports)
 
 
+def _container(folder: Path, **scripts: str) -> subprocess.Popen[bytes]:
+    shutil.copy(SCRIPTS / "container.sh", folder)
+    for name, text in scripts.items():
+        (folder / f"{name}.sh").write_text(f"#!/usr/bin/env bash\n{text}\n")
+        (folder / f"{name}.sh").chmod(0o755)
+    return subprocess.Popen([folder / "container.sh", "node", "10.81.0.10", "1"])
+
+
 def test_a_container_sends_its_nodes_away_before_ray_ends(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    shutil.copy(SCRIPTS / "container.sh", tmp_path)
-    for name, text in {
-        "warm.sh": f"echo warm >>{log}",
-        "drain.sh": f"echo drain >>{log}",
-        "ray.sh": f'echo "ray $*" >>{log}; trap "echo end >>{log}; exit 0" TERM; while :; do sleep 0.05; done',
-    }.items():
-        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    container = subprocess.Popen([tmp_path / "container.sh", "node", "10.81.0.10", "1"])
+    container = _container(
+        tmp_path,
+        warm=f"echo warm >>{log}",
+        drain=f"echo drain >>{log}",
+        ray=f'trap "echo end >>{log}; exit 0" TERM; echo "ray $*" >>{log}; while :; do sleep 0.05; done',
+    )
     _until(lambda: log.exists() and "ray" in log.read_text())
-    time.sleep(0.2)  # until ray.sh has set its trap
     container.send_signal(signal.SIGTERM)
     assert container.wait(30) == 0
     assert log.read_text().splitlines() == ["warm", "ray node 10.81.0.10 1", "drain", "end"]
+
+
+def test_a_container_that_still_compiles_ends_at_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    container = _container(
+        tmp_path,
+        warm=f'trap "echo end >>{log}; exit 143" TERM; echo warm >>{log}; while :; do sleep 0.05; done',
+        drain=f"echo drain >>{log}",
+        ray=f"echo ray >>{log}",
+    )
+    _until(lambda: log.exists() and "warm" in log.read_text())
+    container.send_signal(signal.SIGTERM)
+    assert container.wait(30) == 143
+    assert log.read_text().splitlines() == ["warm", "drain", "end"]
 
 
 def _until(true: Callable[[], bool]) -> None:
@@ -129,12 +163,21 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-# A stand-in for the AWS command: notes its arguments, keeps the parameter in a file.
-AWS = r"""#!/usr/bin/env bash
+# A stand-in for the AWS command: notes its arguments, and keeps the parameter in a file. The first two reads after the
+# first write find what stood there before.
+AWS = r"""
 printf '%s\n' "$*" >>/run/asked
 case "$2" in
-  put-parameter) sed 's/.*"Value": "\([^"]*\)".*/\1/' "${6#file://}" >/run/parameter ;;
-  get-parameter) cat /run/parameter ;;
+  put-parameter)
+    [ -e /run/put ] || cat /run/parameter /run/parameter >/run/stale
+    cat "${6#file://}" >>/run/put
+    echo >>/run/put
+    sed 's/.*"Value": "\([^"]*\)".*/\1/' "${6#file://}" >/run/parameter
+    ;;
+  get-parameter)
+    if [ -s /run/stale ]; then head -n 1 /run/stale; else cat /run/parameter; fi
+    [ ! -e /run/stale ] || sed -i 1d /run/stale
+    ;;
 esac
 """
 
@@ -146,20 +189,22 @@ mount --bind {tmp}/etc /etc
 echo 'gougi:x:4321:4321::/:/bin/false' >>/etc/passwd
 echo 'gougi:x:4321:' >>/etc/group
 mkdir -p /etc/gougi /run/gougi
-printf '%s\\n' FLEET_ROLE={role} FLEET_REGION=r FLEET_TOKEN_PARAMETER=/t FLEET_PASSWORD_PARAMETER= >/etc/gougi/fleet.env
+printf '%s\\n' FLEET_ROLE={role} FLEET_REGION=r FLEET_TOKEN_PARAMETER=/t >/etc/gougi/fleet.env
+printf '%s\\n' FLEET_PASSWORD_PARAMETER= FLEET_KMS_KEY={key} >>/etc/gougi/fleet.env
 printf '%s\\n' '{value}' >/run/parameter
 PATH={tmp}/bin:$PATH {script}
 stat -c '%a %U %n' /run/gougi/ray-token
 cat /run/gougi/ray-token /run/asked
+cp /run/put {tmp}/put || true
 """
 
 
-@pytest.mark.parametrize(("role", "value"), [("head", "unset"), ("node", "made-already")])
-def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: str, value: str) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "aws").write_text(AWS)
-    (tmp_path / "bin" / "aws").chmod(0o755)
-    inside = INSIDE.format(tmp=tmp_path, role=role, value=value, script=SCRIPTS / "fetch-secrets.sh")
+@pytest.mark.parametrize(
+    ("role", "value", "key"), [("head", "unset", ""), ("head", "unset", "arn:aws:kms:r:1:key/k"), ("node", "made", "")]
+)
+def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: str, value: str, key: str) -> None:
+    stand_in(tmp_path, "aws", AWS)
+    inside = INSIDE.format(tmp=tmp_path, role=role, value=value, key=key, script=SCRIPTS / "fetch-secrets.sh")
     command = ["unshare", "--mount", "bash", "-c", inside]
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
         pytest.skip("no mount namespaces here (not root): fetch-secrets.sh is not run")
@@ -168,6 +213,11 @@ def test_the_token_is_made_once_and_stands_in_no_argument(tmp_path: Path, role: 
     file, token, *asked = ran.stdout.splitlines()
     assert file == "600 gougi /run/gougi/ray-token"
     assert len(token) == 64 if role == "head" else token == value
-    assert any("put-parameter" in line for line in asked) == (role == "head")
     assert all(token not in line for line in asked)
     assert token not in ran.stderr
+    put = [json.loads(line) for line in (tmp_path / "put").read_text().splitlines()] if role == "head" else []
+    assert any("put-parameter" in line for line in asked) == (role == "head")
+    # After a read that was too old it puts the same again; under the key that terraform gave the parameter.
+    assert len(put) == (2 if role == "head" else 0)
+    assert {each["Value"] for each in put} <= {token}
+    assert {each.get("KeyId") for each in put} <= {key or None}

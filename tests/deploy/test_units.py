@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.deploy.machine import stand_in
 from tests.deploy.test_lint import DEPLOY, tool
 
 UNITS = sorted(path.name for pattern in ("*.service", "*.timer") for path in (DEPLOY / "systemd").glob(pattern))
 SERVICES = [name for name in UNITS if name.endswith(".service")]
-MOST_EXPOSED = "25"
+MOST_EXPOSED = "26"
 """Of `systemd-analyze security`, in tenths: 0 (safe) to 100. Without our hardening a service has 96."""
 
 
@@ -28,9 +32,10 @@ def machine(tmp_path: Path) -> Path:
     shutil.copytree(DEPLOY / "systemd", units)
     shutil.copytree(DEPLOY, tmp_path / "opt" / "gougi" / "release" / "deploy")
     gougi = tmp_path / "opt" / "gougi" / "venv" / "bin" / "gougi"
-    gougi.parent.mkdir(parents=True)
-    gougi.write_text("#!/bin/sh\n")
-    gougi.chmod(0o755)
+    for program in (gougi, tmp_path / "bin" / "sh"):
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
     return tmp_path
 
 
@@ -51,7 +56,6 @@ def test_systemd_accepts_the_units(machine: Path) -> None:
         ("Restart=always", "Restart=allways", "restart specifier"),
         ("TasksMax=", "TaskMax=", "Unknown key"),
         ("scripts/ray.sh", "scripts/rays.sh", "not executable"),
-        ("Requires=gougi-setup", "Requires=gougi-set-up", "not found"),
         ("[Service]", "[Servic]", "no ExecStart"),
     ],
 )
@@ -61,6 +65,33 @@ def test_systemd_finds(machine: Path, old: str, new: str, said: str) -> None:
     assert old in text
     unit.write_text(text.replace(old, new))
     assert said in _verify(machine, "gougi-node.service")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
+    """`Requires=` on a service that fails once ends the job that waits for it, and no Restart= brings it back."""
+    text = (DEPLOY / "systemd" / unit).read_text()
+    assert re.findall(r"^(?:Requires|Requisite|BindsTo|PartOf)=.*$", text, re.MULTILINE) == []
+    named = set(re.findall(r"gougi-[a-z-]+\.(?:service|timer)", text))
+    assert named <= set(UNITS), "systemd says nothing of a unit that is wanted and is not there"
+
+
+def test_what_others_wait_for_is_tried_again() -> None:
+    for unit in ("gougi-setup.service", "gougi-warm.service"):
+        assert "\nRestart=on-failure\n" in (DEPLOY / "systemd" / unit).read_text()
+
+
+@pytest.mark.parametrize(("code", "asked"), [("10", ["--no-block stop gougi-node.service"]), ("0", []), ("1", [])])
+def test_no_node_joins_a_machine_that_was_released(tmp_path: Path, code: str, asked: list[str]) -> None:
+    text = (DEPLOY / "systemd" / "gougi-spot-watch.service").read_text()
+    (line,) = re.findall(r"^ExecStopPost=\+(.*)$", text, re.MULTILINE)
+    stand_in(tmp_path, "systemctl", f'echo "$*" >>{tmp_path}/asked')
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "EXIT_STATUS": code}
+    # As systemd reads it: words in quotes, and $$ for $.
+    words = [word.replace("$$", "$") for word in shlex.split(line)]
+    assert subprocess.run(words, env=env, check=False).returncode == 0
+    said = tmp_path / "asked"
+    assert (said.read_text().splitlines() if said.exists() else []) == asked
 
 
 def _exposed(machine: Path, *services: str) -> subprocess.CompletedProcess[str]:
@@ -74,6 +105,38 @@ def _exposed(machine: Path, *services: str) -> subprocess.CompletedProcess[str]:
 def test_the_services_are_hardened(machine: Path, service: str) -> None:
     ran = _exposed(machine, service)
     assert ran.returncode == 0, ran.stdout
+
+
+def _exposing(machine: Path, service: str) -> set[str]:
+    """The names of what systemd finds open in a service: the capabilities and calls that it has, the places it sees."""
+    options = ["--offline=true", f"--root={machine}", "--json=short", "--no-pager"]
+    ran = subprocess.run(
+        [tool("systemd-analyze"), "security", *options, service], capture_output=True, text=True, check=True
+    )
+    return {str(fact["json_field"]) for fact in json.loads(ran.stdout) if fact["set"] is False}
+
+
+# What the services that are root's have to be able to do, and no other may.
+ROOTS = {
+    "gougi-setup.service": {
+        "CapabilityBoundingSet_CAP_CHOWN_FSETID_SETFCAP",
+        "CapabilityBoundingSet_CAP_DAC_FOWNER_IPC_OWNER",
+        "ProtectKernelTunables",
+        "SystemCallFilter_privileged",
+    },
+    "gougi-end.service": {"CapabilityBoundingSet_CAP_SYS_BOOT"},
+    "gougi-stop.service": {"CapabilityBoundingSet_CAP_SYS_BOOT"},
+}
+
+
+@pytest.mark.parametrize("service", [*ROOTS, "gougi-node.service"])
+def test_what_is_roots_can_do_its_work_and_no_more(machine: Path, service: str) -> None:
+    asked = set().union(*ROOTS.values())
+    assert _exposing(machine, service) & asked == ROOTS.get(service, set())
+
+
+def test_boot_installs_every_drop_in() -> None:
+    assert "/deploy/systemd/gougi-*.service.d /etc/systemd/system/" in (DEPLOY / "scripts" / "boot.sh").read_text()
 
 
 def test_a_service_without_hardening_is_found(machine: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +54,39 @@ def test_the_module_keeps_its_promises(terraform: Terraform, initialised: Path) 
     assert "12 passed" in said
 
 
+def test_workers_boot_after_what_they_fetch(terraform: Terraform, planted: Plant) -> None:
+    """By ways of their own: not only because they need the head's address, and the head needs the same."""
+    graph = terraform.done(planted(("workers.tf", "local.head_address", '"10.81.0.10"')), "graph")
+    edges: dict[str, set[str]] = {}
+    for line in graph.splitlines():
+        if edge := re.fullmatch(r'\s*"(.+)" -> "(.+)";', line):
+            edges.setdefault(edge[1], set()).add(edge[2])
+    found, left = set[str](), ["aws_autoscaling_group.workers"]
+    while left:
+        new = edges.get(left.pop(), set()) - found
+        found |= new
+        left += new
+    assert "aws_instance.head" not in found
+    fetched = {
+        "aws_s3_object.release",
+        "aws_s3_object.config",
+        "aws_s3_object.master_env",
+        "aws_ssm_parameter.ray_token",
+    }
+    assert fetched <= found
+
+
+def test_what_terraform_cannot_tell_without_aws() -> None:
+    """A release that is gone before the next one is there; a head that is replaced because it was stopped."""
+    for file, resource, lifecycle in (
+        ("storage.tf", "aws_s3_object.release", "create_before_destroy = true"),
+        ("head.tf", "aws_instance.head", "ignore_changes = [associate_public_ip_address]"),
+    ):
+        kind, name = resource.split(".")
+        block = (MODULE / file).read_text().split(f'resource "{kind}" "{name}" {{')[1].split("\n}")[0]
+        assert re.search(rf"^ +lifecycle {{\n +{re.escape(lifecycle)}$", block, re.MULTILINE), resource
+
+
 @pytest.mark.parametrize(
     ("suite", "plants", "said"),
     [
@@ -75,7 +109,11 @@ def test_the_module_keeps_its_promises(terraform: Terraform, initialised: Path) 
             [("workers.tf", "var.on_demand_nodes == null ? 0 : var.on_demand_nodes", "local.on_demand_nodes")],
             ["each scaling would refresh all machines"],
         ),
-        ("fleet", [("cost.tf", "* var.nodes", "")], ["an hour costs something else"]),
+        (
+            "fleet",
+            [("cost.tf", "* var.nodes", ""), ("cost.tf", "gougi-fleet$%s", "gougi-fleet$${%s}")],
+            ["an hour costs something else", "there is no budget of this fleet"],
+        ),
         ("variables", [("variables.tf", ">= 16]", ">= 0]")], ["var.ssh"]),
     ],
     ids=["machines", "role", "password", "refresh", "cost", "ssh"],

@@ -1,0 +1,146 @@
+"""The learned book on its way to the bucket and back: real SQLite, a folder for the bucket."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.machine import facts_at, script_at, stand_in
+
+# `aws s3 cp` and `aws s3 sync`, as the scripts use them: a sync copies what is missing, newer or of another size.
+AWS = """
+import fnmatch, os, pathlib, shutil, sys
+words, at = sys.argv[1:], pathlib.Path(__file__).parents[1]
+source, target = (pathlib.Path(w.replace("s3:/", str(at))) for w in words[2:4])
+left_out = [words[n + 1] for n, word in enumerate(words) if word == "--exclude"]
+if (at / "down").exists():
+    (at / "down").unlink()
+    sys.exit(1)
+if words[1] == "cp":
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+    sys.exit()
+for path in (path for path in source.rglob("*") if path.is_file()):
+    name = str(path.relative_to(source))
+    goal, stat = target / name, path.stat()
+    if any(fnmatch.fnmatch(name, pattern) for pattern in left_out):
+        continue
+    if not goal.exists() or stat.st_size != goal.stat().st_size or stat.st_mtime > goal.stat().st_mtime:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, goal)
+        print(name, file=open(at / "copied", "a"))
+"""
+
+# A master that learns, and ends: in order, or not.
+LEARN = """
+import os, sqlite3, sys
+book = sqlite3.connect(sys.argv[1])
+book.execute("PRAGMA journal_mode = WAL")
+book.execute("CREATE TABLE IF NOT EXISTS thoughts (n INTEGER)")
+for n in range(int(sys.argv[2])):
+    with book:
+        book.execute("INSERT INTO thoughts VALUES (?)", (n,))
+if sys.argv[3] == "crash":
+    os._exit(1)
+book.close()
+"""
+
+
+class Head:
+    """The head's disk, and the bucket beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.books, self.bucket = folder / "state" / "books", folder / "bucket"
+        self.books.mkdir(parents=True)
+        (self.bucket / "books").mkdir(parents=True)
+        (self.bucket / "config").mkdir()
+        for name in ("gougi.toml", "master.env"):
+            (self.bucket / "config" / name).touch()
+        facts_at(folder, FLEET_REGION="r", FLEET_BUCKET="bucket")
+        script_at(folder, "lib.sh", STATE=folder / "state", VENV=folder)
+        script_at(folder, "copy_books.py")
+        stand_in(folder, "aws", AWS, sys.executable)
+        stand_in(folder, "chown", "")
+        (folder / "bin" / "python").symlink_to(sys.executable)
+
+    def learn(self, rows: int, end: str) -> None:
+        subprocess.run([sys.executable, "-c", LEARN, self.books / "own.db", str(rows), end], check=end != "crash")
+
+    def run(self, script: str) -> subprocess.CompletedProcess[str]:
+        env = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
+        return subprocess.run(
+            [script_at(self.folder, script)], env=env, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    def rows(self) -> int:
+        with closing(sqlite3.connect(self.books / "own.db")) as book:
+            (rows,) = book.execute("SELECT count(*) FROM thoughts").fetchone()
+            assert book.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            return int(rows)
+
+
+@pytest.fixture
+def head(tmp_path: Path) -> Head:
+    return Head(tmp_path)
+
+
+def _kept(head: Head) -> set[str]:
+    return {str(path.relative_to(head.bucket / "books")) for path in (head.bucket / "books").rglob("*")}
+
+
+def test_a_book_survives_a_crash_an_orderly_end_and_the_loss_of_the_disk(head: Head) -> None:
+    head.learn(10, "crash")
+    assert (head.books / "own.db-wal").exists()
+    assert head.run("keep-books.sh").returncode == 0
+    assert _kept(head) == {"own.db"}, "a log in the bucket would be replayed over a later state of its book"
+    head.learn(5, "in order")
+    assert head.run("keep-books.sh").returncode == 0
+    for path in head.books.iterdir():
+        path.unlink()
+    assert head.run("fetch-files.sh").returncode == 0
+    assert head.rows() == 15
+
+
+def test_a_log_that_is_in_the_bucket_stays_there(head: Head) -> None:
+    (head.bucket / "books" / "own.db-wal").write_text("an old log")
+    (head.bucket / "books" / "deep").mkdir()
+    (head.bucket / "books" / "deep" / "other.db-shm").touch()
+    assert head.run("fetch-files.sh").returncode == 0
+    assert list(head.books.rglob("*")) == []
+
+
+def test_a_book_that_is_here_is_not_written_over_and_a_new_one_comes(head: Head) -> None:
+    (head.books / "a[1].db").write_text("here")
+    for name in ("own.db", "a[1].db", "standard.db"):
+        (head.bucket / "books" / name).write_text("from the bucket, and of another size")
+    head.learn(3, "crash")  # and its upload failed
+    assert head.run("fetch-files.sh").returncode == 0
+    assert head.rows() == 3
+    assert (head.books / "a[1].db").read_text() == "here"
+    assert (head.books / "standard.db").exists()
+
+
+def test_a_book_goes_up_again_only_where_it_changed_and_the_way_is_tried_twice(head: Head) -> None:
+    (head.books / "standard.db").write_text("#YANEURAOU-DB2016 1.00\n")
+    head.learn(3, "in order")
+    (head.folder / "down").touch()
+    for _ in range(2):
+        assert head.run("keep-books.sh").returncode == 0
+    assert sorted((head.folder / "copied").read_text().split()) == ["own.db", "standard.db"]
+    assert not (head.folder / "state" / "books-copied").exists()
+
+
+def test_a_damaged_book_is_named_and_holds_up_no_other(head: Head) -> None:
+    head.learn(3, "in order")
+    (head.books / "bad.db").write_bytes(b"SQLite format 3\0 and nothing more that would be a book")
+    ran = head.run("keep-books.sh")
+    assert ran.returncode == 1
+    assert f"{head.books / 'bad.db'}: " in ran.stderr
+    assert _kept(head) == {"own.db"}

@@ -1,0 +1,80 @@
+"""The end of the fleet, run for real against programs that note what they were asked."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.machine import SCRIPTS, facts_at, script_at, stand_in
+
+# Answers each question for the scheduled action with the next word of the file `left`; what `refuses` names fails.
+AWS = r"""
+at=$(dirname "$(dirname "$0")")
+echo "$2" >>"$at/asked"
+! grep -qsx -- "$2" "$at/refuses" || exit 1
+[ "$2" = describe-scheduled-actions ] || exit 0
+head -n 1 "$at/left"
+sed -i 1d "$at/left"
+"""
+
+ZERO, TAKE, OFF = "set-desired-capacity", "delete-scheduled-action", "poweroff"
+LOOK, WAIT = "describe-scheduled-actions", "sleep 60"
+
+
+def _end(folder: Path, *arguments: str, left: str = "", refuses: str = "") -> list[str]:
+    """What `end-fleet.sh` asked for, in order."""
+    facts_at(folder, FLEET_REGION="r", FLEET_ASG="workers")
+    library = script_at(folder, "lib.sh")
+    library.write_text(library.read_text().replace("SECONDS + $1", "SECONDS"))  # `again` does not try twice
+    (folder / "left").write_text("\n".join(left.split()) + "\n")
+    (folder / "refuses").write_text(refuses)
+    stand_in(folder, "aws", AWS)
+    stand_in(folder, "sleep", f'echo "sleep $1" >>{folder}/asked')
+    stand_in(folder, "systemctl", f'echo "$1" >>{folder}/asked')
+    env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    ran = subprocess.run([script_at(folder, "end-fleet.sh"), *arguments], env=env, timeout=60, check=False)
+    assert ran.returncode == 0
+    return (folder / "asked").read_text().splitlines()
+
+
+def test_the_clock_goes_with_the_fleet_that_ends_before_its_time(tmp_path: Path) -> None:
+    assert _end(tmp_path) == [ZERO, TAKE, OFF]
+
+
+def test_the_clock_stays_where_the_workers_do(tmp_path: Path) -> None:
+    assert _end(tmp_path, refuses=ZERO) == [ZERO, OFF]
+
+
+def test_a_clock_that_cannot_be_taken_away_holds_nothing_up(tmp_path: Path) -> None:
+    assert _end(tmp_path, refuses=TAKE) == [ZERO, TAKE, OFF]
+
+
+@pytest.mark.parametrize(
+    ("left", "asked"),
+    [
+        ("1", [LOOK]),
+        ("0 1", [LOOK, WAIT, LOOK]),  # an apply was replacing the clock
+        ("0 0", [LOOK, WAIT, LOOK, ZERO, OFF]),
+    ],
+)
+def test_the_time_is_over_only_where_the_action_stays_away(tmp_path: Path, left: str, asked: list[str]) -> None:
+    assert _end(tmp_path, "when-due", left=left) == asked
+
+
+def test_no_answer_is_no_reason_to_end(tmp_path: Path) -> None:
+    assert _end(tmp_path, "when-due", refuses=LOOK) == [LOOK]
+
+
+def test_the_roles_allow_what_the_scripts_ask_of_aws() -> None:
+    allowed = (SCRIPTS.parents[1] / "terraform" / "iam.tf").read_text()
+    asked = {
+        f"{service}:{action.title().replace('-', '')}"
+        for script in SCRIPTS.glob("*.sh")
+        for service, action in re.findall(r"\baws (autoscaling|ssm) ([a-z-]+)", script.read_text())
+    }
+    assert len(asked) >= 5
+    assert {action for action in asked if f'"{action}"' not in allowed} == set()
