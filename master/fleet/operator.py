@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from master.fleet import costs, reports
 from master.fleet.archive import Archive, FolderArchive, open_archive
 from master.fleet.cloud import Cloud
-from master.fleet.folder import FleetFolder, FolderError
+from master.fleet.folder import FleetFolder, FolderError, Place
 from master.fleet.plan import FleetPlan, read_plan
 from master.fleet.prices import prices
 from master.fleet.reports import MachineReport, ReportError
@@ -28,6 +29,9 @@ _LOOK_S: Final = 5.0
 _WORTH: Final = ("records/", "logs/", "books/")
 """What of a bucket is worth keeping; releases, configuration and nets came from here."""
 _STATUS: Final = "fleet/"
+_OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
+_MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
+"""Addresses of the module's in terraform's state."""
 
 
 class FleetDown(Exception):
@@ -52,6 +56,10 @@ class Facts:
     session_command: str
     usd_per_hour: dict[str, float | None]
 
+    @property
+    def place(self) -> Place:
+        return Place(self.name, self.region, self.bucket, self.bucket_is_own)
+
 
 class Operator:
     """One fleet.
@@ -66,7 +74,8 @@ class Operator:
         self._config_file = config_file
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
-        self._cloud: Cloud | None = None
+        self._planned: FleetPlan | None = None
+        self._clouds: dict[str | None, Cloud] = {}
 
     @property
     def terraform(self) -> Terraform:
@@ -76,9 +85,9 @@ class Operator:
         return self._terraform
 
     def cloud(self, region: str | None = None) -> Cloud:
-        if self._cloud is None:
-            self._cloud = Cloud(region or self._settings.region or None)
-        return self._cloud
+        """AWS in a region; None: that of the settings, else as AWS's tools find it."""
+        region = region or self._settings.region or None
+        return self._clouds.setdefault(region, Cloud(region))
 
     def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
         """What would have to be done for a fleet of so many nodes (None: as many as last time); `apply` does it.
@@ -93,7 +102,7 @@ class Operator:
             self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
             self.terraform.init()
-            return read_plan(self.terraform.plan(_PLAN))
+            return self._kept(read_plan(self.terraform.plan(_PLAN)))
         except BaseException:
             if before is not None:
                 self.folder.set_nodes(before)
@@ -101,17 +110,25 @@ class Operator:
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """What would be destroyed. Raises as `plan`."""
-        account = self.cloud().account()
+        place = self.folder.place
+        account = self.cloud(place.region if place else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
         self.terraform.init()
-        return read_plan(self.terraform.plan(_PLAN, destroy=True))
+        return self._kept(read_plan(self.terraform.plan(_PLAN, destroy=True)))
 
     def apply(self, tell: Callable[[Step], None]) -> None:
         """Do what was planned last. Raises TerraformError."""
+        if self._planned is not None and self._planned.place is not None:
+            self.folder.set_place(self._planned.place)  # first: it may fail half-way, and then there are no outputs
         self.terraform.apply(_PLAN, tell)
 
     def forget_plan(self) -> None:
+        self._planned = None
         (self.folder.path / _PLAN).unlink(missing_ok=True)
+
+    def _kept(self, planned: FleetPlan) -> FleetPlan:
+        self._planned = planned
+        return planned
 
     def facts(self) -> Facts:
         """The fleet that there is.
@@ -143,6 +160,19 @@ class Operator:
                 "value = module.fleet"
             ) from error
 
+    def place(self) -> Place | None:
+        """Where the fleet is, or what an end that failed has left of it; None: nothing is known of one.
+
+        Raises:
+            TerraformError: terraform cannot say.
+        """
+        try:
+            place = self.facts().place
+        except FleetDown:
+            return self.folder.place
+        self.folder.set_place(place)
+        return place
+
     def status(self, facts: Facts) -> FleetStatus:
         """How the fleet is. Raises AwsError, ArchiveError."""
         cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
@@ -170,7 +200,7 @@ class Operator:
         told: list[str] = []
         while True:
             now = self.status(facts)
-            troubles = self.cloud().troubles(facts.group, since)
+            troubles = self.cloud(facts.region).troubles(facts.group, since)
             news(now, [trouble for trouble in troubles if trouble not in told])
             told = troubles
             nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
@@ -180,33 +210,48 @@ class Operator:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
             time.sleep(_LOOK_S)
 
-    def salvage(self, facts: Facts, folder: Path) -> int:
-        """Empty the fleet's own bucket: games, logs and books are copied to ``folder`` first. Returns how many were.
-
-        Of a bucket that is somebody's, only what the machines said of themselves goes.
+    def bucket_is_in_the_way(self) -> bool:
+        """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it.
 
         Raises:
-            ArchiveError: a copy failed; nothing was deleted then.
+            TerraformError: terraform cannot say.
         """
-        bucket, copies = open_archive(f"s3://{facts.bucket}", facts.region), FolderArchive(folder)
-        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)] if facts.bucket_is_own else []
+        left = self.terraform.managed()
+        return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
+
+    def copy_records(self, place: Place, folder: Path) -> int:
+        """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
+
+        Raises:
+            ArchiveError: a copy failed.
+        """
+        bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
+        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
         for key in kept:
             copies.put(key, bucket.get(key) or b"")
-        bucket.purge("" if facts.bucket_is_own else _STATUS)
         return len(kept)
 
-    def left_over(self, name: str, keep: list[str], patience_s: float) -> list[str]:
+    def empty(self, place: Place) -> None:
+        """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
+
+        Raises:
+            ArchiveError: that failed.
+        """
+        open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
+
+    def left_over(self, name: str, keep: list[str], patience_s: float, region: str | None) -> list[str]:
         """What is left of a fleet, by terraform's state and by AWS itself.
 
         Args:
             keep: names of what is meant to stay.
             patience_s: how long AWS may take to forget what was destroyed.
+            region: where it was; None: where the settings say.
 
         Raises:
             TerraformError, AwsError: that cannot be seen.
         """
         in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
-        return in_state + self.cloud().left_over(name, patience_s, keep)
+        return in_state + self.cloud(region).left_over(name, patience_s, keep)
 
 
 def _reports(archive: Archive) -> list[MachineReport]:
