@@ -265,7 +265,7 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
 
 
 def _copy_records(operator: Operator, place: Place, records: Path) -> None:
-    _note(f"{operator.copy_records(place, records)} files of the bucket {place.bucket} are in {records}")
+    _note(f"{operator.copy_records(place, records, _note)} files of the bucket {place.bucket} are in {records}")
 
 
 def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:

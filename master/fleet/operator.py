@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from master.fleet import costs, reports
-from master.fleet.archive import Archive, FolderArchive, open_archive
+from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
 from master.fleet.cloud import Cloud
 from master.fleet.folder import FleetFolder, FolderError, Place
 from master.fleet.plan import FleetPlan, read_plan
@@ -219,17 +219,22 @@ class Operator:
         left = self.terraform.managed()
         return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
 
-    def copy_records(self, place: Place, folder: Path) -> int:
+    def copy_records(self, place: Place, folder: Path, tell: Callable[[str], None]) -> int:
         """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
+
+        A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
 
         Raises:
             ArchiveError: a copy failed.
         """
         bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
         kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
-        for key in kept:
+        for key in filter(in_folder, kept):
             copies.put(key, bucket.get(key) or b"")
-        return len(kept)
+        refused = [key for key in kept if not in_folder(key)]
+        for key in refused:
+            tell(f"not copied: {key!r} in the bucket {place.bucket} is no path inside a folder")
+        return len(kept) - len(refused)
 
     def empty(self, place: Place) -> None:
         """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.

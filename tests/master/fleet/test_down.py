@@ -148,8 +148,13 @@ def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Playe
     assert len(played.keys()) == 2
 
 
-def test_a_bucket_that_goes_full_is_copied_before(played: Played) -> None:
+def test_a_bucket_that_goes_full_is_copied_before_and_nothing_outside_the_folder_is_written(
+    played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
     owner(played).folder.set_place(PLACE)
+    played.s3.put_object(Bucket=BUCKET, Key="records/../../evil", Body=b"")
     played.force = True
     assert down(played) == 0
     assert game(played) == b"V3.0"
+    assert not (played.folder / "evil").exists()
+    assert "not copied: 'records/../../evil'" in capsys.readouterr().out
