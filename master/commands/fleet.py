@@ -249,7 +249,9 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
     own = place if place is not None and place.bucket_is_own else None
     try:
         if own is not None and end.full_bucket_goes:
-            _copy_records(operator, own, records)  # it goes whatever is in it, so that there is no later moment for this
+            _copy_records(
+                operator, own, records
+            )  # it goes whatever is in it, so that there is no later moment for this
         try:
             _apply(operator, end)
         except TerraformError:

@@ -60,6 +60,7 @@ def keep(
     from master.fleet.ending import EndRule
     from master.fleet.keep import Copies, LedgerKeeper
     from master.fleet.keep import keep as run
+    from master.fleet.prices import planned
 
     settings = load(config)
     fleet = settings.fleet
@@ -81,7 +82,12 @@ def keep(
         assert place is not None
         copies = Copies(Path(settings.records.folder), place, _event)
         rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
-        return RELEASED if run(copies, ledger, head, rule, _event, _until_signal()) else 0
+        usd, unpriced = planned(fleet, region)
+        if ledger is not None and fleet.price_cap_usd and unpriced:
+            # `gougi fleet plan` has refused it. Here it is no reason to stop: games would not be copied any more.
+            _event("price_unknown", {"types": unpriced})
+        stop = _until_signal()
+        return RELEASED if run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd) else 0
 
 
 def _archive(where: str, region: str) -> Archive | None:

@@ -38,6 +38,10 @@ class FleetDown(Exception):
     """There is no fleet; the text says so."""
 
 
+class PriceUnknown(Exception):
+    """A price cap is asked for that would not hold; the text says what to give."""
+
+
 class NotReady(Exception):
     """Not all nodes came in time; the text says what is known of those that are missing."""
 
@@ -94,6 +98,7 @@ class Operator:
 
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
+            PriceUnknown: the settings' price cap would count machines without a price.
         """
         _ = self.terraform  # that it is missing is said before anything is made
         account = self.cloud().account()
@@ -102,7 +107,13 @@ class Operator:
             self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
             self.terraform.init()
-            return self._kept(read_plan(self.terraform.plan(_PLAN)))
+            planned = self._kept(read_plan(self.terraform.plan(_PLAN)))
+            if self._settings.price_cap_usd and planned.unpriced:
+                raise PriceUnknown(
+                    f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known: "
+                    "give that of each type in [fleet] variables, usd_per_hour"
+                )
+            return planned
         except BaseException:
             if before is not None:
                 self.folder.set_nodes(before)

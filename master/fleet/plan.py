@@ -40,6 +40,11 @@ class FleetPlan:
     """A bucket is destroyed with all that is in it (``bucket_force_destroy``)."""
 
     @property
+    def unpriced(self) -> tuple[str, ...]:
+        """``head``, ``node``: whose price terraform does not know."""
+        return tuple(who for who in ("head", "node") if self.usd_per_hour and self.usd_per_hour.get(who) is None)
+
+    @property
     def empty(self) -> bool:
         return not self.changes
 

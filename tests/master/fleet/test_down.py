@@ -16,7 +16,7 @@ from master.config import FleetConfig
 from master.fleet import operator as operators
 from master.fleet.cloud import TAG
 from master.fleet.folder import Place
-from master.fleet.operator import Operator
+from master.fleet.operator import Operator, PriceUnknown
 from master.fleet.terraform import Step, TerraformError
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,8 @@ class Played:
 
     def plan(self, _file: str, *, destroy: bool = False) -> Any:
         if not destroy:
-            after = {"name": "mine", "region": REGION, "bucket": BUCKET, "bucket_is_own": True}
+            usd = {"head": 0.2, "node": None, "all": None}
+            after = {"name": "mine", "region": REGION, "bucket": BUCKET, "bucket_is_own": True, "usd_per_hour": usd}
             return {"output_changes": {"fleet": {"after": after}}}
         kinds = {address: address.split(".")[2] for address in self.state}
         return {
@@ -116,6 +117,12 @@ def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played
     with pytest.raises(TerraformError):
         operator.apply(lambda _step: None)
     assert owner(played).place() == PLACE
+
+
+def test_a_price_cap_that_would_not_count_the_nodes_is_refused(played: Played) -> None:
+    settings = FleetConfig(folder=str(played.folder), region="us-east-1", price_cap_usd=5)
+    with pytest.raises(PriceUnknown, match="the price of the node is not known"):
+        Operator(settings, None).plan(1, tell=lambda _text: None)
 
 
 def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
