@@ -199,12 +199,15 @@ def down(
         name = place.name if place is not None else _settings(config, folder).name
         _note("asking AWS what is left")
         left = operator.left_over(name, keep, wait, place.region if place is not None else None)
-        for thing in left:
+        for thing in left.found:
             print(f"left: {thing}")
-        if left:
-            raise CommandError(f"{len(left)} things of the fleet {name} are left; they may cost money", FAILED)
+        for thing in left.unseen:
+            print(f"not looked at: {thing}")
+        if left.found:
+            raise CommandError(f"{len(left.found)} things of the fleet {name} are left; they may cost money", FAILED)
         operator.folder.set_place(None)
-        print(f"nothing is left of the fleet {name}" + (f"; the bucket {keep[0]} stays" if keep else ""))
+        seen = ", as far as could be seen" if left.unseen else ""
+        print(f"nothing is left of the fleet {name}{seen}" + (f"; the bucket {keep[0]} stays" if keep else ""))
     return 0
 
 
@@ -251,7 +254,7 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
         if own is not None and end.full_bucket_goes:
             _copy_records(
                 operator, own, records
-            )  # it goes whatever is in it, so that there is no later moment for this
+            )  # it goes with all that is in it: there is no later moment
         try:
             _apply(operator, end)
         except TerraformError:

@@ -97,7 +97,7 @@ def on_demand_prices(
 
 
 def assumed_price(table: Mapping[str, Any], kind: str) -> float:
-    """US dollars an hour for a type without a price: the dearest vCPU of the table, so that a cap ends rather too early.
+    """US dollars an hour for a type without a price: at the table's dearest vCPU, for a cap should end rather too early.
 
     Args:
         table: ``terraform/prices.json``.
@@ -173,9 +173,7 @@ def observed(ledger: Ledger, machines: Iterable[Machine], prices: Prices, now: f
         since = known.until if known else machine.launched
         until = max(now, since, machine.launched + _LEAST_S)
         usd = (until - since) / 3600 * price
-        run_usd += (
-            (until - max(since, head_launched)) / 3600 * prices.for_cap(machine) if until > head_launched else 0.0
-        )
+        run_usd += max(0.0, until - max(since, head_launched)) / 3600 * prices.for_cap(machine)
         before = known or Account(machine.type, machine.spot, machine.launched, machine.launched, 0.0)
         accounts[key] = replace(before, until=until, usd=before.usd + usd)
     return Ledger(accounts, head_launched, run_usd, ended)

@@ -17,6 +17,7 @@ from master.fleet.cloud import Cloud
 from master.fleet.folder import FleetFolder, FolderError, Place
 from master.fleet.plan import FleetPlan, read_plan
 from master.fleet.prices import prices
+from master.fleet.remains import Remains, remains
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
 from master.fleet.view import FleetStatus, status
@@ -255,7 +256,7 @@ class Operator:
         """
         open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
 
-    def left_over(self, name: str, keep: list[str], patience_s: float, region: str | None) -> list[str]:
+    def left_over(self, name: str, keep: list[str], patience_s: float, region: str | None) -> Remains:
         """What is left of a fleet, by terraform's state and by AWS itself.
 
         Args:
@@ -267,7 +268,8 @@ class Operator:
             TerraformError, AwsError: that cannot be seen.
         """
         in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
-        return in_state + self.cloud(region).left_over(name, patience_s, keep)
+        at_aws = remains(self.cloud(region), name, patience_s, keep)
+        return Remains((*in_state, *at_aws.found), at_aws.unseen)
 
 
 def _reports(archive: Archive) -> list[MachineReport]:

@@ -18,6 +18,7 @@ from master.fleet.cloud import TAG
 from master.fleet.folder import Place
 from master.fleet.operator import Operator, PriceUnknown
 from master.fleet.terraform import Step, TerraformError
+from tests.master.fleet.stand_in import placement_groups
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +86,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         monkeypatch.setenv(name, "testing")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("GOUGI_FLEET_REGION", "us-east-1")
+    placement_groups(monkeypatch)
     with mock_aws():
         terraform = Played(tmp_path)
         terraform.s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
