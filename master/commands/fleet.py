@@ -278,7 +278,10 @@ def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
 
     with Waiting(_console(), facts.nodes) as waiting:
         now = operator.wait(facts, wait_s, waiting.news)
-    _note(f"{now.ready} nodes are ready: {now.nps:,} nodes/s, {now.usd_per_hour:.2f} US dollars an hour")
+    came = f"{now.ready} nodes are ready: {now.nps:,} nodes/s" if facts.plays else f"{now.joined} nodes have joined"
+    _note(f"{came}, {now.usd_per_hour:.2f} US dollars an hour")
+    if not facts.plays:
+        _note("no master plays on the head: [fleet] csa_password_parameter names no password")
 
 
 def _show_plan(wanted: FleetPlan) -> None:

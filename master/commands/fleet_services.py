@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
+import subprocess
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +30,9 @@ def watch(
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
     endpoint: Annotated[str, typer.Option(help="Of the metadata. Default: this EC2 machine's own.")] = "",
+    health: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Exit code 0: Ray runs on this machine. Default: not asked.")
+    ] = "",
     poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two looks.")] = 5.0,
 ) -> int:
     """On a worker machine: send its nodes away when AWS takes the machine, and tell how it is.
@@ -39,7 +44,14 @@ def watch(
 
     with told():
         where = archive or (f"s3://{bucket}" if bucket else "")
-        watcher = NodeWatch(InstanceMetadata(endpoint or None), run_dir, _event, _archive(where, region), poll)
+        watcher = NodeWatch(
+            InstanceMetadata(endpoint or None),
+            run_dir,
+            _event,
+            _archive(where, region),
+            poll,
+            joined=lambda: bool(health) and _succeeds(shlex.split(health)),
+        )
         return RELEASED if watcher.run(_until_signal()) else 0
 
 
@@ -94,6 +106,16 @@ def _archive(where: str, region: str) -> Archive | None:
     from master.fleet.archive import open_archive
 
     return open_archive(where, region or None) if where else None
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _until_signal() -> threading.Event:

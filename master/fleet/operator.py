@@ -59,6 +59,8 @@ class Facts:
     bucket: str
     bucket_is_own: bool
     session_command: str
+    plays: bool
+    """The head runs a master; without a password for a server it does not."""
     usd_per_hour: dict[str, float | None]
 
     @property
@@ -164,6 +166,7 @@ class Operator:
                 bucket=output["bucket"],
                 bucket_is_own=output["bucket_is_own"],
                 session_command=output["session_command"],
+                plays=output["parameters"]["csa_password"] is not None,
                 usd_per_hour=output["usd_per_hour"],
             )
         except KeyError as error:
@@ -199,7 +202,7 @@ class Operator:
         return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
-        """Wait until all nodes are ready, and no machine is there that should go.
+        """Wait until all nodes are ready, where no master plays have joined, and no machine is there that should go.
 
         Args:
             news: gets the status every few seconds, with what the group has said meanwhile of why it cannot start some.
@@ -216,7 +219,7 @@ class Operator:
             news(now, [trouble for trouble in troubles if trouble not in told])
             told = troubles
             nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
-            if now.ready >= facts.nodes and nodes <= facts.nodes:
+            if (now.ready if facts.plays else now.joined) >= facts.nodes and nodes <= facts.nodes:
                 return now
             if time.monotonic() >= deadline:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
@@ -283,7 +286,8 @@ def _reports(archive: Archive) -> list[MachineReport]:
 
 
 def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
-    lines = [f"{now.ready} of {facts.nodes} nodes are ready after {timeout_s:.0f} s"]
+    came = f"{now.ready} of {facts.nodes} nodes are ready" if facts.plays else f"{now.joined} of {facts.nodes} have joined"
+    lines = [f"{came} after {timeout_s:.0f} s"]
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
     return "\n".join([*lines, f"what the head says: {facts.session_command}"])

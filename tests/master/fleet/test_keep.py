@@ -256,6 +256,22 @@ def test_a_machine_that_is_taken_away_sends_its_nodes_away_and_says_so(
     assert reports.decode(raw).state == "released"
 
 
+def test_a_machine_without_a_node_says_that_it_has_joined(tmp_path: Path) -> None:
+    archive, stop = FolderArchive(tmp_path / "archive"), threading.Event()
+    with serving() as service:
+        service.values["instance-id"] = "i-7"
+        watch = NodeWatch(
+            InstanceMetadata(service.endpoint), tmp_path, Told(), archive, poll_s=0.01, joined=(tmp_path / "ray").exists
+        )
+        thread = threading.Thread(target=watch.run, args=(stop,))
+        thread.start()
+        for state in ("waiting", "joined"):
+            _until(lambda state=state: f'"{state}"'.encode() in (archive.get("fleet/machines/i-7.json") or b""))
+            (tmp_path / "ray").touch()
+        stop.set()
+        thread.join(5)
+
+
 def test_metadata_that_does_not_answer_is_said_once_and_stops_nothing(tmp_path: Path) -> None:
     with serving() as service:
         endpoint = service.endpoint
