@@ -30,6 +30,7 @@ _LAST_COPIES_S: Final = 60.0
 """How long the last copies may take; systemd's patience is longer."""
 _SPOOL_FILE: Final = ".archived.json"
 _LONGEST: Final = 1 << 30
+"""A file of so many bytes is not copied: it is read into memory."""
 
 Tell = Callable[[str, dict[str, object]], None]
 
@@ -46,6 +47,7 @@ class Copies:
         self._folder = folder
         self._archive = archive
         self._tell = tell
+        self._too_large: set[str] = set()
         try:
             self._spool = spool.decode((folder / _SPOOL_FILE).read_bytes())
         except OSError:
@@ -85,8 +87,13 @@ class Copies:
         for path in self._folder.glob("*"):
             with suppress(OSError):  # it may go at any moment
                 stat = path.stat()
-                if not path.name.startswith(".") and path.is_file() and stat.st_size < _LONGEST:
+                if path.name.startswith(".") or not path.is_file():
+                    continue
+                if stat.st_size < _LONGEST:
                     found[path.name] = FileState(stat.st_size, stat.st_mtime_ns)
+                elif path.name not in self._too_large:
+                    self._too_large.add(path.name)
+                    self._tell("file_too_large", {"file": path.name, "bytes": stat.st_size, "most": _LONGEST - 1})
         return found
 
     def _save(self) -> None:

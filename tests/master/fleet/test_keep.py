@@ -94,6 +94,17 @@ def test_an_archive_that_fails_is_tried_again(records: Path, tmp_path: Path) -> 
     assert archive.get("records/game.csa") == b"V3.0"
 
 
+def test_a_file_that_is_too_large_is_told_once_and_holds_up_no_other(records: Path, tmp_path: Path) -> None:
+    (records / "huge.jsonl").touch()
+    os.truncate(records / "huge.jsonl", 1 << 30)
+    told, archive = Told(), FolderArchive(tmp_path / "archive")
+    copies = Copies(records, archive, told)
+    for now in (LATER, LATER + 1000):
+        copies.step(now)
+    assert told.names == ["file_too_large", "file_archived", "file_archived"]
+    assert told.events[0][1]["file"] == "huge.jsonl"
+
+
 def test_it_ends_when_it_is_time_and_makes_the_last_copies(records: Path, tmp_path: Path) -> None:
     archive = FolderArchive(tmp_path / "archive")
     told = Told()
