@@ -18,9 +18,8 @@ from master.commands.fleet_errors import told
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
-    from master.fleet.folder import Place
     from master.fleet.operator import Facts, Operator
-    from master.fleet.plan import FleetPlan
+    from master.fleet.plan import FleetPlan, Place
 
 app = typer.Typer(
     name="fleet",
@@ -252,9 +251,7 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
     own = place if place is not None and place.bucket_is_own else None
     try:
         if own is not None and end.full_bucket_goes:
-            _copy_records(
-                operator, own, records
-            )  # it goes with all that is in it: there is no later moment
+            _copy_records(operator, own, records)  # it goes with all that is in it: there is no later moment
         try:
             _apply(operator, end)
         except TerraformError:

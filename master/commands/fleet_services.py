@@ -110,9 +110,7 @@ def _archive(where: str, region: str) -> Archive | None:
 
 def _succeeds(command: list[str]) -> bool:
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3, check=False
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=3, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

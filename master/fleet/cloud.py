@@ -13,6 +13,7 @@ from master.fleet.costs import Machine
 TAG: Final = "gougi-fleet"
 """Everything of a fleet has it, with the fleet's name."""
 
+
 @dataclass(frozen=True, slots=True)
 class CloudMachine:
     """One EC2 instance. ``state``: pending, running, shutting-down, stopping or stopped."""

@@ -97,7 +97,7 @@ def on_demand_prices(
 
 
 def assumed_price(table: Mapping[str, Any], kind: str) -> float:
-    """US dollars an hour for a type without a price: at the table's dearest vCPU, for a cap should end rather too early.
+    """US dollars an hour for a type without a price: by the table's dearest vCPU, so that a cap ends early.
 
     Args:
         table: ``terraform/prices.json``.

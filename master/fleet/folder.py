@@ -11,9 +11,11 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from master.fleet.plan import Place
 
 if TYPE_CHECKING:
     from master.config import FleetConfig
@@ -27,17 +29,6 @@ _CHECKOUT: Final = Path(__file__).parents[2]
 
 class FolderError(Exception):
     """The folder cannot be made ready; the text says what is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a fleet is: what its end has to know when terraform's outputs are gone, or never came."""
-
-    name: str
-    region: str
-    bucket: str
-    bucket_is_own: bool
-    """It was made with the fleet and goes with it."""
 
 
 def root_module(

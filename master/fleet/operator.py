@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from master.fleet import costs, reports
 from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
 from master.fleet.cloud import Cloud
-from master.fleet.folder import FleetFolder, FolderError, Place
-from master.fleet.plan import FleetPlan, read_plan
+from master.fleet.folder import FleetFolder, FolderError
+from master.fleet.plan import FleetPlan, Place, read_plan
 from master.fleet.prices import prices
 from master.fleet.remains import Remains, remains
 from master.fleet.reports import MachineReport, ReportError
@@ -286,8 +286,8 @@ def _reports(archive: Archive) -> list[MachineReport]:
 
 
 def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
-    came = f"{now.ready} of {facts.nodes} nodes are ready" if facts.plays else f"{now.joined} of {facts.nodes} have joined"
-    lines = [f"{came} after {timeout_s:.0f} s"]
+    came, are = (now.ready, "are ready") if facts.plays else (now.joined, "have joined")
+    lines = [f"{came} of {facts.nodes} nodes {are} after {timeout_s:.0f} s"]
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
     return "\n".join([*lines, f"what the head says: {facts.session_command}"])

@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
-from master.fleet.folder import Place
-
 _ACTIONS: Final = {
     ("create",): "create",
     ("update",): "change",
@@ -27,6 +25,17 @@ class Change:
     action: str
     fields: tuple[str, ...] = ()
     """Of a change: ``field: before -> after``, where both are short and no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fleet is: what its end has to know when terraform's outputs are gone, or never came."""
+
+    name: str
+    region: str
+    bucket: str
+    bucket_is_own: bool
+    """It was made with the fleet and goes with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ PREFIX: Final = "fleet/machines/"
 """Of the archive's keys."""
 
 MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
-"""``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as where
-no master plays. ``ready``: one can. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
+"""``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as
+where no master plays. ``ready``: one can. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
 
 
 class ReportError(ValueError):

@@ -15,8 +15,8 @@ from master.commands.common import CommandError
 from master.config import FleetConfig
 from master.fleet import operator as operators
 from master.fleet.cloud import TAG
-from master.fleet.folder import Place
 from master.fleet.operator import Operator, PriceUnknown
+from master.fleet.plan import Place
 from master.fleet.terraform import Step, TerraformError
 from tests.master.fleet.stand_in import placement_groups
 

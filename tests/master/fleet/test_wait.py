@@ -1,4 +1,4 @@
-"""What `gougi fleet up` waits for: with a master for nodes that can search, without one for machines that have joined."""
+"""What `gougi fleet up` waits for: nodes that can search; where no master plays, machines that have joined."""
 
 from __future__ import annotations
 
