@@ -98,7 +98,8 @@ def analyse(folder: Path, played: list[dict[str, object]], nodes: int) -> list[t
         store.read()
         searcher = LocalSearcher(EngineSpec(64, 1).build)
         judged = []
-        async with Session(searcher, store, Pace(nodes=nodes), f"{network_hash('')} {nodes}") as session:
+        settings = f"{network_hash('')} {nodes}"
+        async with Session(searcher, store, Pace(nodes=nodes), lambda: settings) as session:
             for game in games:
                 points = plan(game)
                 found = await session.search(game, searches(points), lambda *_: None)

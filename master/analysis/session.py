@@ -36,7 +36,8 @@ class Session:
     Args:
         searcher: the fleet, or one local engine; opened and closed by the session.
         store: what is kept.
-        settings: what a search's result depends on besides the position, in words; part of the store's keys.
+        settings: gives, once the searcher is open, what a search's result depends on besides the position, in words;
+            part of the store's keys.
         on_event: fleet events, as `cluster.api.Listener.on_event`.
     """
 
@@ -45,7 +46,7 @@ class Session:
         searcher: Searcher,
         store: Store,
         pace: Pace,
-        settings: str,
+        settings: Callable[[], str],
         on_event: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None,
     ) -> None:
         self._searcher = searcher
@@ -82,9 +83,10 @@ class Session:
             OSError: the store cannot be written.
         """
         results: dict[tuple[str, ...], Evaluation] = {}
+        settings = self._settings()
         fresh = False
         for moves in positions:
-            key = store_key(game.start_sfen, moves, self._settings)
+            key = store_key(game.start_sfen, moves, settings)
             found = self._store.get(key)
             kept = found is not None
             if found is None:

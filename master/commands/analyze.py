@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,13 +94,25 @@ class _Job:
     """Of the files about it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Analysis:
     config: Config
     single: bool
     pace: Pace
     out: Path
     jobs: tuple[_Job, ...]
+    capacity: int | None = None
+    """How many nodes the cluster offers; None: it is not open yet, or there is none."""
+
+    def on_event(self, name: str, fields: dict[str, object]) -> None:
+        """A running cluster has as many nodes as it has, whatever the configuration says."""
+        if name == "ray_started":
+            self.capacity = int(str(fields["capacity"]))
+
+    @property
+    def nodes(self) -> int:
+        """How many search a position."""
+        return 1 if self.single else self.capacity or self.config.cluster.nodes
 
     def searcher(self) -> Searcher:
         from master.commands.game import make_fleet, make_single
@@ -117,14 +131,17 @@ class _Analysis:
             raise CommandError(f"--net {self.config.engine.eval_file}: cannot be read: {error.strerror}") from error
 
     def key(self) -> str:
-        """What a search's result depends on besides the position."""
+        """What a search's result depends on besides the position; of a fleet, once it is open."""
         engine = self.config.engine.model_dump(mode="json", exclude={"eval_file"})
+        elsewhere = {"address", "report_port", "advertise", "nodes"}
         fleet = {
-            "cluster": self.config.cluster.model_dump(mode="json", exclude={"address", "report_port", "advertise"})
+            "nodes": self.nodes,
+            "cluster": self.config.cluster.model_dump(mode="json", exclude=elsewhere),
+            "voters": self.config.voters.model_dump(mode="json"),
         }
-        fleet["voters"] = self.config.voters.model_dump(mode="json")
         pace = [self.pace.nodes, self.pace.ms, self.pace.multipv]
-        return json.dumps([self.net(), engine, "single" if self.single else fleet, pace], sort_keys=True)
+        searched = [version("gougi"), self.net(), engine, "single" if self.single else fleet, pace]
+        return json.dumps(searched, sort_keys=True)
 
     def words(self) -> Settings:
         from master.analysis.report import Settings
@@ -132,9 +149,9 @@ class _Analysis:
         net = Path(self.config.engine.eval_file).name if self.config.engine.eval_file else "its own network"
         kinds = "" if self.single or not self.config.cluster.kinds else ", a mixed fleet"
         effort = f"{self.pace.nodes} nodes" if self.pace.nodes is not None else f"{(self.pace.ms or 0) / 1000:g} s"
-        count = 1 if self.single else self.config.cluster.nodes
-        fleet = "" if count == 1 else f" on each of {count} nodes" if self.pace.nodes else f" of {count} nodes"
-        return Settings(f"Gougi with {net}{kinds}", f"{effort} a position{fleet}")
+        nodes = self.nodes
+        fleet = "" if nodes == 1 else f" on each of {nodes} nodes" if self.pace.nodes else f" of {nodes} nodes"
+        return Settings(f"Gougi {version('gougi')} with {net}{kinds}", f"{effort} a position{fleet}")
 
     def calibration(self, found: Sequence[Evaluation]) -> Calibration | None:
         """The package's, where it fits what was searched."""
@@ -155,7 +172,7 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
 
     jobs: list[_Job] = []
     refusals: list[str] = []
-    stems: dict[str, int] = {}
+    stems = {"index"}  # of several games: the page about all of them
     for file in files:
         try:
             games = read_games(file)
@@ -168,13 +185,20 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
             except GameFileError as error:
                 refusals.append(str(error))
                 continue
-            count = stems[game.stem] = stems.get(game.stem, 0) + 1
-            jobs.append(_Job(game, points, game.stem if count == 1 else f"{game.stem}.{count}"))
+            stem = next(name for name in _names(game.stem) if name not in stems)
+            stems.add(stem)
+            jobs.append(_Job(game, points, stem))
     if not jobs:
         raise CommandError("\n".join(refusals), BAD_INPUT)
     for refusal in refusals:
         print(f"gougi: {refusal}", file=sys.stderr)
     return tuple(jobs), len(refusals)
+
+
+def _names(stem: str) -> Iterator[str]:
+    """``stem``, ``stem.2``, ``stem.3`` …"""
+    yield stem
+    yield from (f"{stem}.{number}" for number in count(2))
 
 
 def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
@@ -213,9 +237,13 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
     found_all: list[Evaluation] = []
     reports: list[GameReport] = []
     calibration = None
-    key = analysis.key()
+
+    def on_event(name: str, fields: dict[str, object]) -> None:
+        analysis.on_event(name, fields)
+        bar.on_event(name, fields)
+
     with PositionBar(sum(map(len, wanted))) as bar:
-        async with Session(analysis.searcher(), store, analysis.pace, key, bar.on_event) as session:
+        async with Session(analysis.searcher(), store, analysis.pace, analysis.key, on_event) as session:
             for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
                 bar.game(f"{job.stem} ({number}/{len(wanted)})")
                 found = await session.search(job.game, positions, bar.found)

@@ -19,7 +19,7 @@ from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from master.fleet.operator import Facts, Operator
-    from master.fleet.plan import FleetPlan
+    from master.fleet.plan import FleetPlan, Place
 
 app = typer.Typer(
     name="fleet",
@@ -174,7 +174,7 @@ def down(
     """Destroy the fleet, and prove that nothing of it is left. Exit code 1, with a list, if something is.
 
     Before the bucket that was made with the fleet goes, games, logs and books are copied from it to a folder (bucket/,
-    in the fleet's own). A bucket that you gave it stays.
+    in the fleet's own). A bucket that you gave it stays. After a failure run it again: it goes on.
 
     Examples:
 
@@ -182,31 +182,31 @@ def down(
 
       gougi fleet down --yes --records ~/shogi/games
     """
-    from master.fleet.operator import FleetDown
-
     with told():
         operator = _operator(config, folder)
-        try:
-            facts: Facts | None = operator.facts()
-        except FleetDown as error:
-            _note(str(error))
-            facts = None
+        place = operator.place()
+        if place is None:
+            _note(f"there is no fleet in {operator.folder.path}")
         if operator.folder.exists and operator.terraform.managed():
             end = operator.plan_end(_note)
             _show_plan(end)
             if not _agreed(yes, "destroy all of this?"):
                 operator.forget_plan()
                 return FAILED
-            _destroy(operator, end, facts, records or operator.folder.path / "bucket")
-        keep = [facts.bucket] if facts is not None and not facts.bucket_is_own else []
-        name = facts.name if facts is not None else _settings(config, folder).name
+            _destroy(operator, end, place, records or operator.folder.path / "bucket")
+        keep = [place.bucket] if place is not None and not place.bucket_is_own else []
+        name = place.name if place is not None else _settings(config, folder).name
         _note("asking AWS what is left")
-        left = operator.left_over(name, keep, wait)
-        for thing in left:
+        left = operator.left_over(name, keep, wait, place.region if place is not None else None)
+        for thing in left.found:
             print(f"left: {thing}")
-        if left:
-            raise CommandError(f"{len(left)} things of the fleet {name} are left; they may cost money", FAILED)
-        print(f"nothing is left of the fleet {name}" + (f"; the bucket {keep[0]} stays" if keep else ""))
+        for thing in left.unseen:
+            print(f"not looked at: {thing}")
+        if left.found:
+            raise CommandError(f"{len(left.found)} things of the fleet {name} are left; they may cost money", FAILED)
+        operator.folder.set_place(None)
+        seen = ", as far as could be seen" if left.unseen else ""
+        print(f"nothing is left of the fleet {name}{seen}" + (f"; the bucket {keep[0]} stays" if keep else ""))
     return 0
 
 
@@ -244,22 +244,30 @@ def _apply(operator: Operator, wanted: FleetPlan) -> None:
         operator.apply(progress.step)
 
 
-def _destroy(operator: Operator, end: FleetPlan, facts: Facts | None, records: Path) -> None:
+def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: Path) -> None:
     """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
     from master.fleet.terraform import TerraformError
 
+    own = place if place is not None and place.bucket_is_own else None
     try:
-        _apply(operator, end)
-    except TerraformError as error:
-        if facts is None or "BucketNotEmpty" not in str(error):
-            raise
-        _note(f"{operator.salvage(facts, records)} files of the bucket {facts.bucket} are in {records}")
-        _apply(operator, operator.plan_end(_note))
-    else:
-        if facts is not None and not facts.bucket_is_own:
-            operator.salvage(facts, records)
+        if own is not None and end.full_bucket_goes:
+            _copy_records(operator, own, records)  # it goes with all that is in it: there is no later moment
+        try:
+            _apply(operator, end)
+        except TerraformError:
+            if own is None or not operator.bucket_is_in_the_way():
+                raise
+            _copy_records(operator, own, records)
+            operator.empty(own)
+            _apply(operator, operator.plan_end(_note))
+        if place is not None and own is None:
+            operator.empty(place)
     finally:
         operator.forget_plan()
+
+
+def _copy_records(operator: Operator, place: Place, records: Path) -> None:
+    _note(f"{operator.copy_records(place, records, _note)} files of the bucket {place.bucket} are in {records}")
 
 
 def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
@@ -267,7 +275,10 @@ def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
 
     with Waiting(_console(), facts.nodes) as waiting:
         now = operator.wait(facts, wait_s, waiting.news)
-    _note(f"{now.ready} nodes are ready: {now.nps:,} nodes/s, {now.usd_per_hour:.2f} US dollars an hour")
+    came = f"{now.ready} nodes are ready: {now.nps:,} nodes/s" if facts.plays else f"{now.joined} nodes have joined"
+    _note(f"{came}, {now.usd_per_hour:.2f} US dollars an hour")
+    if not facts.plays:
+        _note("no master plays on the head: [fleet] csa_password_parameter names no password")
 
 
 def _show_plan(wanted: FleetPlan) -> None:

@@ -15,12 +15,12 @@ def told() -> Iterator[None]:
     from master.fleet.aws import AwsError
     from master.fleet.costs import LedgerError
     from master.fleet.folder import FolderError
-    from master.fleet.operator import FleetDown, NotReady
+    from master.fleet.operator import FleetDown, NotReady, PriceUnknown
     from master.fleet.terraform import TerraformError
 
     try:
         yield
-    except (FolderError, FleetDown) as error:
+    except (FolderError, FleetDown, PriceUnknown) as error:
         raise CommandError(str(error), BAD_INPUT) from error
     except (AwsError, ArchiveError, LedgerError, NotReady, TerraformError) as error:
         raise CommandError(str(error), FAILED) from error

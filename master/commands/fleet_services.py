@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
+import subprocess
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +30,9 @@ def watch(
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
     endpoint: Annotated[str, typer.Option(help="Of the metadata. Default: this EC2 machine's own.")] = "",
+    health: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Exit code 0: Ray runs on this machine. Default: not asked.")
+    ] = "",
     poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two looks.")] = 5.0,
 ) -> int:
     """On a worker machine: send its nodes away when AWS takes the machine, and tell how it is.
@@ -39,7 +44,14 @@ def watch(
 
     with told():
         where = archive or (f"s3://{bucket}" if bucket else "")
-        watcher = NodeWatch(InstanceMetadata(endpoint or None), run_dir, _event, _archive(where, region), poll)
+        watcher = NodeWatch(
+            InstanceMetadata(endpoint or None),
+            run_dir,
+            _event,
+            _archive(where, region),
+            poll,
+            joined=lambda: bool(health) and _succeeds(shlex.split(health)),
+        )
         return RELEASED if watcher.run(_until_signal()) else 0
 
 
@@ -60,6 +72,7 @@ def keep(
     from master.fleet.ending import EndRule
     from master.fleet.keep import Copies, LedgerKeeper
     from master.fleet.keep import keep as run
+    from master.fleet.prices import planned
 
     settings = load(config)
     fleet = settings.fleet
@@ -81,13 +94,26 @@ def keep(
         assert place is not None
         copies = Copies(Path(settings.records.folder), place, _event)
         rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
-        return RELEASED if run(copies, ledger, head, rule, _event, _until_signal()) else 0
+        usd, unpriced = planned(fleet, region)
+        if ledger is not None and fleet.price_cap_usd and unpriced:
+            # `gougi fleet plan` has refused it. Here it is no reason to stop: games would not be copied any more.
+            _event("price_unknown", {"types": unpriced})
+        stop = _until_signal()
+        return RELEASED if run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd) else 0
 
 
 def _archive(where: str, region: str) -> Archive | None:
     from master.fleet.archive import open_archive
 
     return open_archive(where, region or None) if where else None
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=3, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _until_signal() -> threading.Event:

@@ -1,6 +1,7 @@
 """Where things are kept beyond the life of a machine: an S3 bucket or a folder, under the same few words.
 
-Keys are paths with ``/``. An object is replaced as a whole or not at all.
+Keys are paths with ``/``; a folder takes those alone that lie in it (`in_folder`). An object is replaced as a whole or
+not at all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from master.fleet.aws import AwsError, client, told
 
 class ArchiveError(Exception):
     """The archive cannot be read or written; the text says which, and why."""
+
+
+def in_folder(key: str) -> bool:
+    """Whether a key is a path that stays below the folder which it is put in; S3 takes any text for a key. Pure."""
+    return "\0" not in key and all(part not in ("", ".", "..") for part in key.split("/"))
 
 
 class Archive(Protocol):
@@ -64,6 +70,8 @@ class FolderArchive:
         self._folder = folder
 
     def put(self, key: str, data: bytes) -> None:
+        if not in_folder(key):
+            raise ArchiveError(f"{self.name}: {key!r} is no path inside it")
         path = self._folder / key
         temporary = None
         try:

@@ -15,6 +15,8 @@ from typing import Any, Final
 KEY: Final = "fleet/ledger.json"
 """Of the archive."""
 _LEAST_S: Final = 60.0
+_LARGEST: Final = 192
+"""vCPUs of the largest machines of the families that Gougi runs on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,14 @@ class Prices:
     """US dollars an hour.
 
     ``on_demand``: by type. ``spot``: by type and zone, the market's price now; where it is not known, a spot machine
-    counts at its on-demand price, which it never passes. ``source``: in words, with a date.
+    counts at its on-demand price, which it never passes. ``source``: in words, with a date. ``assumed``: by type, what
+    counts for a price cap where the price is not known.
     """
 
     on_demand: Mapping[str, float]
     spot: Mapping[tuple[str, str], float] = field(default_factory=dict)
     source: str = ""
+    assumed: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, machine: Machine) -> float | None:
         """None: not known."""
@@ -46,6 +50,11 @@ class Prices:
         if not machine.spot:
             return on_demand
         return self.spot.get((machine.type, machine.zone), on_demand)
+
+    def for_cap(self, machine: Machine) -> float:
+        """What counts for a price cap."""
+        known = self.of(machine)
+        return self.assumed.get(machine.type, 0.0) if known is None else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +96,26 @@ def on_demand_prices(
     return found
 
 
+def assumed_price(table: Mapping[str, Any], kind: str) -> float:
+    """US dollars an hour for a type without a price: by the table's dearest vCPU, so that a cap ends early.
+
+    Args:
+        table: ``terraform/prices.json``.
+    """
+    dearest = max(price for regions in table["per_vcpu"].values() for price in regions.values())
+    return float(dearest) * (vcpus(kind) or _LARGEST)
+
+
 class LedgerError(ValueError):
     """Bytes are no ledger; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """All machines that were seen. ``run_began``: since when the head runs this time; ``run_usd``: cost since then."""
+    """All machines that were seen. ``run_began``: since when the head runs this time.
+
+    ``run_usd``: cost since then as it counts for a price cap (`Prices.for_cap`).
+    """
 
     accounts: Mapping[str, Account] = field(default_factory=dict)
     run_began: float = 0.0
@@ -145,13 +167,13 @@ def observed(ledger: Ledger, machines: Iterable[Machine], prices: Prices, now: f
     run_usd = ledger.run_usd if head_launched == ledger.run_began else 0.0
     ended = ledger.ended if head_launched == ledger.run_began else ""
     for machine in machines:
-        price = prices.of(machine) or 0.0
+        price = prices.of(machine) or 0.0  # where it is not known, the user is told instead of a guess
         key = machine.id if _same(accounts.get(machine.id), machine) else f"{machine.id}@{machine.launched:.0f}"
         known = accounts.get(key)
         since = known.until if known else machine.launched
         until = max(now, since, machine.launched + _LEAST_S)
         usd = (until - since) / 3600 * price
-        run_usd += (until - max(since, head_launched)) / 3600 * price if until > head_launched else 0.0
+        run_usd += max(0.0, until - max(since, head_launched)) / 3600 * prices.for_cap(machine)
         before = known or Account(machine.type, machine.spot, machine.launched, machine.launched, 0.0)
         accounts[key] = replace(before, until=until, usd=before.usd + usd)
     return Ledger(accounts, head_launched, run_usd, ended)

@@ -11,14 +11,18 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from master.fleet.plan import Place
 
 if TYPE_CHECKING:
     from master.config import FleetConfig
 
 ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
+_PLACE: Final = "fleet.json"
 _RELEASE: Final = "release.tar"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -115,6 +119,29 @@ class FleetFolder:
             (self.path / _NODES).unlink(missing_ok=True)
         else:
             (self.path / _NODES).write_text(json.dumps({"nodes": nodes}) + "\n", encoding="utf-8")
+
+    @property
+    def place(self) -> Place | None:
+        """Where the fleet is, kept from the first change on until it is proved to be gone; None: there is none."""
+        path = self.path / _PLACE
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            return Place(str(raw["name"]), str(raw["region"]), str(raw["bucket"]), bool(raw["bucket_is_own"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FolderError(f"{path}: not what gougi fleet wrote there: {type(error).__name__}: {error}") from error
+
+    def set_place(self, place: Place | None) -> None:
+        """Keep it; None: the fleet is gone."""
+        path = self.path / _PLACE
+        try:
+            if place is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_text(json.dumps(asdict(place)) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{path}: {error.strerror or error}") from error
 
     def _module(self, settings: FleetConfig) -> Path:
         module = Path(settings.module).expanduser() if settings.module else _CHECKOUT / "terraform"

@@ -21,6 +21,7 @@ from master.fleet.cloud import Cloud
 from master.fleet.costs import Ledger, LedgerError
 from master.fleet.ending import EndRule
 from master.fleet.prices import prices
+from master.fleet.spending import Spending
 from master.fleet.spool import FileState
 
 STEP_S: Final = 5.0
@@ -29,6 +30,7 @@ _LAST_COPIES_S: Final = 60.0
 """How long the last copies may take; systemd's patience is longer."""
 _SPOOL_FILE: Final = ".archived.json"
 _LONGEST: Final = 1 << 30
+"""A file of so many bytes is not copied: it is read into memory."""
 
 Tell = Callable[[str, dict[str, object]], None]
 
@@ -45,6 +47,7 @@ class Copies:
         self._folder = folder
         self._archive = archive
         self._tell = tell
+        self._too_large: set[str] = set()
         try:
             self._spool = spool.decode((folder / _SPOOL_FILE).read_bytes())
         except OSError:
@@ -84,8 +87,13 @@ class Copies:
         for path in self._folder.glob("*"):
             with suppress(OSError):  # it may go at any moment
                 stat = path.stat()
-                if not path.name.startswith(".") and path.is_file() and stat.st_size < _LONGEST:
+                if path.name.startswith(".") or not path.is_file():
+                    continue
+                if stat.st_size < _LONGEST:
                     found[path.name] = FileState(stat.st_size, stat.st_mtime_ns)
+                elif path.name not in self._too_large:
+                    self._too_large.add(path.name)
+                    self._tell("file_too_large", {"file": path.name, "bytes": stat.st_size, "most": _LONGEST - 1})
         return found
 
     def _save(self) -> None:
@@ -114,9 +122,14 @@ class LedgerKeeper:
         self._region = region
         self._given = given
         self._ledger: Ledger | None = None
+        self._head_launched: float | None = None
+        self.usd_per_hour = 0.0
+        """At the last look, as it counts for a price cap."""
+        self.unpriced: frozenset[str] = frozenset()
+        """Types that were there then, and whose prices are not known."""
 
     def look(self, now: float, head: str) -> Ledger:
-        """The ledger as of now, kept in the archive. ``head``: this machine's instance id.
+        """The ledger as of now; `save` keeps it in the archive. ``head``: this machine's instance id.
 
         Raises:
             AwsError, ArchiveError: that failed; nothing is lost, for machines cost from their launch on.
@@ -124,13 +137,26 @@ class LedgerKeeper:
         ledger = self._read()
         machines = [each.facts for each in self._cloud.machines(self._fleet) if each.state in ("pending", "running")]
         table = prices({each.type for each in machines}, self._region, self._given, self._cloud.spot_prices(machines))
-        began = next((each.launched for each in machines if each.id == head), 0.0)
-        return self._write(costs.observed(ledger, machines, table, now, began))
+        # AWS's answer may lack a machine that is there: the head, which asks, was launched when it was launched.
+        began = next((each.launched for each in machines if each.id == head), self._head_launched)
+        if began is None:
+            raise AwsError(f"EC2 instances: the head {head} is not among those of the fleet {self._fleet}")
+        self._head_launched = began
+        self.usd_per_hour = sum(map(table.for_cap, machines))
+        self.unpriced = frozenset(each.type for each in machines if table.of(each) is None)
+        self._ledger = costs.observed(ledger, machines, table, now, began)
+        return self._ledger
+
+    def save(self) -> None:
+        """Keep the ledger of the last look. Raises ArchiveError."""
+        if self._ledger is not None:
+            self._archive.put(costs.KEY, self._ledger.encode())
 
     def end(self, why: str) -> None:
         """Say there why the fleet ended."""
         with suppress(ArchiveError):
-            self._write(replace(self._read(), ended=why))
+            self._ledger = replace(self._read(), ended=why)
+            self.save()
 
     def _read(self) -> Ledger:
         if self._ledger is None:
@@ -142,11 +168,6 @@ class LedgerKeeper:
                 raise ArchiveError(f"{self._archive.name}/{costs.KEY}: {error}") from error
         return self._ledger
 
-    def _write(self, ledger: Ledger) -> Ledger:
-        self._ledger = ledger
-        self._archive.put(costs.KEY, ledger.encode())
-        return ledger
-
 
 def keep(
     copies: Copies | None,
@@ -156,6 +177,7 @@ def keep(
     tell: Tell,
     stop: Event,
     step_s: float = STEP_S,
+    planned_usd_per_hour: float = 0.0,
 ) -> str:
     """Run until the fleet is to end (returns why) or ``stop`` is set (returns ``""``); the last copies are made then.
 
@@ -164,21 +186,19 @@ def keep(
         ledger: None: nothing is counted, as where no cloud is.
         head: this machine's instance id; empty: it is none.
         step_s: between two looks at the folder.
+        planned_usd_per_hour: what counts for the price cap while the machines cannot be looked at.
     """
     began = time.time()
-    looked, run_usd, why = -1e9, 0.0, ""
+    spending = Spending(planned_usd_per_hour, began)
+    looked, why = -1e9, ""
     while not stop.is_set() and not why:
         now = time.time()
         if copies is not None:
             copies.step(now)
         if ledger is not None and time.monotonic() - looked >= _LEDGER_S:
             looked = time.monotonic()
-            try:
-                kept = ledger.look(now, head)
-                run_usd, began = kept.run_usd, kept.run_began or began
-            except (AwsError, ArchiveError) as error:
-                tell("ledger_not_kept", {"why": str(error)})
-        why = rule.why(now, began, None if copies is None else copies.last_move(), run_usd)
+            began = _look(ledger, head, spending, now, tell) or began
+        why = rule.why(now, began, None if copies is None else copies.last_move(), spending.usd_by(now))
         if not why:
             stop.wait(step_s)
     if why:
@@ -188,3 +208,22 @@ def keep(
     if copies is not None and not copies.step(time.time(), last=True, until=time.monotonic() + _LAST_COPIES_S):
         tell("not_all_archived", {})
     return why
+
+
+def _look(ledger: LedgerKeeper, head: str, spending: Spending, now: float, tell: Tell) -> float | None:
+    """Look at the machines and keep the ledger. Returns since when this run is; None: that could not be seen."""
+    unpriced = ledger.unpriced
+    try:
+        seen = ledger.look(now, head)
+    except (AwsError, ArchiveError) as error:
+        spending.failed += 1
+        tell("machines_not_counted", {"why": str(error)})
+        return None
+    spending.looked(now, seen.run_usd, ledger.usd_per_hour)
+    if ledger.unpriced - unpriced:
+        tell("price_unknown", {"types": sorted(ledger.unpriced)})
+    try:
+        ledger.save()
+    except ArchiveError as error:
+        tell("ledger_not_kept", {"why": str(error)})
+    return seen.run_began

@@ -41,6 +41,7 @@ class NodeWatch:
         archive: for the machine's reports; None: they go nowhere.
         poll_s: between two looks at the metadata.
         departure: how long the nodes may take.
+        joined: whether Ray runs on this machine; asked at each look at the metadata, while nothing has to go.
     """
 
     def __init__(
@@ -51,12 +52,15 @@ class NodeWatch:
         archive: Archive | None = None,
         poll_s: float = POLL_S,
         departure: Departure | None = None,
+        joined: Callable[[], bool] = lambda: False,
     ) -> None:
         self._metadata = metadata
         self._run_dir = run_dir
         self._tell = tell
         self._poll_s = poll_s
         self._departure = departure or Departure()
+        self._ask_joined = joined
+        self._joined = False
         self._reporter = None if archive is None else _Reporter(archive, tell)
         self._machine = ""
         self._notices = Notices()
@@ -71,6 +75,8 @@ class NodeWatch:
             if now - looked >= self._poll_s:
                 looked = now
                 self._look()
+                if not self._departure.why:
+                    self._joined = self._ask_joined()
             nodes = present(self._run_dir)
             for instruction in self._departure.step(self._notices, nodes, round(now * 1000)):
                 match instruction:
@@ -85,6 +91,7 @@ class NodeWatch:
                     self._machine,
                     nodes,
                     time.time(),
+                    joined=self._joined,
                     at_risk=departure.at_risk,
                     why=departure.why,
                     released=departure.released,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from master.fleet import costs, reports
-from master.fleet.archive import Archive, FolderArchive, open_archive
+from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
 from master.fleet.cloud import Cloud
 from master.fleet.folder import FleetFolder, FolderError
-from master.fleet.plan import FleetPlan, read_plan
+from master.fleet.plan import FleetPlan, Place, read_plan
 from master.fleet.prices import prices
+from master.fleet.remains import Remains, remains
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
 from master.fleet.view import FleetStatus, status
@@ -28,10 +30,17 @@ _LOOK_S: Final = 5.0
 _WORTH: Final = ("records/", "logs/", "books/")
 """What of a bucket is worth keeping; releases, configuration and nets came from here."""
 _STATUS: Final = "fleet/"
+_OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
+_MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
+"""Addresses of the module's in terraform's state."""
 
 
 class FleetDown(Exception):
     """There is no fleet; the text says so."""
+
+
+class PriceUnknown(Exception):
+    """A price cap is asked for that would not hold; the text says what to give."""
 
 
 class NotReady(Exception):
@@ -50,7 +59,13 @@ class Facts:
     bucket: str
     bucket_is_own: bool
     session_command: str
+    plays: bool
+    """The head runs a master; without a password for a server it does not."""
     usd_per_hour: dict[str, float | None]
+
+    @property
+    def place(self) -> Place:
+        return Place(self.name, self.region, self.bucket, self.bucket_is_own)
 
 
 class Operator:
@@ -66,7 +81,8 @@ class Operator:
         self._config_file = config_file
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
-        self._cloud: Cloud | None = None
+        self._planned: FleetPlan | None = None
+        self._clouds: dict[str | None, Cloud] = {}
 
     @property
     def terraform(self) -> Terraform:
@@ -76,15 +92,16 @@ class Operator:
         return self._terraform
 
     def cloud(self, region: str | None = None) -> Cloud:
-        if self._cloud is None:
-            self._cloud = Cloud(region or self._settings.region or None)
-        return self._cloud
+        """AWS in a region; None: that of the settings, else as AWS's tools find it."""
+        region = region or self._settings.region or None
+        return self._clouds.setdefault(region, Cloud(region))
 
     def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
         """What would have to be done for a fleet of so many nodes (None: as many as last time); `apply` does it.
 
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
+            PriceUnknown: the settings' price cap would count machines without a price.
         """
         _ = self.terraform  # that it is missing is said before anything is made
         account = self.cloud().account()
@@ -93,7 +110,13 @@ class Operator:
             self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
             self.terraform.init()
-            return read_plan(self.terraform.plan(_PLAN))
+            planned = self._kept(read_plan(self.terraform.plan(_PLAN)))
+            if self._settings.price_cap_usd and planned.unpriced:
+                raise PriceUnknown(
+                    f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known: "
+                    "give that of each type in [fleet] variables, usd_per_hour"
+                )
+            return planned
         except BaseException:
             if before is not None:
                 self.folder.set_nodes(before)
@@ -101,17 +124,25 @@ class Operator:
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """What would be destroyed. Raises as `plan`."""
-        account = self.cloud().account()
+        place = self.folder.place
+        account = self.cloud(place.region if place else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
         self.terraform.init()
-        return read_plan(self.terraform.plan(_PLAN, destroy=True))
+        return self._kept(read_plan(self.terraform.plan(_PLAN, destroy=True)))
 
     def apply(self, tell: Callable[[Step], None]) -> None:
         """Do what was planned last. Raises TerraformError."""
+        if self._planned is not None and self._planned.place is not None:
+            self.folder.set_place(self._planned.place)  # first: it may fail half-way, and then there are no outputs
         self.terraform.apply(_PLAN, tell)
 
     def forget_plan(self) -> None:
+        self._planned = None
         (self.folder.path / _PLAN).unlink(missing_ok=True)
+
+    def _kept(self, planned: FleetPlan) -> FleetPlan:
+        self._planned = planned
+        return planned
 
     def facts(self) -> Facts:
         """The fleet that there is.
@@ -135,6 +166,7 @@ class Operator:
                 bucket=output["bucket"],
                 bucket_is_own=output["bucket_is_own"],
                 session_command=output["session_command"],
+                plays=output["parameters"]["csa_password"] is not None,
                 usd_per_hour=output["usd_per_hour"],
             )
         except KeyError as error:
@@ -142,6 +174,19 @@ class Operator:
                 f'{self.folder.path}: the root module\'s output "fleet" has no {error}: expected the whole module, '
                 "value = module.fleet"
             ) from error
+
+    def place(self) -> Place | None:
+        """Where the fleet is, or what an end that failed has left of it; None: nothing is known of one.
+
+        Raises:
+            TerraformError: terraform cannot say.
+        """
+        try:
+            place = self.facts().place
+        except FleetDown:
+            return self.folder.place
+        self.folder.set_place(place)
+        return place
 
     def status(self, facts: Facts) -> FleetStatus:
         """How the fleet is. Raises AwsError, ArchiveError."""
@@ -157,7 +202,7 @@ class Operator:
         return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
-        """Wait until all nodes are ready, and no machine is there that should go.
+        """Wait until all nodes are ready, where no master plays have joined, and no machine is there that should go.
 
         Args:
             news: gets the status every few seconds, with what the group has said meanwhile of why it cannot start some.
@@ -170,43 +215,64 @@ class Operator:
         told: list[str] = []
         while True:
             now = self.status(facts)
-            troubles = self.cloud().troubles(facts.group, since)
+            troubles = self.cloud(facts.region).troubles(facts.group, since)
             news(now, [trouble for trouble in troubles if trouble not in told])
             told = troubles
             nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
-            if now.ready >= facts.nodes and nodes <= facts.nodes:
+            if (now.ready if facts.plays else now.joined) >= facts.nodes and nodes <= facts.nodes:
                 return now
             if time.monotonic() >= deadline:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
             time.sleep(_LOOK_S)
 
-    def salvage(self, facts: Facts, folder: Path) -> int:
-        """Empty the fleet's own bucket: games, logs and books are copied to ``folder`` first. Returns how many were.
-
-        Of a bucket that is somebody's, only what the machines said of themselves goes.
+    def bucket_is_in_the_way(self) -> bool:
+        """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it.
 
         Raises:
-            ArchiveError: a copy failed; nothing was deleted then.
+            TerraformError: terraform cannot say.
         """
-        bucket, copies = open_archive(f"s3://{facts.bucket}", facts.region), FolderArchive(folder)
-        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)] if facts.bucket_is_own else []
-        for key in kept:
-            copies.put(key, bucket.get(key) or b"")
-        bucket.purge("" if facts.bucket_is_own else _STATUS)
-        return len(kept)
+        left = self.terraform.managed()
+        return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
 
-    def left_over(self, name: str, keep: list[str], patience_s: float) -> list[str]:
+    def copy_records(self, place: Place, folder: Path, tell: Callable[[str], None]) -> int:
+        """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
+
+        A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
+
+        Raises:
+            ArchiveError: a copy failed.
+        """
+        bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
+        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
+        for key in filter(in_folder, kept):
+            copies.put(key, bucket.get(key) or b"")
+        refused = [key for key in kept if not in_folder(key)]
+        for key in refused:
+            tell(f"not copied: {key!r} in the bucket {place.bucket} is no path inside a folder")
+        return len(kept) - len(refused)
+
+    def empty(self, place: Place) -> None:
+        """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
+
+        Raises:
+            ArchiveError: that failed.
+        """
+        open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
+
+    def left_over(self, name: str, keep: list[str], patience_s: float, region: str | None) -> Remains:
         """What is left of a fleet, by terraform's state and by AWS itself.
 
         Args:
             keep: names of what is meant to stay.
             patience_s: how long AWS may take to forget what was destroyed.
+            region: where it was; None: where the settings say.
 
         Raises:
             TerraformError, AwsError: that cannot be seen.
         """
         in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
-        return in_state + self.cloud().left_over(name, patience_s, keep)
+        at_aws = remains(self.cloud(region), name, patience_s, keep)
+        return Remains((*in_state, *at_aws.found), at_aws.unseen)
 
 
 def _reports(archive: Archive) -> list[MachineReport]:
@@ -220,7 +286,8 @@ def _reports(archive: Archive) -> list[MachineReport]:
 
 
 def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
-    lines = [f"{now.ready} of {facts.nodes} nodes are ready after {timeout_s:.0f} s"]
+    came, are = (now.ready, "are ready") if facts.plays else (now.joined, "have joined")
+    lines = [f"{came} of {facts.nodes} nodes {are} after {timeout_s:.0f} s"]
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
     return "\n".join([*lines, f"what the head says: {facts.session_command}"])

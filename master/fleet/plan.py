@@ -28,10 +28,30 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fleet is: what its end has to know when terraform's outputs are gone, or never came."""
+
+    name: str
+    region: str
+    bucket: str
+    bucket_is_own: bool
+    """It was made with the fleet and goes with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class FleetPlan:
     changes: tuple[Change, ...]
     usd_per_hour: dict[str, float | None]
     """What an hour will cost, as the output ``fleet`` of terraform has it; empty: not known."""
+    place: Place | None = None
+    """Where the fleet will be, from the same output; None: it goes, or the output does not say."""
+    full_bucket_goes: bool = False
+    """A bucket is destroyed with all that is in it (``bucket_force_destroy``)."""
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """``head``, ``node``: whose price terraform does not know."""
+        return tuple(who for who in ("head", "node") if self.usd_per_hour and self.usd_per_hour.get(who) is None)
 
     @property
     def empty(self) -> bool:
@@ -57,15 +77,25 @@ class FleetPlan:
 def read_plan(raw: Any) -> FleetPlan:
     """The plan in the output of ``terraform show -json FILE``."""
     changes = []
+    full_bucket_goes = False
     for resource in raw.get("resource_changes", ()):
         change = resource["change"]
         action = _ACTIONS.get(tuple(change["actions"]))
         if action is not None and resource.get("mode") == "managed":
             fields = _fields(change) if action == "change" else ()
             changes.append(Change(resource["address"], resource["type"], action, fields))
+            if resource["type"] == "aws_s3_bucket" and action in ("destroy", "replace"):
+                full_bucket_goes |= bool((change.get("before") or {}).get("force_destroy"))
     after = ((raw.get("output_changes") or {}).get("fleet") or {}).get("after") or {}
-    usd = after.get("usd_per_hour") if isinstance(after, dict) else None
-    return FleetPlan(tuple(changes), dict(usd) if isinstance(usd, dict) else {})
+    after = after if isinstance(after, dict) else {}
+    usd = after.get("usd_per_hour")
+    usd = dict(usd) if isinstance(usd, dict) else {}
+    return FleetPlan(tuple(changes), usd, _place(after), full_bucket_goes)
+
+
+def _place(output: dict[str, Any]) -> Place | None:
+    values = [output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")]
+    return None if None in values else Place(str(values[0]), str(values[1]), str(values[2]), bool(values[3]))
 
 
 def _fields(change: dict[str, Any]) -> tuple[str, ...]:

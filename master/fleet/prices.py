@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from master.fleet.costs import Prices, on_demand_prices
+from master.fleet.costs import Prices, assumed_price, on_demand_prices
+
+if TYPE_CHECKING:
+    from master.config import FleetConfig
 
 _PACKAGED = Path(__file__).with_name("prices.json")
 _CHECKOUT = Path(__file__).parents[2] / "terraform" / "prices.json"
@@ -28,4 +31,19 @@ def prices(
     path = _PACKAGED if _PACKAGED.exists() else _CHECKOUT
     table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     source = f"on demand: terraform/prices.json, read {table['read']}; spot: AWS, now"
-    return Prices(on_demand_prices(table, types, region, given or {}), spot or {}, source)
+    types = set(types)
+    known = on_demand_prices(table, types, region, given or {})
+    return Prices(known, spot or {}, source, {kind: assumed_price(table, kind) for kind in types - set(known)})
+
+
+def planned(settings: FleetConfig, region: str) -> tuple[float, tuple[str, ...]]:
+    """What an hour of the fleet that the settings describe costs at most, in US dollars, for a price cap.
+
+    Returns:
+        That, and the types whose prices are not known, for which a dear one is assumed.
+    """
+    head = settings.variables.get("head_instance_type", settings.instance_types[0])
+    table = prices({head, *settings.instance_types}, region, settings.variables.get("usd_per_hour"))
+    each = {**table.on_demand, **table.assumed}
+    usd = each[head] + settings.nodes * max(each[kind] for kind in settings.instance_types)
+    return usd, tuple(sorted(table.assumed))

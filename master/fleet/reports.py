@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from cluster.presence import NodePresence, NodeState
 
 PREFIX: Final = "fleet/machines/"
 """Of the archive's keys."""
 
-MachineState = Literal["waiting", "ready", "leaving", "released"]
-"""``waiting``: no node of it can search (it is starting, or no master runs). ``ready``: one can, so that it has joined
-and is warm. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
+MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
+"""``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as
+where no master plays. ``ready``: one can. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
 
 
 class ReportError(ValueError):
@@ -51,7 +51,7 @@ def decode(data: bytes) -> MachineReport:
     try:
         raw = json.loads(data)
         state = raw["state"]
-        if state not in ("waiting", "ready", "leaving", "released"):
+        if state not in get_args(MachineState):
             raise ReportError(f"state: {state!r} is none")
         return MachineReport(
             machine=str(raw["machine"]),
@@ -67,11 +67,16 @@ def decode(data: bytes) -> MachineReport:
 
 
 def report(
-    machine: str, nodes: tuple[NodePresence, ...], when: float, *, at_risk: bool, why: str, released: bool
+    machine: str, nodes: tuple[NodePresence, ...], when: float, *, joined: bool, at_risk: bool, why: str, released: bool
 ) -> MachineReport:
-    """What there is to say of a machine with these node processes. ``why``: empty while it does not leave."""
+    """What there is to say of a machine with these node processes.
+
+    Args:
+        joined: Ray runs on it.
+        why: empty while it does not leave.
+    """
     serving = [node for node in nodes if node.state is NodeState.SERVING]
-    state: MachineState = "ready" if serving else "waiting"
+    state: MachineState = "ready" if serving else "joined" if joined else "waiting"
     if why:
         state = "released" if released else "leaving"
     names = tuple(node.node_id for node in nodes)

@@ -54,6 +54,11 @@ class FleetStatus:
         return sum(row.role == "node" and row.state == "ready" for row in self.rows)
 
     @property
+    def joined(self) -> int:
+        """Nodes that search once a master plays; those that do already among them."""
+        return sum(row.role == "node" and row.state in ("joined", "ready") for row in self.rows)
+
+    @property
     def nps(self) -> int:
         return sum(row.nps for row in self.rows)
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from master.fleet.terraform import Step
 from master.fleet.view import FleetStatus, age
 
-_COLOURS = {"ready": "green", "leaving": "yellow", "released": "yellow", "silent": "red"}
+_COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
 
 
 def status_table(now: FleetStatus) -> RenderableType:
@@ -108,7 +108,7 @@ class Waiting(_Shown):
     """The wait for nodes: a line for each machine whose state changes."""
 
     def __init__(self, console: Console, total: int) -> None:
-        super().__init__(console, "nodes ready", total)
+        super().__init__(console, "nodes joined", total)
         self._states: dict[str, str] = {}
 
     def news(self, now: FleetStatus, troubles: list[str]) -> None:
@@ -121,4 +121,4 @@ class Waiting(_Shown):
                 )
         for trouble in troubles:
             self._say(f"the group cannot start a machine: {trouble}")
-        self._bar.update(self._task, completed=now.ready)
+        self._bar.update(self._task, completed=now.joined)

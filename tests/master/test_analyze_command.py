@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from cluster.api import Listener
 from master.commands import analyze as command
 from master.commands.common import CommandError
 from tests.master.analysis.records import CSA
@@ -97,3 +98,49 @@ def test_ctrl_c_keeps_what_was_searched(searcher: ScriptedSearcher, capsys: pyte
     searcher.requests.clear()
     assert run("one.csa") == 0
     assert len(searcher.requests) == 5 - kept
+
+
+class Cluster(ScriptedSearcher):
+    """A running cluster that offers so many nodes."""
+
+    capacity = 16
+
+    async def open(self, listener: Listener) -> None:
+        await super().open(listener)
+        listener.on_event("ray_started", {"capacity": self.capacity})
+
+
+def test_what_two_clusters_or_versions_have_found_is_kept_apart(
+    monkeypatch: pytest.MonkeyPatch, searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster()
+    monkeypatch.setattr(command._Analysis, "searcher", lambda _: cluster)
+    effort = []
+    for cluster.capacity, again in ((16, 5), (4, 5), (16, 0)):
+        cluster.requests.clear()
+        assert run("one.csa", "--address", "head:6379", "--json") == 0
+        assert len(cluster.requests) == again
+        effort.append(json.loads(capsys.readouterr().out)["effort"])
+    assert [text.rpartition(" on each of ")[2] for text in effort] == ["16 nodes", "4 nodes", "16 nodes"]
+    monkeypatch.setattr(command, "version", lambda _: "99.0")
+    assert run("one.csa", "--address", "head:6379", "--json") == 0
+    assert len(cluster.requests) == 5
+    assert json.loads(capsys.readouterr().out)["engine"].startswith("Gougi 99.0 with")
+
+
+@pytest.mark.parametrize(
+    ("files", "stems"),
+    [
+        (("a/g.csa", "b/g.csa", "g.2.csa"), {"g", "g.2", "g.2.2"}),
+        (("g.2.csa", "a/g.csa", "b/g.csa"), {"g.2", "g", "g.3"}),
+        (("index.csa", "g.csa"), {"index.2", "g", "index"}),
+    ],
+)
+def test_no_games_files_overwrite_those_of_another(
+    searcher: ScriptedSearcher, files: tuple[str, ...], stems: set[str]
+) -> None:
+    for file in map(Path, files):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(CSA)
+    assert run(*files, "--out", "out") == 0
+    assert {path.name.removesuffix(".html") for path in Path("out").glob("*.html")} == stems | {"index"}

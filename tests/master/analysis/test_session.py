@@ -28,7 +28,7 @@ def run(searcher: ScriptedSearcher, path: Path, settings: str = "s", pace: Pace 
     kept: list[bool] = []
 
     async def main() -> None:
-        async with Session(searcher, store, pace or Pace(nodes=100), settings) as session:
+        async with Session(searcher, store, pace or Pace(nodes=100), lambda: settings) as session:
             results = await session.search(GAME, POSITIONS, lambda _, known: kept.append(known))
             assert list(results) == POSITIONS
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
+from moto.ec2.responses import EC2Response
 from moto.server import ThreadedMotoServer
 
 from master.fleet.reports import MachineReport
@@ -73,6 +75,13 @@ def client(service: str, url: str) -> Any:
         aws_access_key_id="testing",
         aws_secret_access_key="testing",
     )
+
+
+def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """What moto in this process says of them; it does not know them."""
+    items = "".join(f"<item><groupName>{name}</groupName><state>available</state></item>" for name in names)
+    answer = f"<Response><placementGroupSet>{items}</placementGroupSet></Response>"
+    monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)
 
 
 class Machines:

@@ -65,24 +65,6 @@ def test_spot_prices_are_asked_for_where_there_are_spot_machines(ec2: Any) -> No
     assert all(kind == "c5.xlarge" and price > 0 for (kind, _), price in found.items())
 
 
-def test_what_is_left_is_listed_kind_by_kind(ec2: Any) -> None:
-    cloud = Cloud("us-east-1")
-    assert cloud.left_over("gougi") == []
-    volume = ec2.create_volume(
-        AvailabilityZone="us-east-1a", Size=1, TagSpecifications=[{"ResourceType": "volume", "Tags": OURS}]
-    )["VolumeId"]
-    machine = launch(ec2, OURS)
-    s3 = boto3.client("s3", region_name="us-east-1")
-    s3.create_bucket(Bucket="gougi-games")
-    s3.put_bucket_tagging(Bucket="gougi-games", Tagging={"TagSet": OURS})
-    left = cloud.left_over("gougi")
-    assert f"instance {machine} (running)" in left
-    assert f"Volumes {volume}" in left
-    assert "arn:aws:s3:::gougi-games" in left
-    assert "arn:aws:s3:::gougi-games" not in cloud.left_over("gougi", but=["gougi-games"])
-    assert cloud.left_over("another") == []
-
-
 class Refusing:
     """An auto-scaling client with a group that cannot start machines."""
 

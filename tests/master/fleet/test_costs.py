@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from master.config import FleetConfig
 from master.fleet.costs import Ledger, LedgerError, Machine, Prices, decode, observed, on_demand_prices, vcpus
-from master.fleet.prices import prices
+from master.fleet.prices import planned, prices
 
 HOUR = 3600.0
 HEAD = Machine("i-head", "c7i.xlarge", "a", False, 1000.0)
@@ -37,6 +38,15 @@ def test_the_table_that_ships_knows_our_default_types_in_tokyo() -> None:
     known = prices(["c7i.4xlarge", "c7i.xlarge"], "ap-northeast-1")
     assert known.on_demand["c7i.4xlarge"] == pytest.approx(4 * known.on_demand["c7i.xlarge"])
     assert "read 20" in known.source
+
+
+def test_what_a_fleet_will_cost_is_known_or_assumed_rather_too_dear() -> None:
+    known = FleetConfig(nodes=2, instance_types=("c7i.4xlarge",), variables={"head_instance_type": "c7i.xlarge"})
+    table = prices(["c7i.4xlarge", "c7i.xlarge"], "us-east-1").on_demand
+    assert planned(known, "us-east-1") == (pytest.approx(2 * table["c7i.4xlarge"] + table["c7i.xlarge"]), ())
+    usd, unpriced = planned(FleetConfig(nodes=1, instance_types=("c7i.xlarge", "x9.metal")), "us-east-1")
+    assert unpriced == ("x9.metal",)
+    assert usd > 48 * table["c7i.xlarge"]
 
 
 def test_a_spot_machine_costs_the_markets_price_and_else_no_more_than_on_demand() -> None:

@@ -13,7 +13,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.master.command import gougi
-from tests.master.fleet.stand_in import Machines, client, environment, module, moto, why_not
+from tests.master.fleet.stand_in import Machines, client, environment, module, moto, placement_groups, why_not
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -81,9 +81,10 @@ def machines_report(url: str) -> Iterator[None]:
         thread.join()
 
 
-def test_up_scale_status_cost_down(tmp_path: Path) -> None:
+def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if why := why_not():
         pytest.skip(why)
+    placement_groups(monkeypatch)
     with moto() as url:
         owner = Owner(tmp_path, url)
         ssm, ec2, s3 = client("ssm", url), client("ec2", url), client("s3", url)

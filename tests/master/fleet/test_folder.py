@@ -12,7 +12,7 @@ import pytest
 from moto import mock_aws
 
 from master.config import FleetConfig
-from master.fleet.archive import Archive, ArchiveError, FolderArchive, S3Archive, open_archive
+from master.fleet.archive import Archive, ArchiveError, FolderArchive, S3Archive, in_folder, open_archive
 from master.fleet.folder import ROOT_MODULE, FleetFolder, FolderError, root_module
 
 
@@ -152,3 +152,16 @@ def test_a_disk_that_refuses(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ArchiveError, match="file/a: File exists"):
         FolderArchive(tmp_path / "file").put("a", b"1")
+
+
+@pytest.mark.parametrize("key", ["../evil", "records/../../evil", "/etc/evil", "records//evil", "records/", "a/.", ""])
+def test_a_key_that_lies_outside_the_folder_is_refused(tmp_path: Path, key: str) -> None:
+    assert not in_folder(key)
+    with pytest.raises(ArchiveError, match="no path inside it"):
+        FolderArchive(tmp_path / "archive" / "of").put(key, b"")
+    assert not list(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("key", ["records/game.csa", "..a/b..", "book.db"])
+def test_a_key_of_ours_lies_in_the_folder(key: str) -> None:
+    assert in_folder(key)

@@ -16,11 +16,14 @@ import pytest
 from cluster.instance_metadata import InstanceMetadata
 from master.fleet import costs, reports
 from master.fleet.archive import Archive, ArchiveError, FolderArchive
+from master.fleet.aws import AwsError
 from master.fleet.cloud import Cloud, CloudMachine
 from master.fleet.costs import Machine
 from master.fleet.ending import EndRule
-from master.fleet.keep import Copies, LedgerKeeper, keep
+from master.fleet.keep import Copies, LedgerKeeper, _look, keep
 from master.fleet.node_watch import NodeWatch
+from master.fleet.prices import prices
+from master.fleet.spending import PATIENCE, Spending
 from tests.cluster.metadata_service import serving
 
 LATER = time.time() + 1000
@@ -91,6 +94,17 @@ def test_an_archive_that_fails_is_tried_again(records: Path, tmp_path: Path) -> 
     assert archive.get("records/game.csa") == b"V3.0"
 
 
+def test_a_file_that_is_too_large_is_told_once_and_holds_up_no_other(records: Path, tmp_path: Path) -> None:
+    (records / "huge.jsonl").touch()
+    os.truncate(records / "huge.jsonl", 1 << 30)
+    told, archive = Told(), FolderArchive(tmp_path / "archive")
+    copies = Copies(records, archive, told)
+    for now in (LATER, LATER + 1000):
+        copies.step(now)
+    assert told.names == ["file_too_large", "file_archived", "file_archived"]
+    assert told.events[0][1]["file"] == "huge.jsonl"
+
+
 def test_it_ends_when_it_is_time_and_makes_the_last_copies(records: Path, tmp_path: Path) -> None:
     archive = FolderArchive(tmp_path / "archive")
     told = Told()
@@ -108,21 +122,26 @@ def test_it_ends_when_it_is_time_and_makes_the_last_copies(records: Path, tmp_pa
 class OneMachine(Cloud):
     """A cloud with a head alone, launched an hour ago."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, kind: str = "c7i.xlarge") -> None:
         super().__init__(None)
+        self.there = True
         self._launched = now - 3600
+        self._type = kind
 
     def machines(self, fleet: str) -> list[CloudMachine]:
         assert fleet == "gougi"
-        return [CloudMachine(Machine("i-head", "c7i.xlarge", "a", False, self._launched), "running")]
+        head = CloudMachine(Machine("i-head", self._type, "a", False, self._launched), "running")
+        return [head] if self.there else []
 
 
 def test_the_ledger_goes_on_after_a_crash_and_the_cap_ends_the_fleet(tmp_path: Path) -> None:
     now = 1_000_000.0
     archive: Archive = FolderArchive(tmp_path)
     given = {"c7i.xlarge": 2.0}
-    first = LedgerKeeper(OneMachine(now), archive, "gougi", "us-east-1", given).look(now, "i-head")
+    keeper = LedgerKeeper(OneMachine(now), archive, "gougi", "us-east-1", given)
+    first = keeper.look(now, "i-head")
     assert (first.usd, first.run_usd) == pytest.approx((2.0, 2.0))
+    keeper.save()
     again = LedgerKeeper(OneMachine(now), archive, "gougi", "us-east-1", given)
     assert again.look(now + 3600, "i-head").usd == pytest.approx(4.0)
     told = Told()
@@ -140,6 +159,67 @@ def test_a_ledger_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> Non
     with pytest.raises(ArchiveError, match="no ledger"):
         LedgerKeeper(OneMachine(0.0), archive, "gougi", "us-east-1", {}).look(1.0, "i-head")
     assert archive.get(costs.KEY) == b"rubbish"
+
+
+def test_an_answer_without_the_head_begins_no_run(tmp_path: Path) -> None:
+    cloud = OneMachine(10_000.0)
+    keeper = LedgerKeeper(cloud, FolderArchive(tmp_path), "gougi", "us-east-1", {"c7i.xlarge": 2.0})
+    with pytest.raises(AwsError, match="the head i-other is not among"):
+        keeper.look(10_000.0, "i-other")
+    before = keeper.look(10_000.0, "i-head")
+    cloud.there = False
+    without = keeper.look(10_060.0, "i-head")
+    assert (without.run_began, without.run_usd) == (before.run_began, before.run_usd)
+    cloud.there = True
+    assert keeper.look(13_600.0, "i-head").run_usd == pytest.approx(before.run_usd + 2.0)
+
+
+class Blind(OneMachine):
+    """A cloud that refuses after so many looks."""
+
+    def __init__(self, now: float, looks: int) -> None:
+        super().__init__(now)
+        self.looks = looks
+
+    def machines(self, fleet: str) -> list[CloudMachine]:
+        self.looks -= 1
+        if self.looks < 0:
+            raise AwsError("EC2: no")
+        return super().machines(fleet)
+
+
+def test_a_run_that_cannot_be_looked_at_is_counted_by_the_hour(tmp_path: Path) -> None:
+    told, spending = Told(), Spending(rate=7.0, at=0.0)
+    keeper = LedgerKeeper(Blind(3600.0, 1), FolderArchive(tmp_path), "gougi", "us-east-1", {"c7i.xlarge": 2.0})
+    assert _look(keeper, "i-head", spending, 3600.0, told) == 0.0
+    assert spending.usd_by(7200.0) == pytest.approx(2.0)
+    for _ in range(PATIENCE):
+        assert _look(keeper, "i-head", spending, 7200.0, told) is None
+    assert spending.usd_by(7200.0) == pytest.approx(4.0)
+    assert told.names == ["machines_not_counted"] * PATIENCE
+    never = Spending(rate=7.0, at=0.0, failed=PATIENCE)
+    assert never.usd_by(3600.0) == pytest.approx(7.0)
+
+
+def test_a_ledger_that_cannot_be_written_still_counts(tmp_path: Path) -> None:
+    told, spending = Told(), Spending(0.0, 0.0)
+    keeper = LedgerKeeper(OneMachine(3600.0), Broken(tmp_path, 9), "gougi", "us-east-1", {"c7i.xlarge": 2.0})
+    _look(keeper, "i-head", spending, 3600.0, told)
+    assert spending.usd_by(3600.0) == pytest.approx(2.0)
+    assert told.names == ["ledger_not_kept"]
+
+
+def test_a_machine_without_a_price_counts_for_the_cap_and_is_told_once(tmp_path: Path) -> None:
+    told, spending = Told(), Spending(0.0, 0.0)
+    keeper = LedgerKeeper(OneMachine(3600.0, "x9.4xlarge"), FolderArchive(tmp_path), "gougi", "us-east-1", {})
+    for now in (3600.0, 3660.0):
+        _look(keeper, "i-head", spending, now, told)
+    assert told.events == [("price_unknown", {"types": ["x9.4xlarge"]})]
+    dearest = prices(["c7i.4xlarge"], "ap-northeast-1").on_demand["c7i.4xlarge"]
+    assert spending.usd_by(3660.0) == pytest.approx(dearest * 3660 / 3600)
+    raw = FolderArchive(tmp_path).get(costs.KEY)
+    assert raw is not None
+    assert costs.decode(raw).usd == 0.0
 
 
 # A machine
@@ -185,6 +265,22 @@ def test_a_machine_that_is_taken_away_sends_its_nodes_away_and_says_so(
     raw = archive.get("fleet/machines/i-7.json")
     assert raw is not None
     assert reports.decode(raw).state == "released"
+
+
+def test_a_machine_without_a_node_says_that_it_has_joined(tmp_path: Path) -> None:
+    archive, stop = FolderArchive(tmp_path / "archive"), threading.Event()
+    with serving() as service:
+        service.values["instance-id"] = "i-7"
+        watch = NodeWatch(
+            InstanceMetadata(service.endpoint), tmp_path, Told(), archive, poll_s=0.01, joined=(tmp_path / "ray").exists
+        )
+        thread = threading.Thread(target=watch.run, args=(stop,))
+        thread.start()
+        for state in ("waiting", "joined"):
+            _until(lambda state=state: f'"{state}"'.encode() in (archive.get("fleet/machines/i-7.json") or b""))
+            (tmp_path / "ray").touch()
+        stop.set()
+        thread.join(5)
 
 
 def test_metadata_that_does_not_answer_is_said_once_and_stops_nothing(tmp_path: Path) -> None:

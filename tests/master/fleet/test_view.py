@@ -33,12 +33,13 @@ def of(machines: list[CloudMachine], reports: list[MachineReport], ledger: Ledge
 
 def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
     now = of(
-        [HEAD, node(1), node(2, "pending"), node(3), node(4), node(5), node(6, "shutting-down")],
+        [HEAD, node(1), node(2, "pending"), node(3), node(4), node(5), node(6, "shutting-down"), node(7)],
         [
             said(1),
             said(3, ago_s=181),
             said(4, "leaving", why="spot interruption (terminate)"),
             said(6),
+            MachineReport("i-7", NOW, "joined"),
             said(99),
         ],
     )
@@ -51,8 +52,9 @@ def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
         "i-4": ("node", "leaving"),
         "i-5": ("node", "starting"),
         "i-6": ("node", "shutting-down"),
+        "i-7": ("node", "joined"),
     }
-    assert now.ready == 1
+    assert (now.ready, now.joined) == (1, 2)
     assert now.nps == 900_000 * 2
     assert {row.machine: row.note for row in now.rows}["i-4"] == "spot interruption (terminate)"
 
@@ -104,11 +106,13 @@ def test_the_tables_say_it_all() -> None:
 def test_a_machines_report() -> None:
     serving = NodePresence(1, 1, "node-1", 500_000)
     away = NodePresence(2, 1, "node-2", 400_000, NodeState.DISMISSED)
-    ready = report("i-1", (serving, away), 5.0, at_risk=True, why="", released=False)
+    ready = report("i-1", (serving, away), 5.0, at_risk=True, why="", released=False, joined=True)
     assert (ready.state, ready.nps, ready.nodes, ready.at_risk) == ("ready", 500_000, ("node-1", "node-2"), True)
-    assert report("i-1", (), 5.0, at_risk=False, why="", released=False).state == "waiting"
-    assert report("i-1", (serving,), 5.0, at_risk=False, why="spot", released=False).state == "leaving"
-    assert report("i-1", (away,), 5.0, at_risk=False, why="spot", released=True).state == "released"
+    for joined, state in ((False, "waiting"), (True, "joined")):
+        said = report("i-1", (), 5.0, at_risk=False, why="", released=False, joined=joined)
+        assert (said.state, decode(said.encode())) == (state, said)
+    assert report("i-1", (serving,), 5.0, at_risk=False, why="spot", released=False, joined=True).state == "leaving"
+    assert report("i-1", (away,), 5.0, at_risk=False, why="spot", released=True, joined=True).state == "released"
     assert decode(ready.encode()) == ready
 
 

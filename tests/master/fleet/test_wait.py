@@ -1,0 +1,56 @@
+"""What `gougi fleet up` waits for: nodes that can search; where no master plays, machines that have joined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from master.config import FleetConfig
+from master.fleet.cloud import Cloud, CloudMachine
+from master.fleet.costs import Ledger, Machine, Prices
+from master.fleet.operator import Facts, NotReady, Operator
+from master.fleet.reports import MachineReport, MachineState
+from master.fleet.view import FleetStatus, status
+
+
+class Waiting(Operator):
+    """A fleet of one node that is, and stays, in this state."""
+
+    def __init__(self, folder: Path, state: MachineState) -> None:
+        super().__init__(FleetConfig(folder=str(folder)), None)
+        self._state = state
+
+    def cloud(self, region: str | None = None) -> Cloud:
+        assert region == "eu-west-1"
+        return Quiet(region)
+
+    def status(self, facts: Facts) -> FleetStatus:
+        node = CloudMachine(Machine("i-1", "c7i.xlarge", "a", False, 0.0), "running")
+        said = MachineReport("i-1", 100.0, self._state)
+        return status("gougi", facts.region, 1, "i-head", [node], [said], Ledger(), Prices({}), 100.0)
+
+
+class Quiet(Cloud):
+    def troubles(self, _group: str, _since: object) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("plays", "state", "enough"),
+    [
+        (True, "ready", True),
+        (True, "joined", False),
+        (False, "ready", True),
+        (False, "joined", True),
+        (False, "waiting", False),
+    ],
+)
+def test_what_is_waited_for(tmp_path: Path, plays: bool, state: MachineState, enough: bool) -> None:
+    facts = Facts("gougi", "eu-west-1", 1, "g", "i-head", "b", True, "a shell", plays, {})
+    operator = Waiting(tmp_path, state)
+    if enough:
+        assert operator.wait(facts, 0.0, lambda _now, _troubles: None).joined == 1
+    else:
+        with pytest.raises(NotReady, match=f"i-1: {state}"):
+            operator.wait(facts, 0.0, lambda _now, _troubles: None)
