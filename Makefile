@@ -28,10 +28,10 @@ help:
 play: $(STAMP)
 	@exec $(BIN)/gougi play $(ARGS)
 
-# One process compiles the searcher before the tests start many. Two at a time: most of them wait for processes of their own.
+# One process compiles the searcher before the tests start many.
 test: $(STAMP)
 	@$(BIN)/gougi warm
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(TESTS)
+	@$(BIN)/python -m pytest $(TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
