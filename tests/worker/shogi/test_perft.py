@@ -56,7 +56,6 @@ def random_game(rng: random.Random, sfen: str, plies: int) -> int:
         assert set(texts) == expected, ours.sfen()
         assert ours.in_check() == theirs.is_in_check()
         assert ours.is_mated() == (not expected)
-        assert ours.can_declare() == theirs.can_declare_win(), ours.sfen()
         if not moves:
             return ply + 1
         # Captures and drops are rare among all moves: prefer them, or the hands stay small.
