@@ -159,13 +159,10 @@ class Listener:
     """Fleet events for log and viewer: ``node_joined``, ``node_lost``, ``report_refused`` … with their fields."""
 
 
-class Searcher(Protocol):
-    """Anything that searches for the player: the whole fleet, or one local engine. Used from one asyncio loop."""
+class OpenSearcher(Protocol):
+    """Anything that searches for the player and can begin now. Used from one asyncio loop."""
 
     name: str
-
-    async def open(self, listener: Listener) -> None:
-        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with why not."""
 
     async def new_game(self) -> None:
         """Tell every node that a new game begins."""
@@ -205,6 +202,13 @@ class Searcher(Protocol):
 
         Pondering ends without one. No effect where that search is over.
         """
+
+
+class Searcher(OpenSearcher, Protocol):
+    """The whole fleet, or one local engine, from its start to its end."""
+
+    async def open(self, listener: Listener) -> None:
+        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with why not."""
 
     async def close(self) -> None:
         """End every search, actor and process that `open` started. The listener is not called again."""

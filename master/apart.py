@@ -25,7 +25,7 @@ from typing import Any, Final
 import structlog
 import uvloop
 
-from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchRequest
+from cluster.api import Decision, Known, Listener, OpenSearcher, Progress, SearchRequest
 from master.csa.address import ServerAddress
 from master.events import GameEvent, GameOutcome
 from master.game import GameSettings, Observer
@@ -42,7 +42,7 @@ KNOWN_S: Final = 0.05
 async def play_games_apart(
     address: ServerAddress,
     login: Login,
-    searcher: Searcher,
+    searcher: OpenSearcher,
     listener: Listener,
     settings: GameSettings | None = None,
     observers: Sequence[Observer] = (),
@@ -94,9 +94,9 @@ async def play_games_apart(
 
 
 class _Away:
-    """The searcher's face (`cluster.api.Searcher`) on the line's thread. It is open, and stays so."""
+    """The searcher's face on the line's thread: an `OpenSearcher` too. Who opened it closes it."""
 
-    def __init__(self, searcher: Searcher, home: asyncio.AbstractEventLoop, line: _Line) -> None:
+    def __init__(self, searcher: OpenSearcher, home: asyncio.AbstractEventLoop, line: _Line) -> None:
         self.name = searcher.name
         self.listener = Listener()
         """That of the games; its calls are made on the line's thread."""
@@ -109,12 +109,6 @@ class _Away:
 
     def listener_decision(self, decision: Decision) -> None:
         self.listener.on_decision(decision)
-
-    async def open(self, listener: Listener) -> None:
-        raise NotImplementedError("the caller opens its searcher itself")
-
-    async def close(self) -> None:
-        raise NotImplementedError("the caller closes its searcher itself")
 
     async def new_game(self) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._searcher.new_game(), self._home))

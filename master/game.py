@@ -23,7 +23,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchRequest
+from cluster.api import Decision, Known, Listener, OpenSearcher, Progress, SearchRequest
 from master.csa.address import ServerAddress
 from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
 from master.csa.offer import warm_up_rules
@@ -100,7 +100,7 @@ class GameSettings:
 async def play_game(
     address: ServerAddress,
     login: Login,
-    searcher: Searcher,
+    searcher: OpenSearcher,
     listener: Listener,
     settings: GameSettings | None = None,
     observers: Sequence[Observer] = (),
@@ -141,7 +141,9 @@ async def play_game(
 class _Game:
     """The driver of one `Player`."""
 
-    def __init__(self, login: Login, searcher: Searcher, settings: GameSettings, observers: Sequence[Observer]) -> None:
+    def __init__(
+        self, login: Login, searcher: OpenSearcher, settings: GameSettings, observers: Sequence[Observer]
+    ) -> None:
         player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
         self._journal = Journal(next(_numbers), _search_ids, self._known)
         self._player = Player(login, player, self._journal.search_ids(), self._journal.known)

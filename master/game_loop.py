@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from cluster.api import Listener, Searcher
+from cluster.api import Listener, OpenSearcher
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.events import GameEvent, GameFound, GameOutcome, LoggedIn
@@ -58,7 +58,7 @@ class _Progress:
 async def play_games(
     address: ServerAddress,
     login: Login,
-    searcher: Searcher,
+    searcher: OpenSearcher,
     listener: Listener,
     settings: GameSettings | None = None,
     observers: Sequence[Observer] = (),
