@@ -21,6 +21,8 @@ STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
 
 ARGS ?=
 TESTS ?=
+# Test files at a time. Most tests wait for processes of their own, each of which may take a core.
+WORKERS ?= 2
 
 help:
 	@sed -n '2,10s/^# \{0,1\}//p' Makefile
@@ -31,7 +33,7 @@ play: $(STAMP)
 # One process compiles the searcher before the tests start many.
 test: $(STAMP)
 	@$(BIN)/gougi warm
-	@$(BIN)/python -m pytest $(TESTS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -28,11 +29,13 @@ def installed() -> str:
 
 
 def children(pid: int) -> list[int]:
-    return [
-        int(entry.name)
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and f"\nPPid:\t{pid}\n" in (entry / "status").read_text()
-    ]
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        # Somebody else's process may end while its file is read.
+        with contextlib.suppress(OSError):
+            if f"\nPPid:\t{pid}\n" in status.read_text():
+                found.append(int(status.parent.name))
+    return found
 
 
 def test_our_searcher_and_gpsusi_decide_by_vote() -> None:

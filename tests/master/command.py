@@ -26,7 +26,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 
 
 def gougi(
-    *words: str, cwd: Path, env: Mapping[str, str] | None = None, text: str | None = None, timeout_s: float = 110
+    *words: str, cwd: Path, env: Mapping[str, str] | None = None, text: str | None = None, timeout_s: float = 240
 ) -> subprocess.CompletedProcess[str]:
     """Run ``gougi WORDS`` in ``cwd`` to its end; ``text`` is its standard input."""
     return subprocess.run(
@@ -73,7 +73,7 @@ class Running:
     def output(self) -> str:
         return "\n".join(self.lines)
 
-    def wait_for(self, text: str, timeout_s: float = 90) -> str:
+    def wait_for(self, text: str, timeout_s: float = 200) -> str:
         """Wait for a line that holds ``text``; returns it."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
@@ -90,7 +90,7 @@ class Running:
         """SIGINT to the whole process group, as a terminal sends it."""
         os.killpg(self.process.pid, signal.SIGINT)
 
-    def end(self, timeout_s: float = 30) -> int:
+    def end(self, timeout_s: float = 120) -> int:
         """Wait for the end; returns the exit code."""
         code = self.process.wait(timeout_s)
         self._reader.join(5)

@@ -34,7 +34,7 @@ def test_paths_of_other_cpus(cpu: str, flags: str, differs: bool) -> None:
             cwd=FOLDER.parents[2],
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=240,
             check=False,
         )
         assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
