@@ -11,6 +11,7 @@ locals {
   }
   node_prices    = [for type in var.instance_types : local.price[type]]
   node_price     = contains([for price in local.node_prices : price == null], true) ? null : max(local.node_prices...)
+  unpriced       = sort([for type, price in local.price : type if price == null])
   endpoint_price = try(var.usd_per_hour["endpoint"], local.prices.interface_endpoint[local.region], null)
   beside         = local.prices.public_ipv4 + (local.endpoint_price == null ? 0 : local.endpoint_price * length(aws_vpc_endpoint.interface))
 
@@ -34,7 +35,7 @@ resource "terraform_data" "clock" {
   lifecycle {
     precondition {
       condition     = var.price_cap_usd == null || local.usd_per_hour.all != null
-      error_message = "price_cap_usd: the price of ${join(", ", [for type, price in local.price : type if price == null])} in ${local.region} is not known; give it in usd_per_hour."
+      error_message = "price_cap_usd: the price of ${join(", ", local.unpriced)} in ${local.region} is not known; give it in usd_per_hour."
     }
     precondition {
       condition     = local.stop_after_hours >= 0.25

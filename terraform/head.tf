@@ -13,6 +13,11 @@ resource "terraform_data" "image" {
 
   lifecycle {
     ignore_changes = [input]
+
+    precondition {
+      condition     = length(local.foreign) == 0
+      error_message = "${join(", ", local.foreign)}: not of x86-64, for which the release's packages and the image are."
+    }
   }
 }
 

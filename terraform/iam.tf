@@ -29,7 +29,9 @@ locals {
     { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.bucket_arn}/${prefix}/*"] },
     { Sid = "Ledger", Effect = "Allow", Action = ["s3:GetObject"], Resource = ["${local.bucket_arn}/fleet/*"] },
     { Sid = "EndTheFleet", Effect = "Allow", Action = ["autoscaling:SetDesiredCapacity", "autoscaling:DeleteScheduledAction"], Resource = [local.asg_arn] },
-    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory"], Resource = "*" },
+    # `gougi fleet keep`: a worker that has drained need not wait for its hook.
+    { Sid = "LetDrainedGo", Effect = "Allow", Action = ["autoscaling:CompleteLifecycleAction"], Resource = [local.asg_arn] },
+    { Sid = "LookAtTheFleet", Effect = "Allow", Action = ["autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeScheduledActions", "ec2:DescribeInstances", "ec2:DescribeSpotPriceHistory", "pricing:GetProducts"], Resource = "*" },
     ], length(local.password_arns) == 0 ? [] : [
     { Sid = "Password", Effect = "Allow", Action = ["ssm:GetParameter"], Resource = local.password_arns },
   ])
@@ -50,7 +52,7 @@ resource "aws_iam_role" "head" {
 
 resource "aws_iam_role_policy" "head" {
   # checkov:skip=CKV_AWS_290: the actions with Resource "*" (Session Manager's channels) know no resources
-  # checkov:skip=CKV_AWS_355: as above, and the Describe actions know none either
+  # checkov:skip=CKV_AWS_355: as above, and the Describe actions and the price list know none either
   name   = "head"
   role   = aws_iam_role.head.id
   policy = jsonencode({ Version = "2012-10-17", Statement = local.head_statements })

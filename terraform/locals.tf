@@ -36,6 +36,8 @@ locals {
   threads = max(1, floor(local.vcpus / var.searchers_per_machine))
   hash_mb = max(16, floor(local.memory / 2 / var.searchers_per_machine))
 
+  foreign = sort([for type, facts in data.aws_ec2_instance_type.this : type if !contains(facts.supported_architectures, "x86_64")])
+
   on_demand_nodes = var.on_demand_nodes == null ? var.nodes : min(var.on_demand_nodes, var.nodes)
   # AWS rounds the on-demand share of the rest up.
   spot_nodes = var.on_demand_nodes == null ? 0 : floor((var.nodes - local.on_demand_nodes) * var.spot_percent / 100)

@@ -94,6 +94,11 @@ output "usd_per_hour" {
   value       = local.usd_per_hour
 }
 
+output "unpriced" {
+  description = "Types of machine whose price is not known: neither prices.json nor usd_per_hour has it."
+  value       = local.unpriced
+}
+
 output "spot_nodes" {
   description = "How many of the nodes are spot."
   value       = local.spot_nodes

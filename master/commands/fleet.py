@@ -65,7 +65,7 @@ def plan(
     with told():
         operator = _operator(config, folder)
         try:
-            _show_plan(operator.plan(nodes, rebuild=rebuild, tell=_note))
+            _show_plan(operator.plan(nodes, rebuild=rebuild, tell=_note), operator.price_cap_usd)
         finally:
             operator.forget_plan()
     return 0
@@ -220,7 +220,7 @@ def _change(operator: Operator, make: Callable[[], FleetPlan], yes: bool, wait_s
     applied = False
     try:
         wanted = make()
-        _show_plan(wanted)
+        _show_plan(wanted, operator.price_cap_usd)
         if not wanted.empty:
             if not _agreed(yes, "do this?"):
                 return FAILED
@@ -281,15 +281,23 @@ def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
         _note("no master plays on the head: [fleet] csa_password_parameter names no password")
 
 
-def _show_plan(wanted: FleetPlan) -> None:
+def _show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
     for line in wanted.lines():
         print(line)
     print(f"plan: {wanted.summary()}")
     usd = wanted.usd_per_hour
-    if usd.get("all") is not None:
-        print(f"an hour costs {usd['all']:.2f} US dollars at on-demand prices")
+    whole = usd.get("all")
+    if whole is not None:
+        print(f"an hour costs {whole:.2f} US dollars at on-demand prices")
+        machines = whole - (usd.get("beside") or 0.0)
+        if cap_usd and machines:
+            print(
+                f"price cap: {cap_usd:.2f} US dollars of machines a run, {cap_usd / machines:.1f} hours at these "
+                "prices; addresses, endpoints, disks and traffic come on top"
+            )
     elif usd:
-        print("what an hour costs is not known: give the prices of these types in [fleet] variables, usd_per_hour")
+        types = ", ".join(wanted.unpriced_types) or "one of the types"
+        print(f"what an hour costs is not known: no price of {types}; give it in [fleet] variables, usd_per_hour")
 
 
 def _agreed(yes: bool, question: str) -> bool:

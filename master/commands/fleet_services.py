@@ -60,19 +60,24 @@ def keep(
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
     name: Annotated[str, typer.Option(envvar="FLEET_NAME", help="The fleet; empty: no machines to count.")] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
+    group: Annotated[
+        str, typer.Option(envvar="FLEET_ASG", help="The workers' auto-scaling group; empty: no hook is completed.")
+    ] = "",
     config: ConfigFile = None,
 ) -> int:
     """On the master's machine: copy records and logs to the archive, count the cost, end the fleet when it is time.
+    Workers that drained are let go before their group's hook runs out.
 
     Ends with exit code 10 where [fleet] idle_hours or price_cap_usd says that the fleet is to end, and with 0 after
     SIGTERM; the last copies are made then.
     """
     from cluster.instance_metadata import InstanceMetadata, MetadataError
     from master.fleet.cloud import Cloud
+    from master.fleet.drained import Drained
     from master.fleet.ending import EndRule
     from master.fleet.keep import Copies, LedgerKeeper
     from master.fleet.keep import keep as run
-    from master.fleet.prices import planned
+    from master.fleet.prices import planned, types_of
 
     settings = load(config)
     fleet = settings.fleet
@@ -80,7 +85,7 @@ def keep(
         where = archive or fleet.archive or (f"s3://{bucket}" if bucket else "")
         if not where:
             raise CommandError("no archive: set [fleet] archive to s3://BUCKET/PREFIX or a folder")
-        head, ledger = "", None
+        head, ledger, drained = "", None, None
         if name:
             try:
                 head = InstanceMetadata().get("instance-id") or ""
@@ -89,17 +94,20 @@ def keep(
             fleet_bucket = _archive(f"s3://{bucket}" if bucket else where, region)
             assert fleet_bucket is not None
             given = fleet.variables.get("usd_per_hour", {})
-            ledger = LedgerKeeper(Cloud(region or None), fleet_bucket, name, region, given)
+            cloud = Cloud(region or None)
+            ledger = LedgerKeeper(cloud, fleet_bucket, name, region, given)
+            drained = Drained(cloud, fleet_bucket, group, _event) if group else None
         place = _archive(where, region)
         assert place is not None
         copies = Copies(Path(settings.records.folder), place, _event)
         rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
-        usd, unpriced = planned(fleet, region)
+        usd, unpriced = planned(fleet, region, ledger.book.listed(types_of(fleet)) if ledger is not None else None)
         if ledger is not None and fleet.price_cap_usd and unpriced:
             # `gougi fleet plan` has refused it. Here it is no reason to stop: games would not be copied any more.
             _event("price_unknown", {"types": unpriced})
         stop = _until_signal()
-        return RELEASED if run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd) else 0
+        why = run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd, drained=drained)
+        return RELEASED if why else 0
 
 
 def _archive(where: str, region: str) -> Archive | None:

@@ -64,11 +64,12 @@ def advice(text: str) -> str:
     return next((what for words, what in _ADVICE if any(word in text for word in words)), "")
 
 
-def client(service: str, region: str | None = None) -> Any:
+def client(service: str, region: str | None = None, attempts: int = 4) -> Any:
     """A boto3 client that gives up within half a minute.
 
     Args:
         region: None: as AWS's tools find it; terraform's variable for it counts too.
+        attempts: so often it is asked, where it does not answer.
 
     Raises:
         AwsError: boto3 is not installed, or there is no region.
@@ -78,7 +79,7 @@ def client(service: str, region: str | None = None) -> Any:
         from botocore.config import Config
     except ImportError as error:
         raise AwsError("boto3 is missing: pip install 'gougi[fleet]'") from error
-    config = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": 4})
+    config = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": attempts})
     with told(AwsError, service):
         return boto3.client(service, region_name=region or os.environ.get("AWS_REGION"), config=config)
 

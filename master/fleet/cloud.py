@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from master.fleet import price_list
 from master.fleet.aws import AwsError, advice, client, told
 from master.fleet.costs import Machine
 
@@ -28,6 +29,11 @@ class Cloud:
     def __init__(self, region: str | None) -> None:
         self._region = region
         self._clients: dict[str, Any] = {}
+
+    @property
+    def region(self) -> str:
+        """The one that is asked."""
+        return str(self.service("ec2").meta.region_name)
 
     def account(self) -> str:
         """The account's number; the first to ask, where it is to be known whether the credentials are good."""
@@ -60,6 +66,35 @@ class Cloud:
             found.setdefault((entry["InstanceType"], entry["AvailabilityZone"]), float(entry["SpotPrice"]))
         return found
 
+    def on_demand_prices(self, types: Iterable[str], region: str) -> dict[str, float]:
+        """US dollars an hour by type in a region, of AWS's price list; what it does not know is left out."""
+        found = {}
+        with told(AwsError, "AWS's price list"):
+            for kind in types:
+                wanted = price_list.filters(kind, region)
+                answer = self.service("pricing").get_products(ServiceCode=price_list.SERVICE, Filters=wanted)
+                usd = price_list.on_demand(answer["PriceList"])
+                if usd is not None:
+                    found[kind] = usd
+        return found
+
+    def held(self, group: str) -> list[str]:
+        """The instances that a group is about to end and that wait in its lifecycle hook."""
+        with told(AwsError, f"auto-scaling group {group}"):
+            answer = self.service("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[group])
+        instances = [instance for found in answer["AutoScalingGroups"] for instance in found["Instances"]]
+        return [str(each["InstanceId"]) for each in instances if each["LifecycleState"] == "Terminating:Wait"]
+
+    def let_go(self, group: str, hook: str, instance: str) -> None:
+        """Complete a lifecycle hook: the group goes on with what it wants of the instance."""
+        with told(AwsError, f"auto-scaling group {group}, {instance}"):
+            self.service("autoscaling").complete_lifecycle_action(
+                AutoScalingGroupName=group,
+                LifecycleHookName=hook,
+                InstanceId=instance,
+                LifecycleActionResult="CONTINUE",
+            )
+
     def troubles(self, group: str, since: datetime) -> list[str]:
         """Why an auto-scaling group could not start machines since then, the newest first; what to do where known."""
         with told(AwsError, f"auto-scaling group {group}"):
@@ -74,7 +109,8 @@ class Cloud:
     def service(self, service: str) -> Any:
         """The boto3 client of a service."""
         if service not in self._clients:
-            self._clients[service] = client(service, self._region)
+            here = service != "pricing"  # it is in a few regions only, and nothing waits for it that cannot do without
+            self._clients[service] = client(service, self._region if here else price_list.REGION, 4 if here else 1)
         return self._clients[service]
 
 

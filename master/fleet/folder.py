@@ -32,7 +32,12 @@ class FolderError(Exception):
 
 
 def root_module(
-    settings: FleetConfig, source: str, release_file: str, config_file: str, stand_in: bool
+    settings: FleetConfig,
+    source: str,
+    release_file: str,
+    config_file: str,
+    stand_in: bool,
+    prices: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """The root module in terraform's JSON syntax. Pure.
 
@@ -42,6 +47,7 @@ def root_module(
         release_file: what the machines install.
         config_file: the master's configuration.
         stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
+        prices: as `FleetFolder.prepare` has it.
     """
     given: dict[str, Any] = {
         "name": settings.name,
@@ -51,6 +57,8 @@ def root_module(
         "config_file": config_file,
         **settings.variables,
     }
+    if prices:
+        given["usd_per_hour"] = {**prices, **settings.variables.get("usd_per_hour", {})}
     provider: dict[str, Any] = {"region": settings.region} if settings.region else {}
     if stand_in:
         provider["s3_use_path_style"] = True
@@ -74,7 +82,15 @@ class FleetFolder:
     def exists(self) -> bool:
         return any(self.path.glob("*.tf")) or (self.path / ROOT_MODULE).exists()
 
-    def prepare(self, settings: FleetConfig, config_file: Path | None, nodes: int | None, *, rebuild: bool) -> None:
+    def prepare(
+        self,
+        settings: FleetConfig,
+        config_file: Path | None,
+        nodes: int | None,
+        *,
+        rebuild: bool,
+        prices: Mapping[str, float] | None = None,
+    ) -> None:
         """Make everything ready for a plan.
 
         Args:
@@ -82,6 +98,7 @@ class FleetFolder:
             config_file: of the master; None: the one to begin with.
             nodes: how many from now on; None: as many as last time, the first time what the settings say.
             rebuild: make the release anew.
+            prices: on demand, by type, as AWS's price list has them; what the settings give stands over them.
 
         Raises:
             FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
@@ -96,9 +113,8 @@ class FleetFolder:
             release = settings.variables.get("release_file") or self._release(module, rebuild=rebuild)
             file = config_file or module.parent / "deploy" / "gougi.toml"
             source = os.path.relpath(module, self.path)
-            content = root_module(
-                settings, source, str(release), str(file.absolute()), bool(os.environ.get("AWS_ENDPOINT_URL"))
-            )
+            stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
+            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices)
             (self.path / ROOT_MODULE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error

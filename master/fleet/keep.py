@@ -19,8 +19,9 @@ from master.fleet.archive import Archive, ArchiveError
 from master.fleet.aws import AwsError
 from master.fleet.cloud import Cloud
 from master.fleet.costs import Ledger, LedgerError
+from master.fleet.drained import Drained
 from master.fleet.ending import EndRule
-from master.fleet.prices import prices
+from master.fleet.prices import PriceBook
 from master.fleet.spending import Spending
 from master.fleet.spool import FileState
 
@@ -119,8 +120,7 @@ class LedgerKeeper:
         self._cloud = cloud
         self._archive = archive
         self._fleet = fleet
-        self._region = region
-        self._given = given
+        self.book = PriceBook(cloud, region, given)
         self._ledger: Ledger | None = None
         self._head_launched: float | None = None
         self.usd_per_hour = 0.0
@@ -136,7 +136,7 @@ class LedgerKeeper:
         """
         ledger = self._read()
         machines = [each.facts for each in self._cloud.machines(self._fleet) if each.state in ("pending", "running")]
-        table = prices({each.type for each in machines}, self._region, self._given, self._cloud.spot_prices(machines))
+        table = self.book.prices({each.type for each in machines}, machines)
         # AWS's answer may lack a machine that is there: the head, which asks, was launched when it was launched.
         began = next((each.launched for each in machines if each.id == head), self._head_launched)
         if began is None:
@@ -178,6 +178,7 @@ def keep(
     stop: Event,
     step_s: float = STEP_S,
     planned_usd_per_hour: float = 0.0,
+    drained: Drained | None = None,
 ) -> str:
     """Run until the fleet is to end (returns why) or ``stop`` is set (returns ``""``); the last copies are made then.
 
@@ -187,6 +188,7 @@ def keep(
         head: this machine's instance id; empty: it is none.
         step_s: between two looks at the folder.
         planned_usd_per_hour: what counts for the price cap while the machines cannot be looked at.
+        drained: None: who waits for its end waits as long as the group's hook.
     """
     began = time.time()
     spending = Spending(planned_usd_per_hour, began)
@@ -195,6 +197,8 @@ def keep(
         now = time.time()
         if copies is not None:
             copies.step(now)
+        if drained is not None:
+            drained.step(time.monotonic())
         if ledger is not None and time.monotonic() - looked >= _LEDGER_S:
             looked = time.monotonic()
             began = _look(ledger, head, spending, now, tell) or began

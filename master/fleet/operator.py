@@ -16,7 +16,7 @@ from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
 from master.fleet.cloud import Cloud
 from master.fleet.folder import FleetFolder, FolderError
 from master.fleet.plan import FleetPlan, Place, read_plan
-from master.fleet.prices import prices
+from master.fleet.prices import PriceBook, types_of
 from master.fleet.remains import Remains, remains
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
@@ -83,6 +83,7 @@ class Operator:
         self._terraform: Terraform | None = None
         self._planned: FleetPlan | None = None
         self._clouds: dict[str | None, Cloud] = {}
+        self._books: dict[str, PriceBook] = {}
 
     @property
     def terraform(self) -> Terraform:
@@ -90,6 +91,11 @@ class Operator:
             region = {"AWS_REGION": self._settings.region} if self._settings.region else {}
             self._terraform = Terraform(find(self._settings.terraform), self.folder.path, region)
         return self._terraform
+
+    @property
+    def price_cap_usd(self) -> float:
+        """For one run, of its machines; 0: none."""
+        return self._settings.price_cap_usd
 
     def cloud(self, region: str | None = None) -> Cloud:
         """AWS in a region; None: that of the settings, else as AWS's tools find it."""
@@ -104,16 +110,19 @@ class Operator:
             PriceUnknown: the settings' price cap would count machines without a price.
         """
         _ = self.terraform  # that it is missing is said before anything is made
-        account = self.cloud().account()
+        cloud = self.cloud()
+        account = cloud.account()
         before = self.folder.nodes if self.folder.exists else None
         try:
-            self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild)
+            listed = self._book(cloud, cloud.region).listed(types_of(self._settings))
+            self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild, prices=listed)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
             self.terraform.init()
             planned = self._kept(read_plan(self.terraform.plan(_PLAN)))
             if self._settings.price_cap_usd and planned.unpriced:
                 raise PriceUnknown(
-                    f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known: "
+                    f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known "
+                    f"({', '.join(planned.unpriced_types) or 'its type'}): "
                     "give that of each type in [fleet] variables, usd_per_hour"
                 )
             return planned
@@ -139,6 +148,9 @@ class Operator:
     def forget_plan(self) -> None:
         self._planned = None
         (self.folder.path / _PLAN).unlink(missing_ok=True)
+
+    def _book(self, cloud: Cloud, region: str) -> PriceBook:
+        return self._books.setdefault(region, PriceBook(cloud, region, self._settings.variables.get("usd_per_hour")))
 
     def _kept(self, planned: FleetPlan) -> FleetPlan:
         self._planned = planned
@@ -193,11 +205,10 @@ class Operator:
         cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
         machines = cloud.machines(facts.name)
         running = [machine.facts for machine in machines]
-        given = self._settings.variables.get("usd_per_hour", {})
         ledger = archive.get(costs.KEY)
         known = costs.decode(ledger) if ledger is not None else None
         types = {machine.type for machine in running} | {a.type for a in (known.accounts if known else {}).values()}
-        table = prices(types, facts.region, given, cloud.spot_prices(running))
+        table = self._book(cloud, facts.region).prices(types, running)
         said = _reports(archive)
         return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
 

@@ -45,6 +45,8 @@ class FleetPlan:
     """What an hour will cost, as the output ``fleet`` of terraform has it; empty: not known."""
     place: Place | None = None
     """Where the fleet will be, from the same output; None: it goes, or the output does not say."""
+    unpriced_types: tuple[str, ...] = ()
+    """Types whose prices terraform does not know."""
     full_bucket_goes: bool = False
     """A bucket is destroyed with all that is in it (``bucket_force_destroy``)."""
 
@@ -90,7 +92,8 @@ def read_plan(raw: Any) -> FleetPlan:
     after = after if isinstance(after, dict) else {}
     usd = after.get("usd_per_hour")
     usd = dict(usd) if isinstance(usd, dict) else {}
-    return FleetPlan(tuple(changes), usd, _place(after), full_bucket_goes)
+    types = tuple(str(kind) for kind in after.get("unpriced") or ())
+    return FleetPlan(tuple(changes), usd, _place(after), types, full_bucket_goes)
 
 
 def _place(output: dict[str, Any]) -> Place | None:

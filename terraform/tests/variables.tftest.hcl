@@ -48,6 +48,28 @@ run "price_cap_needs_prices" {
   expect_failures = [terraform_data.clock]
 }
 
+run "a_type_without_a_price_is_named" {
+  command = plan
+
+  variables {
+    instance_types = ["c7i.4xlarge", "x9.unheard"]
+  }
+  assert {
+    condition     = one(output.unpriced) == "x9.unheard" && output.usd_per_hour.all == null
+    error_message = "a price was made up, or the type without one is not named: ${jsonencode(output.unpriced)}"
+  }
+}
+
+run "only_what_the_release_is_for" {
+  command = plan
+
+  override_data {
+    target = data.aws_ec2_instance_type.this
+    values = { default_vcpus = 16, memory_size = 32768, supported_architectures = ["arm64"] }
+  }
+  expect_failures = [terraform_data.image]
+}
+
 run "zone_must_offer_the_types" {
   command = plan
 

@@ -77,7 +77,7 @@ def test_the_image() -> None:
     [
         ("python:3.11.13-slim-bookworm", "python:latest", "DL3007"),
         ("python:3.11.13-slim-bookworm", "python", "DL3006"),
-        ("RUN useradd", "RUN sudo useradd", "DL3004"),
+        ("RUN groupadd", "RUN sudo groupadd", "DL3004"),
         ("WORKDIR /var/lib/gougi", "WORKDIR var/lib/gougi", "DL3000"),
     ],
 )

@@ -51,7 +51,7 @@ def test_validate_finds_what_is_planted(terraform: Terraform, planted: Plant) ->
 def test_the_module_keeps_its_promises(terraform: Terraform, initialised: Path) -> None:
     said = terraform.done(initialised, "test", "-no-color")
     assert "0 failed" in said
-    assert "12 passed" in said
+    assert "14 passed" in said
 
 
 def test_workers_boot_after_what_they_fetch(terraform: Terraform, planted: Plant) -> None:

@@ -10,7 +10,7 @@ mock_data "aws_region" {
   defaults = { name = "us-east-1" }
 }
 mock_data "aws_ec2_instance_type" {
-  defaults = { default_vcpus = 16, memory_size = 32768 }
+  defaults = { default_vcpus = 16, memory_size = 32768, supported_architectures = ["x86_64"] }
 }
 mock_data "aws_ec2_instance_type_offerings" {
   defaults = { locations = ["us-east-1b", "us-east-1a"] }

@@ -41,6 +41,13 @@ def test_the_root_module_passes_everything_on() -> None:
     assert root["output"] == {"fleet": {"value": "${module.fleet}"}}
 
 
+def test_prices_of_the_list_go_to_terraform_and_the_users_stand_over_them() -> None:
+    given = FleetConfig(variables={"usd_per_hour": {"c7i.large": 1.0, "endpoint": 0.1}})
+    listed = {"c7i.large": 2.0, "x9.large": 3.0}
+    fleet = root_module(given, "./m", "r", "c", stand_in=False, prices=listed)["module"]["fleet"]
+    assert fleet["usd_per_hour"] == {"c7i.large": 1.0, "x9.large": 3.0, "endpoint": 0.1}
+
+
 def test_text_means_itself() -> None:
     given = FleetConfig(variables={"tags": {"a": '${file("/etc/shadow")}', "b": ["%{ if true }"]}})
     tags = root_module(given, "./m", "r", "c", stand_in=False)["module"]["fleet"]["tags"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,9 @@ class OneMachine(Cloud):
         head = CloudMachine(Machine("i-head", self._type, "a", False, self._launched), "running")
         return [head] if self.there else []
 
+    def on_demand_prices(self, types: Iterable[str], region: str) -> dict[str, float]:
+        raise AwsError("AWS's price list: no")
+
 
 def test_the_ledger_goes_on_after_a_crash_and_the_cap_ends_the_fleet(tmp_path: Path) -> None:
     now = 1_000_000.0
@@ -216,7 +220,7 @@ def test_a_machine_without_a_price_counts_for_the_cap_and_is_told_once(tmp_path:
     for now in (3600.0, 3660.0):
         _look(keeper, "i-head", spending, now, told)
     assert told.events == [("price_unknown", {"types": ["x9.4xlarge"]})]
-    dearest = prices(["c7i.4xlarge"], "ap-northeast-1").on_demand["c7i.4xlarge"]
+    dearest = prices(["c7a.4xlarge"], "ap-northeast-1").on_demand["c7a.4xlarge"]
     assert spending.usd_by(3660.0) == pytest.approx(dearest * 3660 / 3600)
     raw = FolderArchive(tmp_path).get(costs.KEY)
     assert raw is not None

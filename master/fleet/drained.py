@@ -1,0 +1,67 @@
+"""Lets a worker go that its auto-scaling group ends and that has drained, before the group's hook runs out.
+
+The head does it, of the worker's own report: it can reach the auto-scaling API, which the workers cannot, and of which
+they have no right. Where nobody does it, for the head or the worker is dead, the hook runs out by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from master.fleet.archive import Archive, ArchiveError
+from master.fleet.aws import AwsError
+from master.fleet.cloud import Cloud
+from master.fleet.reports import PREFIX, ReportError, decode
+
+HOOK: Final = "drain"
+"""The lifecycle hook's name, as terraform/workers.tf has it."""
+_AFTER_FAILURE_S: Final = 60.0
+
+
+class Drained:
+    """See the module's text.
+
+    Args:
+        group: the workers' auto-scaling group.
+        archive: with the machines' reports.
+        tell: gets what happens.
+    """
+
+    def __init__(
+        self, cloud: Cloud, archive: Archive, group: str, tell: Callable[[str, dict[str, object]], None]
+    ) -> None:
+        self._cloud = cloud
+        self._archive = archive
+        self._group = group
+        self._tell = tell
+        self._done: set[str] = set()
+        self._next = float("-inf")
+
+    def step(self, now: float) -> None:
+        """Look who is held, and let go who has drained. A failure is told, and leaves it be for a minute.
+
+        Args:
+            now: seconds of any clock that only goes forward.
+        """
+        if now < self._next:
+            return
+        try:
+            held = self._cloud.held(self._group)
+            self._done.intersection_update(held)
+            for machine in held:
+                if machine not in self._done and self._has_drained(machine):
+                    self._done.add(machine)  # first: where the hook has run out meanwhile, it is not asked for again
+                    self._cloud.let_go(self._group, HOOK, machine)
+                    self._tell("machine_let_go", {"machine": machine})
+        except (AwsError, ArchiveError) as error:
+            self._next = now + _AFTER_FAILURE_S
+            self._tell("machines_not_let_go", {"why": str(error)})
+
+    def _has_drained(self, machine: str) -> bool:
+        key = f"{PREFIX}{machine}.json"
+        try:
+            raw = self._archive.get(key)
+            return raw is not None and decode(raw).state == "released"
+        except ReportError:
+            return False

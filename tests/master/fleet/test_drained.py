@@ -1,0 +1,159 @@
+"""A worker that has drained is let go; one that has not, or is not known, waits for the group's hook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.stub import Stubber
+
+from master.fleet.archive import FolderArchive
+from master.fleet.cloud import Cloud
+from master.fleet.drained import HOOK, Drained
+from master.fleet.reports import MachineReport, MachineState
+
+ROOT = Path(__file__).parents[3]
+GROUP = "gougi-workers"
+
+
+class Group:
+    """An auto-scaling group as botocore's own model of the API has it."""
+
+    def __init__(self, stub: Stubber) -> None:
+        self._stub = stub
+
+    def has(self, **instances: str) -> None:
+        """The next answer: instance to lifecycle state; ``_`` stands for ``-``."""
+        described = [
+            {
+                "InstanceId": name.replace("_", "-"),
+                "AvailabilityZone": "a",
+                "LifecycleState": state,
+                "HealthStatus": "Healthy",
+                "ProtectedFromScaleIn": False,
+            }
+            for name, state in instances.items()
+        ]
+        group: dict[str, Any] = {
+            "AutoScalingGroupName": GROUP,
+            "MinSize": 0,
+            "MaxSize": 3,
+            "DesiredCapacity": 1,
+            "DefaultCooldown": 300,
+            "AvailabilityZones": ["a"],
+            "HealthCheckType": "EC2",
+            "CreatedTime": 0,
+            "Instances": described,
+        }
+        answer = {"AutoScalingGroups": [group]}
+        self._stub.add_response("describe_auto_scaling_groups", answer, {"AutoScalingGroupNames": [GROUP]})
+
+    def lets_go(self, instance: str, error: str = "") -> None:
+        if error:
+            self._stub.add_client_error("complete_lifecycle_action", "ValidationError", error)
+            return
+        asked = {
+            "AutoScalingGroupName": GROUP,
+            "LifecycleHookName": HOOK,
+            "InstanceId": instance,
+            "LifecycleActionResult": "CONTINUE",
+        }
+        self._stub.add_response("complete_lifecycle_action", {}, asked)
+
+    def refuses(self) -> None:
+        self._stub.add_client_error("describe_auto_scaling_groups", "AccessDenied")
+
+    def was_asked_all(self) -> None:
+        self._stub.assert_no_pending_responses()
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    return Cloud("us-east-1")
+
+
+@pytest.fixture
+def group(cloud: Cloud) -> Iterator[Group]:
+    with Stubber(cloud.service("autoscaling")) as stub:
+        yield Group(stub)
+
+
+class Told:
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, object]]] = []
+
+    def __call__(self, name: str, fields: dict[str, object]) -> None:
+        self.events.append((name, fields))
+
+
+def says(archive: FolderArchive, machine: str, state: MachineState) -> None:
+    report = MachineReport(machine, 0.0, state)
+    archive.put(report.key, report.encode())
+
+
+def test_who_has_drained_is_let_go_once(tmp_path: Path, cloud: Cloud, group: Group) -> None:
+    told, archive = Told(), FolderArchive(tmp_path)
+    drained = Drained(cloud, archive, GROUP, told)
+    says(archive, "i-1", "leaving")
+    says(archive, "i-2", "ready")
+    group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait")
+    drained.step(0.0)
+    assert told.events == []
+    says(archive, "i-1", "released")
+    says(archive, "i-2", "released")  # of itself, but nothing holds it
+    group.has(i_1="Terminating:Wait", i_2="InService", i_3="Terminating:Wait")
+    group.lets_go("i-1")
+    drained.step(5.0)
+    group.has(i_1="Terminating:Wait", i_3="Terminating:Wait")  # AWS takes a moment
+    drained.step(10.0)
+    group.was_asked_all()
+    assert told.events == [("machine_let_go", {"machine": "i-1"})]
+
+
+def test_a_dead_worker_or_one_without_a_readable_report_waits_for_the_hook(
+    tmp_path: Path, cloud: Cloud, group: Group
+) -> None:
+    told, archive = Told(), FolderArchive(tmp_path)
+    archive.put("fleet/machines/i-2.json", b"rubbish")
+    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    Drained(cloud, archive, GROUP, told).step(0.0)
+    group.was_asked_all()
+    assert told.events == []
+
+
+def test_a_refusal_is_told_and_left_alone_for_a_minute(tmp_path: Path, cloud: Cloud, group: Group) -> None:
+    told, archive = Told(), FolderArchive(tmp_path)
+    drained = Drained(cloud, archive, GROUP, told)
+    group.refuses()
+    for now in (0.0, 5.0, 59.0):
+        drained.step(now)
+    assert [name for name, _ in told.events] == ["machines_not_let_go"]
+    group.has()
+    drained.step(60.0)
+    group.was_asked_all()
+
+
+def test_a_hook_that_ran_out_meanwhile_is_not_completed_again(tmp_path: Path, cloud: Cloud, group: Group) -> None:
+    told, archive = Told(), FolderArchive(tmp_path)
+    drained = Drained(cloud, archive, GROUP, told)
+    says(archive, "i-1", "released")
+    group.has(i_1="Terminating:Wait")
+    group.lets_go("i-1", error="No active Lifecycle Action found")
+    drained.step(0.0)
+    group.has(i_1="Terminating:Wait")
+    drained.step(60.0)
+    group.was_asked_all()
+    assert [name for name, _ in told.events] == ["machines_not_let_go"]
+
+
+def test_the_hook_has_the_name_that_terraform_gives_it_and_runs_out_by_itself() -> None:
+    text = (ROOT / "terraform" / "workers.tf").read_text()
+    hook = text[text.index('"aws_autoscaling_lifecycle_hook" "drain"') :]
+    words = [line.split() for line in hook[: hook.index("}")].splitlines()]
+    assert ["name", "=", f'"{HOOK}"'] in words
+    assert ["default_result", "=", '"CONTINUE"'] in words
+    assert ["heartbeat_timeout", "=", "30"] in words
