@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import random
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -66,6 +67,8 @@ class BookService:
         self._rng = rng
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
         self._last: concurrent.futures.Future[Any] | None = None
+        self._undone: deque[str] = deque()
+        """What the thread has not done yet, in its order: what would be written, or empty where it only reads."""
         self._opening: OpeningBook | None = None
         self._learned: LearnedBook | None = None
         self._speed = Speed()
@@ -103,11 +106,16 @@ class BookService:
             raise
 
     async def close(self) -> None:
-        """Write what is left, and close the books."""
+        """Write what is left, and close the books. What is not written within `CLOSE_S` is told, and left."""
         if self._learned is not None:
             self._submit(self._learned.close)
         if self._last is not None:
-            await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=CLOSE_S)
+            _, late = await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=CLOSE_S)
+            if late:
+                why = f"the disk did not answer for {CLOSE_S:.0f} s"
+                log.error(
+                    "book_not_written", book=str(self._learn), error=why, lost=[what for what in self._undone if what]
+                )
         self._thread.shutdown(wait=False)
 
     # A game's driver
@@ -134,15 +142,15 @@ class BookService:
             return
         own = self._notes.take(event)
         if own is not None and own.thought is not None:
-            self._submit(lambda: self._keep(own))
+            self._submit(lambda: self._keep(own), "a thought")
         if isinstance(event, GameEnded):
             notes, self._notes = self._notes, None
-            self._submit(lambda: self._add_game(notes, event.outcome))
+            self._submit(lambda: self._add_game(notes, event.outcome), "a game")
 
     def searched(self, decision: Decision) -> None:
         """A search of the fleet is over: how fast was it?"""
         if self._speed.searched(decision.nodes, decision.elapsed_ms + decision.pondered_ms):
-            self._submit(self._note_speed)
+            self._submit(self._note_speed, "the speed")
 
     # Study between the games
 
@@ -152,7 +160,7 @@ class BookService:
 
     async def learned(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
         """What a lesson brought; one that was not finished stays in the queue. How many lessons there are now."""
-        left = self._submit(lambda: self._learned_something(lesson, thought, finished))
+        left = self._submit(lambda: self._learned_something(lesson, thought, finished), "a lesson")
         return await asyncio.wrap_future(left) or 0
 
     # On the book's thread
@@ -203,8 +211,15 @@ class BookService:
         sfen = position.sfen()
         return earlier_lesson(lesson, thought, sfen, learned.thought(sfen), self._study)
 
-    def _submit(self, work: Callable[[], T | None]) -> concurrent.futures.Future[T | None]:
-        future = self._thread.submit(lambda: _guarded(work))
+    def _submit(self, work: Callable[[], T | None], writes: str = "") -> concurrent.futures.Future[T | None]:
+        def run() -> T | None:
+            try:
+                return _guarded(work)
+            finally:
+                self._undone.popleft()
+
+        self._undone.append(writes)
+        future = self._thread.submit(run)
         self._last = future
         return future
 
