@@ -4,9 +4,10 @@
 
 Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the line delays every move
 there and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's
-deadline, and a made-up search tells its best move, score and vote as it goes on. Three kinds of games, of lengths that
+deadline, and a made-up search tells its best move, score and vote as it goes on. Four kinds of games, of lengths that
 are made up too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
-for 12 to 35 own moves, to -5000, where we resign after four moves) and won ones (the same the other way round).
+for 12 to 35 own moves, to -5000, where we resign after four moves), won ones (the same the other way round), and stuck
+ones, which are lost but do not end: at -3500 they last for 30 to 80 own moves more.
 
 **Used** is what the server charged. **Usable** is that, and what it could have charged besides had our line left at the
 hard limit instead: in the last turn of the game, and in each turn whose byoyomi was lost (all of the main time was gone
@@ -24,12 +25,13 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks.figures import Figures, machine
 from master.clock import ClockSettings, GameClock, Watch
+from master.clock.plan import most_moves
 from master.csa.timecontrol import TimeControl
 from master.instructions import PlayerSettings
 
 SETTINGS = ClockSettings()
 GUARD_MS = PlayerSettings().guard_ms
-KINDS = ("even", "lost", "won")
+KINDS = ("even", "lost", "won", "stuck")
 
 CONTROLS = {
     "WCSC 15m+5F": TimeControl(total_ms=900_000, increment_ms=5_000),
@@ -88,6 +90,12 @@ def lines_for(control: TimeControl) -> list[Line]:
     return list((LINES | BAD_LINES if control.total_ms >= 300_000 and comes_anew else LINES).values())
 
 
+def dear_ms(control: TimeControl) -> int:
+    """What a move at once takes of the main time for good."""
+    cost = control.charge(SETTINGS.network_margin_ms + SETTINGS.least_ms)
+    return 0 if cost < control.byoyomi_ms + control.increment_ms else max(0, cost - control.increment_ms)
+
+
 @dataclass(slots=True)
 class Played:
     """One game's figures, in milliseconds."""
@@ -95,6 +103,8 @@ class Played:
     flag_fell: bool = False
     used_ms: int = 0
     usable_ms: int = 0
+    held_ms: int = 0
+    """Of what is usable and was not used."""
     moves: int = 0
     usual_ms: list[float] = field(default_factory=list)
     """The margin that was aimed with, move by move."""
@@ -112,10 +122,13 @@ def scores(kind: str, rng: random.Random) -> tuple[list[int], int]:
             path.append(int(score))
         return path, length
     turn, fall = rng.randint(20, 50), rng.randint(12, 35)
-    sign = -1 if kind == "lost" else 1
+    sign = 1 if kind == "won" else -1
     path = [int(rng.gauss(0, 60)) for _ in range(turn)]
     path += [sign * int(5000 * ((number + 1) / fall) ** 2) for number in range(fall)]
-    path += [sign * 5200] * 3
+    if kind == "stuck":
+        path = [max(score, -3500) for score in path] + [-3500] * rng.randint(30, 80)
+    else:
+        path += [sign * 5200] * 3
     return path, len(path)
 
 
@@ -181,7 +194,9 @@ def play(
         played.usable_ms += charged
         last = number == moves - 1
         if last or (remaining == 0 and control.byoyomi_ms):
-            played.usable_ms += max(0, min(control.charge(at_most), falls) - charged)
+            left = max(0, min(control.charge(at_most), falls) - charged)
+            played.usable_ms += left
+            played.held_ms += min(left, dear_ms(control) * (most_moves(2 * number, max_moves) - 1))
         now += up + echo
         clock.moved(charged, now)
         now += rng.expovariate(1 / 5000)
@@ -219,9 +234,11 @@ def main() -> None:
             row["games"] += len(games)
             row["flag falls"] += sum(game.flag_fell for game in games)
             usable = sum(game.usable_ms for game in games)
-            row[f"used, {kind}"] = round(100 * sum(game.used_ms for game in games) / usable, 1) if usable else 100.0
+            used, held = (sum(game.used_ms for game in games), sum(game.held_ms for game in games))
+            row[f"{kind}: of all"] = round(100 * used / usable, 1) if usable else 100.0
+            row[f"{kind}: of free"] = round(100 * used / (usable - held), 1) if usable > held else 100.0
             shares = sorted(game.used_ms / game.usable_ms if game.usable_ms else 1.0 for game in games)
-            row[f"worst tenth, {kind}"] = round(100 * shares[len(shares) // 10], 1)
+            row[f"{kind}: worst tenth"] = round(100 * shares[len(shares) // 10], 1)
             for game in games:
                 usual.samples += game.usual_ms
                 hard.samples += game.hard_ms

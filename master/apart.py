@@ -38,6 +38,10 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("game.apart")
 KNOWN_S: Final = 0.05
 """How long the answer may take to what pondering has found out. Without one the move gets its full time."""
 
+LEAVE_S: Final = 15.0
+"""How long games that are to end may take for that: the server's last word, the record. A thread that a dead disk holds
+is left behind then."""
+
 
 async def play_games_apart(
     address: ServerAddress,
@@ -164,7 +168,7 @@ class _Line:
         self._done: concurrent.futures.Future[list[GameOutcome]] = concurrent.futures.Future()
 
     async def run(self, main: Callable[[asyncio.Event], Coroutine[Any, Any, list[GameOutcome]]]) -> list[GameOutcome]:
-        """Run ``main`` to its end. Cancelled, it is cancelled there, and waited for."""
+        """Run ``main`` to its end. Cancelled, it is cancelled there, and waited for `LEAVE_S`."""
         begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
         async def body() -> list[GameOutcome]:
@@ -187,15 +191,17 @@ class _Line:
         cancelled = False
         while not done.done():
             try:
-                await asyncio.shield(done)
+                await asyncio.wait({done}, timeout=LEAVE_S if cancelled else None)
             except asyncio.CancelledError:
                 if done.done():
                     break
                 cancelled = True
                 if self._task is not None:
                     self.call(self._task.cancel)
-            except Exception:
-                break
+                continue
+            if not done.done():
+                log.error("line_left_behind", waited_s=LEAVE_S)
+                raise asyncio.CancelledError
         if cancelled:
             done.exception()
             raise asyncio.CancelledError

@@ -264,8 +264,21 @@ class LogConfig(_Section):
 
     file_level: Literal["debug", "info", "warning", "error"] = "debug"
     """The least level that the file gets. With "debug" every line of the server is in it: a game can be replayed."""
+    file_mb: Annotated[int, Field(ge=0, le=10_000)] = 16
+    """A log file that has grown to so many MB is set aside and compressed, and a new one begun. 0: never."""
+    keep_files: Annotated[int, Field(ge=0)] = 200
+    """So many log files are kept in the folder, of all runs; the oldest are deleted. 0: all are kept."""
     console_level: Literal["debug", "info", "warning", "error"] = "warning"
     """The least level that the terminal gets."""
+
+    def options(self) -> dict[str, Any]:
+        """As `master.log.open_log` wants them."""
+        return {
+            "file_level": self.file_level,
+            "console_level": self.console_level,
+            "part_bytes": self.file_mb * 1_000_000,
+            "keep": self.keep_files,
+        }
 
 
 class Config(BaseSettings):

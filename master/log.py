@@ -15,6 +15,7 @@ from typing import Any, Final
 import structlog
 
 from cluster.api import Listener
+from master.log_files import LogFile
 
 _GRAVE: Final = frozenset(
     {
@@ -33,16 +34,32 @@ _CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "
 """Other people's loggers: of these only warnings count."""
 
 
+CLOSE_S: Final = 2.0
+"""How long the last lines may take."""
+
+
 class LogError(Exception):
     """The log file cannot be made; the text says where and why."""
 
 
 @contextlib.contextmanager
-def open_log(folder: Path, *, file_level: str, console_level: str, console: Callable[[str], None]) -> Iterator[Path]:
+def open_log(
+    folder: Path,
+    *,
+    file_level: str,
+    console_level: str,
+    console: Callable[[str], None],
+    part_bytes: int = 0,
+    keep: int = 0,
+) -> Iterator[Path]:
     """Write the log to a new file in ``folder`` (made where it is missing) until the end of the block.
+
+    A disk that does not answer in the end is waited for `CLOSE_S`; ``console`` hears how many lines it has cost.
 
     Args:
         folder: for ``gougi-DATE-TIME-PID.jsonl``.
+        part_bytes: a file that has grown to so many bytes is set aside (`master.log_files`); 0: none is.
+        keep: so many log files are kept in ``folder``, of all runs; 0: all.
         file_level: the least level for the file: ``debug``, ``info``, ``warning`` or ``error``.
         console_level: the least level for ``console``.
         console: gets a message in one line; called from any thread.
@@ -53,7 +70,7 @@ def open_log(folder: Path, *, file_level: str, console_level: str, console: Call
     path = folder / f"gougi-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = logging.FileHandler(path, encoding="utf-8")
+        file = LogFile(path, part_bytes, keep, _trouble)
     except OSError as error:
         raise LogError(f"no log can be written to {folder}: {error.strerror or error}") from error
     file.setLevel(file_level.upper())
@@ -65,7 +82,7 @@ def open_log(folder: Path, *, file_level: str, console_level: str, console: Call
     to_person = _CallHandler(console)
     to_person.setLevel(console_level.upper())
     to_person.setFormatter(_formatter(_one_line))
-    writer = QueueListener(queue, file)
+    writer = _Writer(queue, file)
     root = logging.getLogger()
     before = (root.level, root.handlers[:])
     root.handlers[:] = [to_file, to_person]
@@ -81,10 +98,13 @@ def open_log(folder: Path, *, file_level: str, console_level: str, console: Call
     try:
         yield path
     finally:
-        writer.stop()
         root.setLevel(before[0])
         root.handlers[:] = before[1]
-        file.close()
+        if writer.stop_within(CLOSE_S):
+            file.close()
+        else:
+            # The file is in the hands of a thread that the disk holds; the process ends all the same (`__main__`).
+            console(f"error: log_not_written lines={queue.qsize()} file={path} error='the disk does not answer'")
 
 
 def fleet_listener(also: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None) -> Listener:
@@ -120,6 +140,22 @@ def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> st
     name = fields.pop("event")
     words = [f"{key}={value!r}" if " " in str(value) else f"{key}={value}" for key, value in fields.items()]
     return " ".join([f"{event['level']}: {name}", *words])
+
+
+def _trouble(event: str, fields: dict[str, object]) -> None:
+    """The log's own troubles are told as all others; in the file too, if it takes them."""
+    structlog.get_logger("log").error(event, **fields)
+
+
+class _Writer(QueueListener):
+    def stop_within(self, seconds: float) -> bool:
+        """As `stop`, but wait for no longer. Whether all is written."""
+        thread = self._thread
+        if thread is None:
+            return True
+        self.enqueue_sentinel()
+        thread.join(seconds)
+        return not thread.is_alive()
 
 
 class _CallHandler(logging.Handler):

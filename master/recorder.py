@@ -33,6 +33,7 @@ class RecordWriter:
     def __init__(self) -> None:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
         self._waiting: dict[RecordFile, RecordText] = {}
+        self._writing: RecordFile | None = None
         self._lock = threading.Lock()
         self._last: concurrent.futures.Future[None] | None = None
 
@@ -48,20 +49,27 @@ class RecordWriter:
         self._last = self._thread.submit(self._write, file)
 
     async def close(self) -> None:
-        """Wait until everything is written."""
+        """Wait until everything is written, but no longer than `FLUSH_S`; what is not is told, and left."""
         if self._last is not None:
-            await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
+            _, late = await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
+            if late:
+                with self._lock:
+                    files = {*self._waiting, self._writing}
+                lost = sorted(str(file.path) for file in files if file is not None)
+                log.error("record_not_written", error=f"the disk did not answer for {FLUSH_S:.0f} s", files=lost)
         self._thread.shutdown(wait=False)
 
     def _write(self, file: RecordFile) -> None:
         with self._lock:
             text = self._waiting.pop(file, None)
-        if text is None:
-            return  # a later state was written already
+            if text is None:
+                return  # a later state was written already
+            self._writing = file
         try:
             file.write(text)
         except RecordError as error:
             log.error("record_not_written", error=str(error))
+        self._writing = None
 
 
 class Recorder:

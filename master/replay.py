@@ -15,6 +15,7 @@ with what the log holds.
 from __future__ import annotations
 
 import json
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from cluster.api import Known, SearchRequest
 from master.instructions import Instruction, Login, PlayerSettings, Send
 from master.journal import BEGIN, ENTRY, Input, read
+from master.log_files import read_lines
 from master.player import Player
 
 _SETTINGS: Final = TypeAdapter(PlayerSettings)
@@ -73,19 +75,22 @@ class Step:
 def read_log(path: Path) -> list[LoggedGame]:
     """The games of a log, in the order in which they began. A last line that a crash cut short is left out.
 
+    Args:
+        path: the log, or any part of it that was set aside: all that is there of it is read (`master.log_files`). Of a
+            game whose beginning is deleted nothing is left.
+
     Raises:
         ReplayError: the file cannot be read, is no log, or holds inputs that this version's player does not know.
     """
     games: dict[int, LoggedGame] = {}
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    if line.endswith("\n"):
-                        _take(json.loads(line), games)
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise ReplayError(f"{path}, line {number}: {_reason(error)}") from error
-    except (OSError, UnicodeDecodeError) as error:
+        for file, number, line in read_lines(path):
+            try:
+                if line.endswith("\n"):
+                    _take(json.loads(line), games)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise ReplayError(f"{path}: cannot read the log: {error}") from error
     return list(games.values())
 
@@ -135,13 +140,13 @@ class Replay:
 
 
 def _take(fields: dict[str, Any], games: dict[int, LoggedGame]) -> None:
-    """One line of a log."""
+    """One line of a log. Inputs of a game whose beginning is not there are left out."""
     event = fields.get("event")
     if event == BEGIN:
         settings = _SETTINGS.validate_python(fields["settings"])
         number = int(fields["game"])
         games[number] = LoggedGame(number, str(fields["name"]), str(fields["server"]), settings)
-    elif event == ENTRY:
+    elif event == ENTRY and int(fields["game"]) in games:
         game = games[int(fields["game"])]
         entry = read(fields)
         game.inputs.append(entry)

@@ -10,16 +10,14 @@ How to use one::
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final
 
 from master.book.lessons import Lesson, OwnMove
-from master.book.schema import connect
+from master.book.notes import GameNotes
+from master.book.schema import Tables
 from master.book.thoughts import PositionKey, Thought
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, ranked, split_sfen
@@ -69,39 +67,15 @@ class ExportedPosition:
     moves: tuple[BookMove, ...]
 
 
-class LearnedBook:
-    """An open learned book. Every call from one thread at a time.
-
-    Args:
-        path: the file; made where it is to be written and is not there.
-        write: whether to write. One process at a time can; any number can read meanwhile.
-
-    Raises:
-        BookError: it cannot be opened; the text says why.
-    """
-
-    def __init__(self, path: Path, write: bool = True) -> None:
-        self.path = path
-        self._connection, self._lock = connect(path, write)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file. No call is valid after it."""
-        self._connection.close()
-        if self._lock is not None:
-            self._lock.close()
+class LearnedBook(Tables):
+    """An open learned book (`Tables` says how it is opened). Every call from one thread at a time."""
 
     # Thoughts
 
     def thought(self, sfen: str) -> Thought | None:
         """What was thought about a position, at any ply and in either colour."""
         key = PositionKey.of(sfen)
-        row = self._row("SELECT move, score, depth, seconds, pv, studied FROM thoughts WHERE position = ?", key.text)
+        row = self.row("SELECT move, score, depth, seconds, pv, studied FROM thoughts WHERE position = ?", key.text)
         if row is None:
             return None
         move, score, depth, seconds, pv, studied = row
@@ -112,7 +86,7 @@ class LearnedBook:
         key = PositionKey.of(sfen)
         own = key.turn(thought)
         _, ply = split_sfen(sfen)
-        done = self._run(
+        done = self.run(
             "INSERT INTO thoughts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position) DO UPDATE SET"
             " move = excluded.move, score = excluded.score, depth = excluded.depth, seconds = excluded.seconds,"
             " pv = excluded.pv, studied = excluded.studied, ply = min(ply, excluded.ply)"
@@ -124,10 +98,14 @@ class LearnedBook:
     # Games and lessons
 
     def add_game(self, game: PlayedGame, lessons: Sequence[Lesson] = ()) -> None:
-        """Remember a game, and queue what it leaves to study, the most important first. All of it or nothing."""
-        with self._transaction():
+        """Remember a game, and queue what it leaves to study, the most important first. All of it or nothing.
+
+        It is then no running game any more.
+        """
+        with self.transaction():
+            self.run("DELETE FROM running")
             ended = datetime.now().isoformat(timespec="seconds")
-            number = self._run(
+            number = self.run(
                 "INSERT INTO games (name, opponent, colour, result, reason, ended) VALUES (?, ?, ?, ?, ?, ?)",
                 (game.name, game.opponent, game.colour, game.result, game.reason, ended),
             ).lastrowid
@@ -135,17 +113,42 @@ class LearnedBook:
             for own in game.own:
                 key = PositionKey.of(own.sfen)
                 move = key.turn(Thought(own.move, 0, 0, 0.0)).move
-                seconds = own.thought.seconds if own.thought else 0.0
-                self._run(
+                self.run(
                     "INSERT OR REPLACE INTO played VALUES (?, ?, ?, ?, ?, ?)",
-                    (number, own.ply, key.text, move, own.known_score, seconds),
+                    (number, own.ply, key.text, move, own.known_score, own.seconds),
                 )
             for rank, lesson in enumerate(lessons):
                 self._add_lesson(lesson, importance=number * _LESSONS_OF_A_GAME - rank)
 
+    def set_running(self, notes: GameNotes) -> None:
+        """Keep how far the game has come that is being played; the one before it is forgotten."""
+        moves = " ".join(notes.moves)
+        self.run(
+            "INSERT OR REPLACE INTO running VALUES (1, ?, ?, ?, ?, ?, ?)",
+            (notes.name, notes.opponent, notes.colour, notes.start_sfen, moves, notes.own_text()),
+        )
+
+    def running(self) -> GameNotes | None:
+        """The game that was being played when the book was last written, and has not ended since.
+
+        Raises:
+            BookError: the book cannot be read, or is damaged there.
+        """
+        row = self.row("SELECT start_sfen, name, opponent, colour, moves, own FROM running")
+        if row is None:
+            return None
+        start_sfen, name, opponent, colour, moves, own = row
+        try:
+            return GameNotes.taken_up(start_sfen, name, opponent, colour, moves.split(), own)
+        except (ValueError, TypeError) as error:
+            raise BookError(f"book {self.path}: the running game is damaged: {error}") from error
+
+    def forget_running(self) -> None:
+        self.run("DELETE FROM running")
+
     def _add_lesson(self, lesson: Lesson, importance: int) -> None:
         key = PositionKey.of(lesson.sfen).text
-        self._run(
+        self.run(
             "INSERT OR REPLACE INTO lessons (position, start_sfen, moves, sfen, ply, seconds, importance)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (key, lesson.start_sfen, " ".join(lesson.moves), lesson.sfen, lesson.ply, lesson.seconds, importance),
@@ -153,39 +156,60 @@ class LearnedBook:
 
     def next_lesson(self) -> Lesson | None:
         """The most important lesson: of the latest game, nearest to its turn. It stays in the queue."""
-        row = self._row(
-            "SELECT start_sfen, moves, sfen, ply, seconds FROM lessons ORDER BY importance DESC, id LIMIT 1"
+        row = self.row("SELECT start_sfen, moves, sfen, ply, seconds FROM lessons ORDER BY importance DESC, id LIMIT 1")
+        if row is None:
+            return None
+        return Lesson(row[0], tuple(row[1].split()), row[2], row[3], row[4], self._pieces(row[2]))
+
+    def add_piece(self, lesson: Lesson, piece: Thought) -> None:
+        """Keep a search of a lesson that is not finished, and what it has found where that is more than is known."""
+        key = PositionKey.of(lesson.sfen)
+        own = key.turn(piece)
+        with self.transaction():
+            self.run(
+                "INSERT INTO pieces (position, move, score, depth, seconds, pv) VALUES (?, ?, ?, ?, ?, ?)",
+                (key.text, own.move, own.score, own.depth, own.seconds, " ".join(own.pv)),
+            )
+            self.keep(lesson.sfen, piece)
+
+    def _pieces(self, sfen: str) -> tuple[Thought, ...]:
+        key = PositionKey.of(sfen)
+        rows = self.rows("SELECT move, score, depth, seconds, pv FROM pieces WHERE position = ? ORDER BY id", key.text)
+        return tuple(
+            key.turn(Thought(move, score, depth, seconds, tuple(pv.split()), studied=True))
+            for move, score, depth, seconds, pv in rows
         )
-        return None if row is None else Lesson(row[0], tuple(row[1].split()), row[2], row[3], row[4])
 
     def finish_lesson(self, lesson: Lesson, thought: Thought | None, following: Lesson | None = None) -> None:
         """Take a lesson from the queue, and keep what it brought; all of it or nothing.
 
         Args:
+            thought: of all its pieces (`master.book.lessons.judged`).
             following: another that comes of it, unless its position is in the queue: after the others of its game.
         """
         position = PositionKey.of(lesson.sfen).text
-        with self._transaction():
-            row = self._row("SELECT importance FROM lessons WHERE position = ?", position)
-            self._run("DELETE FROM lessons WHERE position = ?", (position,))
+        with self.transaction():
+            row = self.row("SELECT importance FROM lessons WHERE position = ?", position)
+            self.run("DELETE FROM lessons WHERE position = ?", (position,))
+            self.run("DELETE FROM pieces WHERE position = ?", (position,))
             if thought is not None:
                 self.keep(lesson.sfen, thought)
             if row is not None and following is not None and not self._queued(following):
                 self._add_lesson(following, row[0] - _AFTER_THE_OTHERS)
 
     def _queued(self, lesson: Lesson) -> bool:
-        return self._row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
+        return self.row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
 
     def lessons_left(self) -> int:
         """How many lessons are in the queue."""
-        return int(self._rows("SELECT count(*) FROM lessons")[0][0])
+        return int(self.rows("SELECT count(*) FROM lessons")[0][0])
 
     # Candidates of other books
 
     def find(self, sfen: str, any_ply: bool = False) -> list[BookMove]:
         """The imported candidates, the most played first: `worker.book.Lookup`. They hold at any ply."""
         key = PositionKey.of(sfen)
-        rows = self._rows("SELECT move, ponder, value, depth, count FROM imported WHERE position = ?", key.text)
+        rows = self.rows("SELECT move, ponder, value, depth, count FROM imported WHERE position = ?", key.text)
         moves = [BookMove(*row) for row in rows]
         return ranked([flip_entry(move) for move in moves] if key.flipped else moves)
 
@@ -199,7 +223,7 @@ class LearnedBook:
             How many positions and moves it were.
         """
         count = moves = 0
-        with self._transaction():
+        with self.transaction():
             for sfen, candidates in positions:
                 key = PositionKey.of(sfen)
                 _, ply = split_sfen(sfen)
@@ -207,7 +231,7 @@ class LearnedBook:
                 for candidate in candidates:
                     own = flip_entry(candidate) if key.flipped else candidate
                     moves += 1
-                    self._run(
+                    self.run(
                         "INSERT OR REPLACE INTO imported VALUES (?, ?, ?, ?, ?, ?, ?)",
                         (key.text, own.move, own.ponder, own.value, own.depth, own.count, ply),
                     )
@@ -217,23 +241,23 @@ class LearnedBook:
 
     def nps(self) -> float | None:
         """The fleet's speed when it was last measured, nodes a second."""
-        row = self._row("SELECT value FROM facts WHERE name = 'nps'")
+        row = self.row("SELECT value FROM facts WHERE name = 'nps'")
         return None if row is None else float(row[0])
 
     def set_nps(self, nps: float) -> None:
-        self._run("INSERT OR REPLACE INTO facts VALUES ('nps', ?)", (repr(nps),))
+        self.run("INSERT OR REPLACE INTO facts VALUES ('nps', ?)", (repr(nps),))
 
     def stats(self) -> BookStats:
         """Counts over the whole book."""
-        thoughts, studied, seconds = self._rows("SELECT count(*), total(studied), total(seconds) FROM thoughts")[0]
-        lessons, lesson_seconds = self._rows("SELECT count(*), total(seconds) FROM lessons")[0]
-        positions, moves = self._rows("SELECT count(DISTINCT position), count(*) FROM imported")[0]
-        games = dict(self._rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
+        thoughts, studied, seconds = self.rows("SELECT count(*), total(studied), total(seconds) FROM thoughts")[0]
+        lessons, lesson_seconds = self.rows("SELECT count(*), total(seconds) FROM lessons")[0]
+        positions, moves = self.rows("SELECT count(DISTINCT position), count(*) FROM imported")[0]
+        games = dict(self.rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
         return BookStats(thoughts, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
     def export(self) -> Iterator[ExportedPosition]:
         """All positions in a book file's order: byte order of the key. What was thought stands first."""
-        for (key,) in self._cursor("SELECT position FROM thoughts UNION SELECT position FROM imported ORDER BY 1"):
+        for (key,) in self.cursor("SELECT position FROM thoughts UNION SELECT position FROM imported ORDER BY 1"):
             sfen = f"{key} 1"
             moves = self.find(sfen)
             ply = 1
@@ -243,7 +267,7 @@ class LearnedBook:
                 most = max((move.count for move in moves), default=0)
                 moves = [move for move in moves if move.move != thought.move]
                 moves.insert(0, BookMove(thought.move, reply, thought.score, thought.depth, max(1, most)))
-            row = self._row(
+            row = self.row(
                 "SELECT min(ply) FROM (SELECT ply FROM thoughts WHERE position = ?1"
                 " UNION ALL SELECT ply FROM imported WHERE position = ?1)",
                 key,
@@ -251,33 +275,3 @@ class LearnedBook:
             if row is not None and row[0] is not None:
                 ply = row[0] | 1  # black moves at odd numbers
             yield ExportedPosition(key, ply, tuple(moves))
-
-    # SQL
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._run("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._run("ROLLBACK")
-            raise
-        self._run("COMMIT")
-
-    def _run(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(statement, values)
-        except sqlite3.Error as error:
-            raise BookError(f"book {self.path}: {error}") from error
-
-    def _cursor(self, statement: str, *values: object) -> Iterator[Any]:
-        try:
-            yield from self._connection.cursor().execute(statement, values)
-        except sqlite3.Error as error:
-            raise BookError(f"book {self.path}: {error}") from error
-
-    def _rows(self, statement: str, *values: object) -> list[Any]:
-        return list(self._cursor(statement, *values))
-
-    def _row(self, statement: str, *values: object) -> Any | None:
-        return next(iter(self._rows(statement, *values)), None)

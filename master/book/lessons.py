@@ -5,6 +5,9 @@ the own moves before the turn are searched again, the nearest first, each for tw
 evaluation of a longer search moves the turn towards its cause: where a position turns out to be bad already, whatever
 is played, the own move before it is studied too, and so on back.
 
+A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until it has
+had all of its time. It is judged by them all: the move that most of the time has found.
+
 Source: the idea of a book that thinks again about the moves of lost games is known from several tournament programs;
 which moves and how long is ours, and measured by ``benchmarks/learning.py``.
 """
@@ -12,11 +15,13 @@ which moves and how long is ours, and measured by ``benchmarks/learning.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from master.book.thoughts import Thought
 
-_BLAMELESS = ("TIME_UP", "ILLEGAL_MOVE", "ILLEGAL_ACTION")
+UNKNOWN = "unknown"
+"""Stands for the reason where nobody has told us how the game ended: the line, or this process, broke down before."""
+_BLAMELESS = ("TIME_UP", "ILLEGAL_MOVE", "ILLEGAL_ACTION", UNKNOWN)
 """Endings that say nothing about the moves, unless the evaluation had turned before."""
 
 
@@ -36,6 +41,11 @@ class OwnMove:
     known_score: int | None = None
     """From our view, where it is known: of the search, or of the book's entry."""
 
+    @property
+    def seconds(self) -> float:
+        """Reference seconds thought."""
+        return self.thought.seconds if self.thought else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -49,6 +59,33 @@ class Lesson:
     ply: int
     seconds: float
     """How long, in reference seconds (`master.book.thoughts`)."""
+    pieces: tuple[Thought, ...] = ()
+    """The searches that it has had so far."""
+
+    @property
+    def left_seconds(self) -> float:
+        """How long it is still to be searched."""
+        return max(0.0, self.seconds - sum(piece.seconds for piece in self.pieces))
+
+    def with_piece(self, piece: Thought | None) -> Lesson:
+        """The lesson with one search more; None: that has found nothing."""
+        return self if piece is None else replace(self, pieces=(*self.pieces, piece))
+
+
+def judged(pieces: Sequence[Thought]) -> Thought | None:
+    """What the pieces of a lesson say together; None where there is none.
+
+    The move that most of the time has found, with the score, depth and variation of the longest piece that found it;
+    the time is that of all pieces.
+    """
+    times: dict[str, float] = {}
+    for piece in pieces:
+        times[piece.move] = times.get(piece.move, 0.0) + piece.seconds
+    if not times:
+        return None
+    best = max(times, key=lambda move: times[move])
+    longest = max((piece for piece in pieces if piece.move == best), key=lambda piece: piece.seconds)
+    return replace(longest, seconds=sum(times.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +151,7 @@ def plan_lessons(
     Args:
         start_sfen: the game's start position.
         own: our moves.
-        reason: how it was lost, in the server's word (``RESIGN`` …).
+        reason: how it was lost, in the server's word (``RESIGN`` …), or `UNKNOWN`.
         seconds: how long the book has thought on the positions (``OwnMove.sfen``) by now, in reference seconds; what
             is not there: not at all.
     """
@@ -125,7 +162,7 @@ def plan_lessons(
         turn = len(own) - 1  # lost out of the blue
     lessons: list[Lesson] = []
     for move in reversed(own[: turn + 1]):
-        had = max(seconds.get(move.sfen, 0.0), move.thought.seconds if move.thought else 0.0)
+        had = max(seconds.get(move.sfen, 0.0), move.seconds)
         if 0 < had < settings.most_seconds:
             wanted = min(had * settings.factor, settings.most_seconds)
             lessons.append(Lesson(start_sfen, move.moves, move.sfen, move.ply, wanted))

@@ -1,13 +1,21 @@
-"""Follows a game for the book: our moves, what was thought about each, and how it ended. Pure."""
+"""Follows a game for the book: our moves, what was thought about each, and how it ended. Pure.
+
+The notes go to the book with each own move (`GameNotes.own_text`), so that a game which a crash has cut short can be
+taken up from there (`GameNotes.taken_up`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from cluster.api import Decision
 from master.book.lessons import OwnMove
 from master.book.thoughts import Thought, reference_seconds
 from master.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan, ThinkingEnded
+from worker.shogi import Position
 
 
 def thought_of(decision: Decision) -> Thought | None:
@@ -50,6 +58,35 @@ class GameNotes:
             case _:
                 pass
         return None
+
+    def copy(self) -> Self:
+        """The notes as they are now."""
+        return replace(self, moves=self.moves[:], own=self.own[:])
+
+    def own_text(self) -> str:
+        """Our moves as JSON; with ``moves`` they are all that `taken_up` needs."""
+        return json.dumps([(len(own.moves), own.known_score, own.seconds) for own in self.own])
+
+    @classmethod
+    def taken_up(cls, start_sfen: str, name: str, opponent: str, colour: int, moves: Sequence[str], own: str) -> Self:
+        """Notes of a game again, as far as they were kept.
+
+        Raises:
+            ValueError: they are damaged.
+        """
+        position = Position.from_sfen(start_sfen)
+        notes = cls(start_sfen, name, opponent, colour, _sfen=start_sfen)
+        marks = {int(before): (score, float(seconds)) for before, score, seconds in json.loads(own)}
+        for before, move in enumerate(moves):
+            if before in marks:
+                score, seconds = marks[before]
+                thought = Thought(move, score, 0, seconds, (move,)) if score is not None and seconds else None
+                sfen = position.sfen()
+                notes.own.append(OwnMove(int(sfen.split()[3]), sfen, tuple(moves[:before]), move, thought, score))
+            position.push_usi(move)
+            notes.moves.append(move)
+        notes._sfen = position.sfen()
+        return notes
 
     def _played(self, event: MovePlayed) -> OwnMove | None:
         own = None

@@ -6,15 +6,17 @@ position. Write-ahead logging: a crash loses at most what the last moments broug
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sqlite3
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final, Self
 
 from worker.book import BookError
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables, in ``PRAGMA user_version``."""
 
 _TABLES: Final = """
@@ -40,6 +42,17 @@ CREATE TABLE imported (
     count INTEGER NOT NULL, ply INTEGER NOT NULL, PRIMARY KEY (position, move)
 ) WITHOUT ROWID;
 """
+_SINCE_2: Final = """
+CREATE TABLE pieces (
+    id INTEGER PRIMARY KEY, position TEXT NOT NULL, move TEXT NOT NULL, score INTEGER NOT NULL,
+    depth INTEGER NOT NULL, seconds REAL NOT NULL, pv TEXT NOT NULL
+);
+CREATE TABLE running (
+    id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL, opponent TEXT NOT NULL, colour INTEGER NOT NULL,
+    start_sfen TEXT NOT NULL, moves TEXT NOT NULL, own TEXT NOT NULL
+);
+"""
+"""``pieces``: the searches of a lesson so far. ``running``: the game that is being played; ``own`` is JSON."""
 
 
 def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | None]:
@@ -94,13 +107,73 @@ def _lock(path: Path) -> IO[bytes]:
 
 def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if version > VERSION:
         raise BookError(f"book {path}: version {version} of the tables; this Gougi knows {VERSION}: take a newer one")
-    if version == 0 and (tables or not write):
+    if version == 0 and (count or not write):
         raise BookError(f"book {path}: an SQLite file, but no learned book of Gougi")
     if write:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        if version == 0:
-            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+        if version < VERSION:
+            tables = (_TABLES if version == 0 else "") + _SINCE_2
+            connection.executescript(f"BEGIN; {tables} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+class Tables:
+    """The open file, and how a statement is run on it: its errors are `BookError`. One thread at a time.
+
+    Args:
+        path: the file; made where it is to be written and is not there.
+        write: whether to write. One process at a time can; any number can read meanwhile.
+
+    Raises:
+        BookError: it cannot be opened; the text says why.
+    """
+
+    def __init__(self, path: Path, write: bool = True) -> None:
+        self.path = path
+        self._connection, self._lock = connect(path, write)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. No call is valid after it."""
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of a block or nothing of it."""
+        self.run("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.run("ROLLBACK")
+            raise
+        self.run("COMMIT")
+
+    def run(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise BookError(f"book {self.path}: {error}") from error
+
+    def cursor(self, statement: str, *values: object) -> Iterator[Any]:
+        """The rows, one by one."""
+        try:
+            yield from self._connection.cursor().execute(statement, values)
+        except sqlite3.Error as error:
+            raise BookError(f"book {self.path}: {error}") from error
+
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        return list(self.cursor(statement, *values))
+
+    def row(self, statement: str, *values: object) -> Any | None:
+        """The first row; None: there is none."""
+        return next(iter(self.rows(statement, *values)), None)

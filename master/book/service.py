@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import random
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -25,7 +26,7 @@ import structlog
 
 from cluster.api import Decision
 from master.book.learned import LearnedBook, PlayedGame
-from master.book.lessons import Lesson, OwnMove, StudySettings, earlier_lesson, plan_lessons
+from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, judged, plan_lessons
 from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
 from master.book.speed import Speed
@@ -66,10 +67,14 @@ class BookService:
         self._rng = rng
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
         self._last: concurrent.futures.Future[Any] | None = None
+        self._undone: deque[str] = deque()
+        """What the thread has not done yet, in its order: what would be written, or empty where it only reads."""
         self._opening: OpeningBook | None = None
         self._learned: LearnedBook | None = None
         self._speed = Speed()
         self._notes: GameNotes | None = None
+        self._asked = False
+        """A lesson was asked for, on the book's thread."""
 
     @property
     def learns(self) -> bool:
@@ -103,11 +108,14 @@ class BookService:
             raise
 
     async def close(self) -> None:
-        """Write what is left, and close the books."""
+        """Write what is left, and close the books. What is not written within `CLOSE_S` is told, and left."""
         if self._learned is not None:
             self._submit(self._learned.close)
         if self._last is not None:
-            await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=CLOSE_S)
+            _, late = await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=CLOSE_S)
+            if late:
+                why, lost = f"the disk did not answer for {CLOSE_S:.0f} s", list(filter(None, self._undone))
+                log.error("book_not_written", book=str(self._learn), error=why, lost=lost)
         self._thread.shutdown(wait=False)
 
     # A game's driver
@@ -130,19 +138,21 @@ class BookService:
             return
         if isinstance(event, GameBegan):
             self._notes = GameNotes()
+            self._submit(self._take_up)
         if self._notes is None:
             return
         own = self._notes.take(event)
-        if own is not None and own.thought is not None:
-            self._submit(lambda: self._keep(own))
+        if own is not None or isinstance(event, GameBegan):
+            so_far = self._notes.copy()
+            self._submit(lambda: self._keep(own, so_far), "a move")
         if isinstance(event, GameEnded):
             notes, self._notes = self._notes, None
-            self._submit(lambda: self._add_game(notes, event.outcome))
+            self._submit(lambda: self._add_game(notes, event.outcome), "a game")
 
     def searched(self, decision: Decision) -> None:
         """A search of the fleet is over: how fast was it?"""
         if self._speed.searched(decision.nodes, decision.elapsed_ms + decision.pondered_ms):
-            self._submit(self._note_speed)
+            self._submit(self._note_speed, "the speed")
 
     # Study between the games
 
@@ -150,9 +160,12 @@ class BookService:
         """What to think about now; None for nothing, also where the book cannot be read (it is logged)."""
         return await asyncio.wrap_future(self._submit(self._next_lesson))
 
-    async def learned(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
-        """What a lesson brought; one that was not finished stays in the queue. How many lessons there are now."""
-        left = self._submit(lambda: self._learned_something(lesson, thought, finished))
+    async def learned(self, lesson: Lesson, piece: Thought | None, finished: bool) -> int:
+        """What another search of a lesson brought. How many lessons there are now.
+
+        One that is not finished stays in the queue, with its pieces.
+        """
+        left = self._submit(lambda: self._learned_something(lesson, piece, finished), "a lesson")
         return await asyncio.wrap_future(left) or 0
 
     # On the book's thread
@@ -160,18 +173,35 @@ class BookService:
     def _reply(self, question: AskBook) -> BookAnswer | None:
         return None if self._opening is None else self._opening.reply(question, self.nps)
 
-    def _keep(self, own: OwnMove) -> None:
-        if self._learned is not None and own.thought is not None:
+    def _take_up(self) -> None:
+        """Learn from a game that has begun and not ended: this process, or the one before it, broke down in it."""
+        if self._learned is None:
+            return
+        try:
+            notes = self._learned.running()
+        except BookError:
+            self._learned.forget_running()
+            raise
+        if notes is not None:
+            log.warning("game_taken_up", opponent=notes.opponent, plies=len(notes.moves))
+            self._add_game(notes, GameOutcome(Conclusion.DISCONNECTED, UNKNOWN))
+
+    def _keep(self, own: OwnMove | None, so_far: GameNotes) -> None:
+        if self._learned is None:
+            return
+        if own is not None and own.thought is not None:
             self._learned.keep(own.sfen, own.thought)
+        self._learned.set_running(so_far)
 
     def _add_game(self, notes: GameNotes, outcome: GameOutcome) -> None:
         if self._learned is None:
             return
         lessons: list[Lesson] = []
-        if outcome.conclusion is Conclusion.LOSE:
+        if outcome.conclusion in (Conclusion.LOSE, Conclusion.DISCONNECTED):
             found = {own.sfen: self._learned.thought(own.sfen) for own in notes.own}
             seconds = {sfen: thought.seconds for sfen, thought in found.items() if thought is not None}
-            lessons = plan_lessons(notes.start_sfen, notes.own, outcome.reason, seconds, self._study)
+            reason = outcome.reason if outcome.conclusion is Conclusion.LOSE else UNKNOWN
+            lessons = plan_lessons(notes.start_sfen, notes.own, reason, seconds, self._study)
         game = PlayedGame(
             notes.name, notes.opponent, notes.colour, outcome.conclusion.value, outcome.reason, tuple(notes.own)
         )
@@ -183,16 +213,22 @@ class BookService:
             self._learned.set_nps(self.nps)
 
     def _next_lesson(self) -> Lesson | None:
-        return None if self._learned is None else self._learned.next_lesson()
+        if self._learned is None:
+            return None
+        if not self._asked:
+            self._asked = True
+            _guarded(self._take_up)  # no game runs yet: what is left is of a process that broke down
+        return self._learned.next_lesson()
 
-    def _learned_something(self, lesson: Lesson, thought: Thought | None, finished: bool) -> int:
+    def _learned_something(self, lesson: Lesson, piece: Thought | None, finished: bool) -> int:
         if self._learned is None:
             return 0
         if finished:
+            thought = judged(lesson.with_piece(piece).pieces)
             following = None if thought is None else self._following(self._learned, lesson, thought)
             self._learned.finish_lesson(lesson, thought, following)
-        elif thought is not None:
-            self._learned.keep(lesson.sfen, thought)
+        elif piece is not None:
+            self._learned.add_piece(lesson, piece)
         return self._learned.lessons_left()
 
     def _following(self, learned: LearnedBook, lesson: Lesson, thought: Thought) -> Lesson | None:
@@ -203,8 +239,15 @@ class BookService:
         sfen = position.sfen()
         return earlier_lesson(lesson, thought, sfen, learned.thought(sfen), self._study)
 
-    def _submit(self, work: Callable[[], T | None]) -> concurrent.futures.Future[T | None]:
-        future = self._thread.submit(lambda: _guarded(work))
+    def _submit(self, work: Callable[[], T | None], writes: str = "") -> concurrent.futures.Future[T | None]:
+        def run() -> T | None:
+            try:
+                return _guarded(work)
+            finally:
+                self._undone.popleft()
+
+        self._undone.append(writes)
+        future = self._thread.submit(run)
         self._last = future
         return future
 

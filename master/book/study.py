@@ -1,8 +1,8 @@
 """Method II at work: lessons are searched by the player's own searcher, while no game needs it.
 
 `StudyingSearcher` stands between a game and its searcher. A game's first word (`new_game`, `start`, `ponder`) ends the
-study at once; a lesson that was cut short stays in the queue, and what its search had found is kept where it is more
-than was known.
+study at once; a lesson that was cut short stays in the queue, with what its searches have found, and goes on from there
+in the next gap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchReq
 from master.book.lessons import Lesson
 from master.book.notes import thought_of
 from master.book.service import BookService
-from master.book.thoughts import REFERENCE_NPS, reference_seconds
+from master.book.thoughts import REFERENCE_NPS, Thought
 from master.events import GameEnded, GameEvent, GameFound, LoggedIn
 from worker.score import MATE_BOUND
 
@@ -30,9 +30,9 @@ STOP_S: Final = 1.0
 _SLACK_MS: Final = 1000
 """From the time of a lesson to its hard deadline."""
 _ENOUGH: Final = 0.8
-"""Of the nodes that a lesson is to have."""
+"""Of the time that a lesson is to have."""
 _ATTEMPTS: Final = 3
-"""Searches of a lesson, each by the speed of the one before, until it has had enough nodes."""
+"""Searches of a lesson in one gap, each by the speed of the one before, until it has had enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +140,22 @@ class StudyingSearcher:
             return finished
 
     async def _study_one(self, lesson: Lesson) -> bool:
-        """Search one lesson. Whether it was finished."""
-        log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), sfen=lesson.sfen)
+        """Search one lesson, from where it was left. Whether it was finished."""
+        left = round(lesson.left_seconds, 3)
+        log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), left=left, sfen=lesson.sfen)
         nps = self._service.nps or REFERENCE_NPS
         for attempt in range(1, _ATTEMPTS + 1):
             decision = await self._search(lesson, nps)
             if decision is None:
                 break
-            if self._stopping or self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson):
-                return await self._keep(lesson, decision, finished=not self._stopping)
-            # The fleet was slower than thought: what was found so far may be less than the game had found.
+            over = self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson)
+            if over or self._stopping:
+                return await self._keep(lesson, decision, finished=over and not self._stopping)
+            # The fleet was slower than thought.
             nps = decision.nodes * 1000 / max(1, decision.elapsed_ms)
+            piece = _piece_of(decision)
+            await self._service.learned(lesson, piece, finished=False)
+            lesson = lesson.with_piece(piece)
         return False
 
     async def _search(self, lesson: Lesson, nps: float) -> Decision | None:
@@ -174,17 +179,16 @@ class StudyingSearcher:
 
     async def _keep(self, lesson: Lesson, decision: Decision, finished: bool) -> bool:
         self._service.searched(decision)
-        thought = thought_of(decision)
-        if thought is not None:
-            thought = replace(thought, studied=True)
-        left = await self._service.learned(lesson, thought, finished)
+        piece = _piece_of(decision)
+        left = await self._service.learned(lesson, piece, finished)
+        left_s = round(lesson.with_piece(piece).left_seconds, 3)
         found = {"move": decision.move, "score": decision.score, "depth": decision.depth, "nodes": decision.nodes}
-        log.info("lesson_over", ply=lesson.ply, finished=finished, **found)
+        log.info("lesson_over", ply=lesson.ply, finished=finished, left=left_s, **found)
         self.on_studied(Studied(lesson, decision, finished, left))
         return finished
 
     def _request(self, lesson: Lesson, search_id: int, nps: float) -> SearchRequest:
-        nodes = max(1, round(lesson.seconds * REFERENCE_NPS))
+        nodes = max(1, round(lesson.left_seconds * REFERENCE_NPS))
         if self._by_nodes:
             return SearchRequest(search_id, lesson.start_sfen, lesson.moves, nodes=nodes)
         time_ms = max(1, round(nodes * 1000 / max(1.0, nps)))
@@ -263,8 +267,13 @@ class StudyingSearcher:
             self._listener.on_decision(decision)
 
 
+def _piece_of(decision: Decision) -> Thought | None:
+    thought = thought_of(decision)
+    return None if thought is None else replace(thought, studied=True)
+
+
 def _is_enough(decision: Decision, lesson: Lesson) -> bool:
-    """Whether a search was as long as wanted, or longer would find no more: nothing to search, or a mate."""
+    """Whether a lesson, with this search of it, has had its time, or more would find no more: a mate, no choice."""
     if not decision.nodes or decision.score is None or abs(decision.score) >= MATE_BOUND:
         return True
-    return reference_seconds(decision.nodes) >= _ENOUGH * lesson.seconds
+    return lesson.with_piece(_piece_of(decision)).left_seconds <= (1 - _ENOUGH) * lesson.seconds

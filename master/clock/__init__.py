@@ -9,7 +9,8 @@ arrives, network included. Hence:
    (`master.clock.delays`). The hard limit keeps back more, for what a line did at its worst.
 3. What was consumed is what the server's echo says, never what we measured.
 4. The main time is spent by a trapezoid over the game, sooner where the game is being lost, and to its end where the
-   move limit will end the game (`master.clock.plan`).
+   move limit will end the game (`master.clock.plan`). Where each move costs a unit for good, one is held for each that
+   may still come, up to the limit.
 5. A move that is found early and stays is played early; one that changes late, a score that falls and voters that do
    not agree buy time (`master.clock.outlook`).
 6. What was found while pondering on the opponent's time is taken off, as far as that saves anything.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from master.clock.delays import Delays
 from master.clock.outlook import Outlook
@@ -63,6 +63,10 @@ class _Plan:
     hard_ms: float
     kept_ms: float
     """Of the main time: not planned with."""
+    free_ms: float
+    """Of the main time: all but what the moves to come will cost in any case; endless where they may cost nothing."""
+    margin_ms: float
+    """From the moment that is aimed at to the next unit."""
     gone_ms: float
     """What of the turn was over when the budget was asked for."""
 
@@ -169,17 +173,20 @@ class GameClock:
         """
         control = self.controls[self.turn]
         latest = self.latest_ms()
-        due = self._due(control, ply, max_moves)
+        due = self._due(control, most_moves(ply, max_moves) - 1)
         kept = self._kept(control, ply, max_moves) + due
         target = self._target(control, kept, ply, max_moves, score)
         lost = self._lost_if_saved(control, target, ply, max_moves)
         target -= min(known_ms, (target - lost) * _MOST_KNOWN)
         gone = max(0.0, now_ms - self.turn_began_ms)
-        soft = self._soft(target, latest, kept)
+        beyond_due = self.remaining_ms[self.turn] - due
+        free = beyond_due if self._cost(control) else math.inf
+        plan = _Plan(target, lost, latest, latest, kept, free, self._margin(control, free, max_moves), gone)
+        soft = self._soft(target, plan)
         hard = min(latest, max(3.0 * soft, soft + control.byoyomi_ms))
         if due:
-            hard = min(hard, max(soft, self.remaining_ms[self.turn] - due - self.delays.usual_ms))
-        self._plan = _Plan(target, lost, latest, hard, kept, gone)
+            hard = min(hard, max(soft, beyond_due - self.delays.usual_ms))
+        self._plan = replace(plan, hard_ms=hard)
         self._aim(target, soft, now_ms)
         least = self.settings.least_ms
         return Budget(max(least, int(soft - gone)), max(least, int(hard - gone)))
@@ -203,7 +210,7 @@ class GameClock:
         if stretch < 1.0:
             target = plan.lost_ms + (plan.target_ms - plan.lost_ms) * stretch
         target = min(target, max(plan.target_ms, plan.hard_ms))
-        soft = min(self._soft(target, plan.latest_ms, plan.kept_ms), plan.hard_ms)
+        soft = min(self._soft(target, plan), plan.hard_ms)
         self._aim(target, soft, now_ms)
         return max(self.settings.least_ms, int(soft - plan.gone_ms))
 
@@ -212,10 +219,11 @@ class GameClock:
         soft_at = self.turn_began_ms + soft_ms
         self._soft_at_ms = soft_at if now_ms is None else max(soft_at, now_ms)
 
-    def _soft(self, target_ms: float, latest_ms: float, kept_ms: float) -> float:
+    def _soft(self, target_ms: float, plan: _Plan) -> float:
         """The moment of the turn to aim at, where the move is to be charged ``target_ms``."""
-        control = self.controls[self.turn]
-        return min(self._aligned(control, target_ms + self._owed_ms[self.turn], latest_ms, kept_ms), latest_ms)
+        # What is owed is paid, but not by the moves to come.
+        wanted = min(target_ms + self._owed_ms[self.turn], max(target_ms, plan.free_ms))
+        return min(self._aligned(self.controls[self.turn], wanted, plan), plan.latest_ms)
 
     def _kept(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
         """What of the main time is not planned with, for accidents alone."""
@@ -223,41 +231,57 @@ class GameClock:
         limit = moves_to_limit(ply, max_moves)
         return kept if limit is None else kept * min(1.0, (limit - 1) / _LAST_MOVES)
 
-    def _due(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
-        """What of the main time the moves to come will cost at the least, however fast they are."""
+    def _cost(self, control: TimeControl) -> int | None:
+        """What even a move at once takes of the main time for good; None where what comes anew pays for it."""
         cost = control.charge(self.delays.usual_ms + self.settings.least_ms)
         if cost < control.byoyomi_ms + control.increment_ms:
-            return 0.0
-        # Without main time the next move were the flag. So byoyomi pays for nothing, and the last move too has to
-        # leave some.
-        return max(0, cost - control.increment_ms) * (most_moves(ply, max_moves) - 1) + control.unit_ms
+            return None
+        return max(0, cost - control.increment_ms)  # without main time it were the flag: byoyomi pays for nothing
+
+    def _due(self, control: TimeControl, moves: int) -> int:
+        """What so many moves to come will take of the main time at the least, however fast they are."""
+        cost = self._cost(control)
+        return 0 if cost is None else cost * moves + control.unit_ms  # the last move too has to leave some
 
     def _target(
         self, control: TimeControl, kept_ms: float, ply: int, max_moves: int | None, score: int | None
     ) -> float:
-        """What this move should be charged: a share of the main time, and all that comes anew with each move."""
+        """What this move should be charged: what any move costs, a share of the rest, and all that comes anew."""
         if control.unlimited:
             return float(self.settings.unlimited_ms)
-        planned = max(0.0, self.remaining_ms[self.turn] - kept_ms) * share(ply, max_moves, score)
+        cost = self._cost(control) or 0
+        planned = max(0.0, self.remaining_ms[self.turn] - kept_ms - cost) * share(ply, max_moves, score)
         usual = min(max(self._typical_stretch, _TYPICAL[0]), _TYPICAL[1])
         comes_back = control.increment_ms + self._delay_ms[self.turn]
-        return (planned + comes_back) / usual + control.byoyomi_ms
+        return (planned + comes_back) / usual + control.byoyomi_ms + cost
 
     def _lost_if_saved(self, control: TimeControl, target_ms: float, ply: int, max_moves: int | None) -> float:
-        """What of the target no later move gets, where this one is made sooner: byoyomi, and all on the last move."""
-        if control.unlimited:
+        """What of the target no later move gets, where this one is made sooner: byoyomi, what any move costs, and all
+        on the last move."""
+        if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms
-        return target_ms if moves_to_limit(ply, max_moves) == 1 else min(control.byoyomi_ms, target_ms)
+        return min(control.byoyomi_ms + (self._cost(control) or 0), target_ms)
 
-    def _aligned(self, control: TimeControl, target_ms: float, latest_ms: float, kept_ms: float) -> float:
+    def _margin(self, control: TimeControl, free_ms: float, max_moves: int | None) -> float:
+        """What to keep in front of the next unit.
+
+        Where a move limit is there to be reached, and hardly more is left than what the moves up to it will cost, a
+        unit charged too much were one that a later move wants: there it is as much as in front of the flag.
+        """
+        usual = self.delays.usual_ms
+        if max_moves is None or free_ms - (self._cost(control) or 0) >= self.settings.untouched_ms:
+            return usual
+        return max(usual + self.settings.most_reserve_ms, self.delays.worst_ms)
+
+    def _aligned(self, control: TimeControl, target_ms: float, plan: _Plan) -> float:
         """The whole of the time that is charged as the units nearest to ``target_ms``.
 
         So near to the flag that a delay would matter it is fewer units, where what is saved comes back later on (in
         byoyomi it does not).
         """
-        margin, unit = self.delays.usual_ms, control.unit_ms
+        margin, unit, latest = plan.margin_ms, control.unit_ms, plan.latest_ms
         comes_back = not control.byoyomi_ms and not control.unlimited
-        comfortable = latest_ms - min(kept_ms, latest_ms / 3) if comes_back else latest_ms
+        comfortable = latest - min(plan.kept_ms, latest / 3) if comes_back else latest
         if unit <= margin:
             return min(target_ms, comfortable)  # with units so fine there is nothing to align to
         # A unit at least is charged whatever happens: less of it than all would be given away.

@@ -85,7 +85,8 @@ def learn(
 
     def show(lesson: Lesson, progress: SearchProgress) -> None:
         words = f"move {lesson.ply}: depth {progress.depth} {score_text(progress.score)} {' '.join(progress.pv[:1])}"
-        board.update(task, description=words, total=lesson.seconds, completed=reference_seconds(progress.nodes))
+        had = lesson.seconds - lesson.left_seconds
+        board.update(task, description=words, total=lesson.seconds, completed=had + reference_seconds(progress.nodes))
 
     def tell(studied: Studied) -> None:
         lesson, decision = studied.lesson, studied.decision

@@ -377,9 +377,7 @@ def logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
 
     log = settings.log
     try:
-        with open_log(
-            Path(settings.records.folder), file_level=log.file_level, console_level=log.console_level, console=console
-        ) as path:
+        with open_log(Path(settings.records.folder), console=console, **log.options()) as path:
             yield
             console(f"log: {path}")
     except LogError as error:

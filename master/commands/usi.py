@@ -142,9 +142,8 @@ def _logged(settings: Config, records: str | None) -> Iterator[Callable[[str, di
     if records is None:
         yield lambda _name, _fields: None
         return
-    level = settings.log
     try:
-        with open_log(Path(records), file_level=level.file_level, console_level=level.console_level, console=_complain):
+        with open_log(Path(records), console=_complain, **settings.log.options()):
             yield fleet_listener().on_event
     except LogError as error:
         raise CommandError(str(error)) from error

@@ -24,6 +24,7 @@ from master.fleet.ending import EndRule
 from master.fleet.prices import PriceBook
 from master.fleet.spending import Spending
 from master.fleet.spool import FileState
+from master.log_files import is_log
 
 STEP_S: Final = 5.0
 _LEDGER_S: Final = 60.0
@@ -65,7 +66,7 @@ class Copies:
             except OSError as error:
                 self._tell("file_not_read", {"file": key, "why": str(error)})
                 continue
-            place = "logs" if key.endswith(".jsonl") else "records"
+            place = "logs" if is_log(key) else "records"
             try:
                 self._archive.put(f"{place}/{key}", data)
             except ArchiveError as error:

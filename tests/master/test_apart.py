@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 import uvloop
+from structlog.testing import capture_logs
 
 from cluster.api import Known, Listener, SearchRequest
+from master import apart
 from master.apart import play_games_apart
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.server import PracticeServer, ServerOptions
 from master.csa.server_room import RoomOptions
-from master.events import GameEvent, LoggedIn, MovePlayed
+from master.events import GameEvent, GameOutcome, LoggedIn, MovePlayed
 from master.game import GameSettings, LoginRefusedError
 from master.instructions import Login
 from master.retry import Backoff
@@ -168,6 +170,27 @@ def test_stopped_while_waiting_for_a_game() -> None:
 
     with Elsewhere() as address:
         run(main(address))
+
+
+def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, held = threading.Event(), threading.Event()
+
+    async def write(_stop: asyncio.Event) -> list[GameOutcome]:
+        held.set()
+        released.wait(30)
+        return []
+
+    async def main() -> None:
+        monkeypatch.setattr(apart, "LEAVE_S", 0.05)
+        games = asyncio.create_task(apart._Line().run(write))
+        await asyncio.to_thread(held.wait)
+        games.cancel()
+        with pytest.raises(asyncio.CancelledError), capture_logs() as logs:
+            await games
+        assert [entry["event"] for entry in logs] == ["line_left_behind"]
+        released.set()
+
+    run(main())
 
 
 def test_errors_come_back() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson, OwnMove
+from master.book.notes import GameNotes
 from master.book.thoughts import Thought
 from worker.book import BookError, BookMove
 from worker.shogi import STARTPOS, Position
@@ -57,6 +59,54 @@ def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -
         assert book.next_lesson() == second
         stats = book.stats()
         assert (stats.lessons, stats.games, stats.thoughts) == (1, {"LOSE": 3}, 1)
+
+
+def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
+    turned = replace(lesson(), start_sfen=TURNED, sfen=TURNED)
+    pieces = tuple(Thought("8c8d", -5, depth, depth / 4, ("8c8d",), studied=True) for depth in (8, 12))
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
+        for piece in pieces:
+            book.add_piece(turned, piece)
+        assert book.thought(TURNED) == pieces[1]
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        found = book.next_lesson()
+        assert found == replace(turned, pieces=pieces)
+        book.finish_lesson(found, replace(pieces[1], seconds=5.0))
+        book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
+        assert book.next_lesson() == turned
+
+
+def test_a_game_that_runs_is_kept_until_it_has_ended(tmp_path: Path) -> None:
+    own = OwnMove(1, STARTPOS, (), "7g7f", THOUGHT, 35)
+    notes = GameNotes(STARTPOS, "a", "b", 0, ["7g7f", "3c3d"], [own])
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        assert book.running() is None
+        book.set_running(notes)
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        running = book.running()
+        assert running is not None
+        assert (running.opponent, running.moves, running.own[0].seconds) == ("b", notes.moves, 2.5)
+        book.run("UPDATE running SET own = 'x'")
+        with pytest.raises(BookError, match="the running game is damaged"):
+            book.running()
+        book.add_game(PlayedGame("a", "b", 0, "WIN", "RESIGN"))
+        assert book.running() is None
+
+
+def test_a_book_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "learned.sqlite"
+    with LearnedBook(path) as book:
+        book.keep(STARTPOS, THOUGHT)
+        for table in ("pieces", "running"):
+            book.run(f"DROP TABLE {table}")
+        book.run("PRAGMA user_version = 1")
+    with LearnedBook(path, write=False) as reader:
+        assert reader.stats().thoughts == 1
+    with LearnedBook(path) as book:
+        assert book.thought(STARTPOS) == THOUGHT
+        assert book.running() is None
+        book.add_piece(lesson(), THOUGHT)
 
 
 def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from master.book.lessons import Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, plan_lessons
+from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, judged, plan_lessons
 from master.book.thoughts import Thought
 from worker.shogi import STARTPOS
 
@@ -43,6 +43,21 @@ def plan(own: list[OwnMove], reason: str = "RESIGN", known: dict[str, float] | N
     return [(lesson.ply, lesson.seconds) for lesson in found]
 
 
+def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
+    pieces = (
+        Thought("2g2f", 10, 12, 3.0, ("2g2f",), studied=True),
+        Thought("7g7f", -20, 9, 2.0, ("7g7f",), studied=True),
+        Thought("7g7f", -40, 11, 2.5, ("7g7f", "3c3d"), studied=True),
+    )
+    lesson = Lesson(STARTPOS, (), STARTPOS, 1, 8.0)
+    for piece in pieces:
+        lesson = lesson.with_piece(piece)
+    assert lesson.with_piece(None).left_seconds == 0.5
+    assert lesson.with_piece(pieces[0]).left_seconds == 0.0
+    assert judged(lesson.pieces) == replace(pieces[2], seconds=7.5)
+    assert judged(()) is None
+
+
 def test_the_moves_before_the_turn_get_twice_the_time() -> None:
     assert plan(game([0, 0, 0, 0, 0, -400, -900])) == [(11, 2.0), (9, 2.0), (7, 2.0), (5, 2.0)]
 
@@ -76,7 +91,7 @@ def test_a_position_that_was_bad_already_leads_further_back() -> None:
     assert following(-900, replace(before, studied=True)) is None
 
 
-@pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0)])
+@pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0), (UNKNOWN, 0)])
 def test_a_loss_out_of_the_blue(reason: str, lessons: int) -> None:
     assert len(plan(game([0, 0, 20]), reason)) == lessons
 
