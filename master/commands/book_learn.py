@@ -64,10 +64,10 @@ def learn(
 
     try:
         with LearnedBook(path, write=False) as reader:
-            stats = reader.stats()
+            stats, broken_off = reader.stats(), reader.running() is not None
     except BookError as error:
         raise CommandError(str(error)) from error
-    if not stats.lessons:
+    if not stats.lessons and not broken_off:
         print(f"{path}: nothing is left to study")
         return 0
     compile_searcher()
@@ -77,6 +77,8 @@ def learn(
     except BookError as error:
         raise CommandError(str(error)) from error
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
+    if broken_off:
+        print("a game that broke off is looked at too", flush=True)
     console = Console(stderr=True)
     board = Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True

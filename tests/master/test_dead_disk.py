@@ -60,6 +60,7 @@ script.main()
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.slow
 def test_it_says_what_was_lost_and_ends(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
