@@ -41,8 +41,6 @@ CREATE TABLE imported (
     position TEXT NOT NULL, move TEXT NOT NULL, ponder TEXT, value INTEGER NOT NULL, depth INTEGER NOT NULL,
     count INTEGER NOT NULL, ply INTEGER NOT NULL, PRIMARY KEY (position, move)
 ) WITHOUT ROWID;
-"""
-_SINCE_2: Final = """
 CREATE TABLE pieces (
     id INTEGER PRIMARY KEY, position TEXT NOT NULL, move TEXT NOT NULL, score INTEGER NOT NULL,
     depth INTEGER NOT NULL, seconds REAL NOT NULL, pv TEXT NOT NULL
@@ -108,16 +106,16 @@ def _lock(path: Path) -> IO[bytes]:
 def _prepare(connection: sqlite3.Connection, path: Path, write: bool) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if version > VERSION:
-        raise BookError(f"book {path}: version {version} of the tables; this Gougi knows {VERSION}: take a newer one")
+    if version not in (0, VERSION):
+        other = "a newer one" if version > VERSION else "the one that wrote it, and export what it has"
+        raise BookError(f"book {path}: version {version} of the tables; this Gougi knows {VERSION}: take {other}")
     if version == 0 and (count or not write):
         raise BookError(f"book {path}: an SQLite file, but no learned book of Gougi")
     if write:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        if version < VERSION:
-            tables = (_TABLES if version == 0 else "") + _SINCE_2
-            connection.executescript(f"BEGIN; {tables} PRAGMA user_version = {VERSION}; COMMIT;")
+        if version == 0:
+            connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 class Tables:

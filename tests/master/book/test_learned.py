@@ -94,21 +94,6 @@ def test_a_game_that_runs_is_kept_until_it_has_ended(tmp_path: Path) -> None:
         assert book.running() is None
 
 
-def test_a_book_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
-    path = tmp_path / "learned.sqlite"
-    with LearnedBook(path) as book:
-        book.keep(STARTPOS, THOUGHT)
-        for table in ("pieces", "running"):
-            book.run(f"DROP TABLE {table}")
-        book.run("PRAGMA user_version = 1")
-    with LearnedBook(path, write=False) as reader:
-        assert reader.stats().thoughts == 1
-    with LearnedBook(path) as book:
-        assert book.thought(STARTPOS) == THOUGHT
-        assert book.running() is None
-        book.add_piece(lesson(), THOUGHT)
-
-
 def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) -> None:
     game = PlayedGame("a", "b", 0, "LOSE", "RESIGN")
     older, near, far, further = lesson("9g9f", "9c9d"), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d"), lesson()
@@ -173,6 +158,10 @@ def test_what_is_no_book_of_ours(tmp_path: Path) -> None:
         other.execute("PRAGMA user_version = 99")
     with pytest.raises(BookError, match=r"version 99 of the tables.*take a newer one"):
         LearnedBook(path, write=False)
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 1")
+    with pytest.raises(BookError, match=r"version 1 of the tables.*take the one that wrote it"):
+        LearnedBook(path)
 
 
 def test_imported_candidates_are_a_book(tmp_path: Path) -> None:
