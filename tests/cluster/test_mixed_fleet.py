@@ -14,7 +14,7 @@ import pytest
 from cluster.api import Decision, SearchRequest
 from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
+from cluster.settings import Mode, Settings
 from tests.cluster.heard import Heard
 from worker.engine import STARTPOS
 
@@ -42,7 +42,7 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
     """Also after gpsusi was killed in the middle of a search: that one goes on without it, a later one with it."""
     usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
     fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
-    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=Settings(validate=True)), Heard()
+    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=Settings(Mode.CONSULT, validate=True)), Heard()
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()

@@ -24,7 +24,7 @@ from cluster.api import Decision, FleetError
 from cluster.channel import ChannelClient
 from cluster.messages import Hello
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
+from cluster.settings import Mode, Settings
 from tests.cluster.faults import FAULTS, Fault, MakeFault
 from tests.cluster.heard import Heard
 from tests.cluster.processes import alive
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixture
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[OpenFleet]:
-    with open_fleet(3, Settings(validate=True, presearch_max_ms=150)) as fleet:
+    with open_fleet(3, Settings(Mode.SPLIT, validate=True, presearch_max_ms=150)) as fleet:
         yield fleet
 
 
