@@ -352,7 +352,9 @@ def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
     fleet.start_head()
     began = fleet.event("ray_started", 45)
     ready = fleet.event("node_ready", 45, after_ms=began["when_ms"])
-    fleet.wait(lambda said: said["what"] == "node_joined" and said["live"] >= 2 and said["when_ms"] > ready["when_ms"], 45)
+    fleet.wait(
+        lambda said: said["what"] == "node_joined" and said["live"] >= 2 and said["when_ms"] > ready["when_ms"], 45
+    )
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"
     fleet.all_search(2)
