@@ -16,7 +16,8 @@ from cluster.ray_process import RayLost, RayProcess
 
 _LONGEST_PAUSE_S = 5.0
 _OPENING_S = 120.0
-"""How long Ray may take to be there again; one that hangs is ended, and another is tried. Seen on a busy machine: 20."""
+"""How long Ray may take to be there again; one that hangs is ended, and another is tried. Seen on a busy machine: 20 s.
+"""
 
 
 def _node_id(place: int) -> str:
