@@ -5,7 +5,8 @@
 In virtual time, over whole events: checking the variation, the vote and the progress that goes out ten times a second
 included. Variations are random legal moves, 12 plies deep; the share NEW of the reports brings one that was not seen
 before and has to be checked. Figures are microseconds of processor time; ``decoded`` counts from the message's bytes.
-``of a core``: what all reports together take, their bytes included.
+``of a core``: what all reports together take, their bytes included. Beside the reports: the search's ``start``, the end
+of its presearch (``dealt``), and a node that is ``lost`` (a split is dealt again then) and comes back (``joined``).
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import time
 from benchmarks.figures import Figures, machine, show
 from cluster.api import SearchRequest
 from cluster.coordinator import Coordinator
-from cluster.events import Event, NodeJoined, Received, SendJob, Start, StopNode, Tick
+from cluster.events import Event, NodeJoined, NodeLost, Received, SendJob, Start, StopNode, Tick
+from cluster.host import spare_the_collector
 from cluster.messages import Job, Report, decode, encode
+from cluster.root import prepare_rules
 from cluster.settings import Mode, Settings
 from worker.engine import STARTPOS, Bound
 from worker.shogi import Position, move_to_usi
@@ -27,6 +30,7 @@ from worker.shogi import Position, move_to_usi
 PLIES = 12
 HZ = 20
 WARM_UP = 500
+LOSSES = 20
 _PRESEARCH_MS = 400
 """The presearch is over by then."""
 
@@ -41,7 +45,8 @@ class Fleet:
         self.last: dict[int, tuple[str, ...]] = {}
         for number in range(nodes):
             self.feed(NodeJoined(f"n{number}"), 0)
-        self.feed(Start(SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), soft_ms=10**7, hard_ms=10**7)), 0)
+        request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), soft_ms=10**7, hard_ms=10**7)
+        self.start_us = self.feed(Start(request), 0)
 
     def feed(self, event: Event, now_ms: int) -> float:
         """Microseconds that the coordinator took."""
@@ -79,13 +84,14 @@ class Fleet:
 
 
 def measure(settings: Settings, nodes: int, count: int, new: float) -> tuple[dict[str, Figures], int]:
-    """Microseconds of ``count`` reports, as an ``event`` and ``decoded`` too; and how many of the nodes had a job."""
+    """Microseconds of ``count`` reports, as an ``event`` and ``decoded`` too, and of what else befalls a search; and
+    how many of the nodes had a job."""
     fleet = Fleet(settings, nodes)
     for rank in range(1, settings.presearch_multipv + 1):
         fleet.feed(Received(fleet.report("n0", 5, 1.0, rank)), 0)
     for node_id in sorted(fleet.jobs):
         fleet.feed(Received(fleet.report(node_id, 4, 1.0)), 0)
-    fleet.feed(Tick(), _PRESEARCH_MS)
+    dealt_us = fleet.feed(Tick(), _PRESEARCH_MS)
     figures = {"event": Figures(), "decoded": Figures()}
     names = sorted(fleet.jobs)
     for index in range(-WARM_UP, count):
@@ -99,6 +105,16 @@ def measure(settings: Settings, nodes: int, count: int, new: float) -> tuple[dic
         if index >= 0:
             figures["event"].add(took)
             figures["decoded"].add(took + decoding)
+    figures |= {
+        "start": Figures([fleet.start_us]),
+        "dealt": Figures([dealt_us]),
+        "lost": Figures(),
+        "joined": Figures(),
+    }
+    after_ms = _PRESEARCH_MS + (count + WARM_UP) * 1000 // (HZ * len(names))
+    for name in fleet.rng.sample(names, min(LOSSES, len(names) - 1)):
+        figures["lost"].add(fleet.feed(NodeLost(name, "cut"), after_ms))
+        figures["joined"].add(fleet.feed(NodeJoined(name), after_ms))
     return figures, len(names)
 
 
@@ -110,6 +126,8 @@ def main() -> None:
     parser.add_argument("--modes", default=",".join(Mode), help="with commas")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    prepare_rules()
+    spare_the_collector()
     found: dict[str, dict[str, Figures]] = {}
     cores: dict[str, float] = {}
     for mode in options.modes.split(","):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.api import SearchRequest
+from cluster.consultation import Vote
 from cluster.engine_spec import Variety
 from cluster.settings import Mode, Settings
 from cluster.strategies import StrategyError, strategy
@@ -109,12 +110,15 @@ def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: 
     """``settings`` with a mode that says what is done: where it is `Mode.AUTO`, mode, vote and whatever else the name
     of the chosen strategy changes. One node has nothing to choose; without a table all consult.
 
+    A vote that ``settings`` name is kept, and then the choice is between strategies that were measured with that vote
+    and those that hold none; where no such vote was measured, the best mode of all counts by it.
+
     Args:
         nodes, budget: as `choose` takes them.
     """
     if settings.mode is not Mode.AUTO:
         return settings
-    point = choose(table, nodes, budget) if nodes > 1 else None
+    point = choose(_voting(table, settings.vote), nodes, budget) if nodes > 1 else None
     if point is None:
         return replace(settings, mode=Mode.CONSULT)
     chosen, plain = strategy(point.strategy).settings, Settings()
@@ -123,7 +127,15 @@ def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: 
         for item in fields(Settings)
         if getattr(chosen, item.name) != getattr(plain, item.name)
     }
-    return replace(settings, **{**changed, "mode": chosen.mode, "vote": chosen.vote})
+    return replace(settings, **{**changed, "mode": chosen.mode, "vote": settings.vote or chosen.vote})
+
+
+def _voting(table: Sequence[Measured], vote: Vote | None) -> Sequence[Measured]:
+    """The points among which is chosen where ballots are counted by ``vote`` (None: as the strategies have it)."""
+    known = [(point, strategy(point.strategy).settings) for point in table]
+    if not any(found.mode is not Mode.SPLIT and found.vote is vote for _, found in known):
+        return table
+    return [point for point, found in known if found.mode is Mode.SPLIT or found.vote is vote]
 
 
 def budget(request: SearchRequest, nps: float) -> float:

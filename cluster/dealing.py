@@ -24,13 +24,18 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from cluster.ranges import check_numbers
 from cluster.split import Caution, Known, Leaf, Legal, Line, Split, Tree, as_seen, best_first, leaves
 from worker.score import MATE_BOUND
 
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """How nodes are dealt over moves. Scores in centipawns."""
+    """How nodes are dealt over moves. Scores in centipawns.
+
+    Raises (constructor):
+        ValueError: as `cluster.settings.Settings`.
+    """
 
     temperature: float = 20.0
     """Of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
@@ -42,6 +47,9 @@ class Dealing:
     """How many moves of one position may have nodes of their own by what is known of them."""
     plies: int = 16
     """The longest path to a leaf."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, counts={"width"})
 
 
 def deal(known: Known, legal: Legal, parts: int, dealing: Dealing, caution: Caution) -> Tree:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import Callable
@@ -54,6 +55,17 @@ async def prepare_this_machine(listener: Listener) -> None:
 
     await asyncio.to_thread(warm_up, compiling)
     await asyncio.to_thread(prepare_rules)
+    spare_the_collector()
+
+
+def spare_the_collector() -> None:
+    """Take all that this process has made until now, and so will keep, out of the garbage collector's rounds.
+
+    A full round looks at every object and holds up all threads. Measured: 110,000 objects of loaded code are 60 ms of
+    processor time, which one message in the middle of a game then had to wait for.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 class CoordinatorHost:

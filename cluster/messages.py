@@ -294,8 +294,11 @@ def _check_bool(value: object, where: str) -> bool:
     return value
 
 
+_check_bound_value: Final = _check_int(Span(min(Bound), max(Bound)))
+
+
 def _check_bound(value: object, where: str) -> Bound:
-    return Bound(_check_int(Span(min(Bound), max(Bound)))(value, where))
+    return Bound(_check_bound_value(value, where))
 
 
 def _check_tuple(span: Span, item: _Check) -> _Check:
@@ -304,7 +307,10 @@ def _check_tuple(span: Span, item: _Check) -> _Check:
             raise MessageError(f"{where}: expected a list, got {type(value).__name__}")
         if not span.low <= len(value) <= span.high:
             raise MessageError(f"{where}: {len(value)} items, allowed are {span.low}..{span.high}")
-        return tuple([item(element, f"{where}[{index}]") for index, element in enumerate(value)])
+        try:
+            return tuple([item(element, where) for element in value])
+        except MessageError:  # which of them it is, is only asked for where one is wrong
+            return tuple([item(element, f"{where}[{index}]") for index, element in enumerate(value)])
 
     return check
 
@@ -336,12 +342,13 @@ def _checker(hint: Any) -> _Check:
     raise TypeError(f"no check for {hint!r}")
 
 
-def _schema(kind: type[Message]) -> dict[str, _Check]:
+def _schema(name: str, kind: type[Message]) -> dict[str, tuple[_Check, str]]:
+    """For each field its check, and its place in words."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {entry.name: _checker(hints[entry.name]) for entry in fields(kind)}
+    return {entry.name: (_checker(hints[entry.name]), f"{name}.{entry.name}") for entry in fields(kind)}
 
 
-_SCHEMAS: Final = {name: _schema(kind) for name, kind in KINDS.items()}
+_SCHEMAS: Final = {name: _schema(name, kind) for name, kind in KINDS.items()}
 _REQUIRED: Final = {
     name: {entry.name for entry in fields(kind) if entry.default is MISSING} for name, kind in KINDS.items()
 }
@@ -384,8 +391,9 @@ def decode(data: bytes) -> Message:
         raise MessageError(f"{name}: missing {', '.join(sorted(missing))}")
     values: dict[str, Any] = {}
     for key, value in raw.items():
-        check = schema.get(key) if isinstance(key, str) else None
-        if check is None:
+        found = schema.get(key) if isinstance(key, str) else None
+        if found is None:
             raise MessageError(f"{name}: unknown field {key!r}"[:200])
-        values[key] = check(value, f"{name}.{key}")
+        check, where = found
+        values[key] = check(value, where)
     return KINDS[name](**values)

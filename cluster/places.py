@@ -15,6 +15,9 @@ from cluster.ray_cluster import NodeDied, RayFacts
 from cluster.ray_process import RayLost, RayProcess
 
 _LONGEST_PAUSE_S = 5.0
+_OPENING_S = 120.0
+"""How long Ray may take to be there again; one that hangs is ended, and another is tried. Seen on a busy machine: 20 s.
+"""
 
 
 def _node_id(place: int) -> str:
@@ -106,14 +109,17 @@ class Places:
             self._keeper.log("ray_lost", why=why)
             pause_s = 0.25
             while not self._ray_is_there.is_set():
-                await self._ray.close()
-                self._ray = RayProcess(self._address, self._nodes)
                 try:
-                    self._started(await self._ray.open())
-                except FleetError as error:
-                    self._keeper.log("ray_failed", why=str(error))
+                    await self._ray.close()
+                    self._ray = RayProcess(self._address, self._nodes)
+                    async with asyncio.timeout(_OPENING_S):
+                        facts = await self._ray.open()
+                except (FleetError, OSError) as error:  # among them no process to be had, and the time that is over
+                    self._keeper.log("ray_failed", why=str(error) or f"no answer for {_OPENING_S:.0f} s")
                     pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
                     await asyncio.sleep(pause_s)
+                else:
+                    self._started(facts)
 
     def _keep_another(self) -> None:
         self._places += 1

@@ -18,6 +18,7 @@ from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_m
 from cluster.messages import EVERY_JOB, Heartbeat, Hello, Leave, Message, NewGame, Order, Shared, Stop
 from cluster.node_process import NodeSpec
 from cluster.places import Places, place_of
+from cluster.refusals import Refusals
 from cluster.settings import Settings
 from cluster.sharing_master import FleetSharing
 from worker.engine import Engine
@@ -28,7 +29,6 @@ _LOOK_S = 0.05
 """How often silent nodes are looked for."""
 _LOCAL_FALLBACK_NODES = 20_000
 """Where the fallback shares the nodes' machine, it searches so many nodes (some 30 ms) and then rests."""
-_REFUSED_AGAIN_MS = 10_000
 
 
 class RaySearcher(HostedSearcher):
@@ -80,7 +80,7 @@ class RaySearcher(HostedSearcher):
         self._sharing: FleetSharing | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
-        self._refused: dict[str, int] = {}
+        self._refusals = Refusals()
         self._broken = ""
         """Why the first node that could not start did not."""
 
@@ -272,13 +272,9 @@ class RaySearcher(HostedSearcher):
             self._channel.send(peer, Stop(EVERY_JOB))
 
     def _refuse(self, why: str) -> None:
-        """Say so, but not at every attempt: who is refused tries again and again."""
-        now = now_ms()
-        if now - self._refused.get(why, -_REFUSED_AGAIN_MS) >= _REFUSED_AGAIN_MS:
-            if len(self._refused) > 100:
-                self._refused.clear()
-            self._refused[why] = now
-            self.log("message_refused", why=why)
+        """Say so, without filling the log."""
+        for words in self._refusals.refused(why, now_ms()):
+            self.log("message_refused", why=words)
 
     def _apply(self, changes: list[Change]) -> None:
         for change in changes:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.messages import Job
+from cluster.ranges import check_numbers
 from cluster.split import Caution, Leaf, Line, Split, Tree, Value, as_seen, children_values, preferred
 from cluster.windows import Window
 from worker.engine import Bound
@@ -28,7 +29,11 @@ _CANDIDATES = 32
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """When a tree may be dealt again. Shares are of the search's budget (time or nodes)."""
+    """When a tree may be dealt again. Shares are of the search's budget (time or nodes).
+
+    Raises (constructor):
+        ValueError: as `cluster.settings.Settings`.
+    """
 
     rest: float = 0.1
     """Between two deals."""
@@ -40,6 +45,9 @@ class Patience:
     """A window that is wrong by no more than so many centipawns is kept."""
     ahead: int = 2
     """A leaf that is out of contention and so many plies deeper than the best one is decided for now."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, shares={"rest", "last"})
 
 
 def reason(

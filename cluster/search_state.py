@@ -260,7 +260,7 @@ class Search:
         ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
         if not ballots:
             return None
-        counted = count(ballots, self.settings.vote)
+        counted = count(ballots, self.settings.counting)
         chosen = counted.ballot
         alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
         source = "split" if alone else "vote"

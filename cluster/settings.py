@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.consultation import Vote
 from cluster.dealing import Dealing
+from cluster.ranges import check_numbers
 from cluster.redeal import Patience
 from cluster.split import Caution
 
+USUAL_VOTE: Final = Vote.MAJORITY
 _SHARES: Final = frozenset({"trunk", "presearch_share"})
-"""From 0 to 1."""
 _COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_replies"})
-"""At least 1."""
 
 
 class Mode(enum.StrEnum):
@@ -38,11 +38,12 @@ class Settings:
         ValueError: a value is out of its range; the text names the setting and the range.
     """
 
-    mode: Mode = Mode.SPLIT
-    """The configuration's default is ``auto``, which needs a table (`cluster.coordinator.Coordinator`)."""
+    mode: Mode = Mode.AUTO
+    """``AUTO`` needs a table (`cluster.coordinator.Coordinator`); without one all consult."""
     groups: int = 4
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
-    vote: Vote = Vote.MAJORITY
+    vote: Vote | None = None
+    """How ballots are counted, whatever the mode. None: what was measured as best, in ``AUTO``; else `USUAL_VOTE`."""
     caution: Caution = field(default_factory=Caution)
     dealing: Dealing = field(default_factory=Dealing)
     patience: Patience = field(default_factory=Patience)
@@ -99,15 +100,9 @@ class Settings:
     """Check the coordinator's invariants after every event (tests; costs time)."""
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                continue
-            if item.name in _SHARES:
-                if not 0 <= value <= 1:
-                    raise ValueError(f"{item.name} is {value}: expected 0 to 1")
-            elif item.name == "ponder_temperature":
-                if not value > 0:
-                    raise ValueError(f"{item.name} is {value}: expected more than 0")
-            elif value < (least := 1 if item.name in _COUNTS else 0):
-                raise ValueError(f"{item.name} is {value}: expected {least} or more")
+        check_numbers(self, shares=_SHARES, counts=_COUNTS, positive={"ponder_temperature"})
+
+    @property
+    def counting(self) -> Vote:
+        """How ballots are counted where nobody has said so either."""
+        return self.vote or USUAL_VOTE

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from cluster.ranges import check_numbers
 from worker.engine import Bound
 from worker.score import MATE_BOUND, from_child
 
@@ -79,7 +80,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """How much better than the incumbent a challenger must be, in centipawns."""
+    """How much better than the incumbent a challenger must be, in centipawns.
+
+    Raises (constructor):
+        ValueError: as `cluster.settings.Settings`.
+    """
 
     margin: int = 15
     """At any depth. About the noise between two iterations of one search."""
@@ -87,6 +92,9 @@ class Caution:
     """More at little depth, where a search is noisier: divided by the challenger's depth."""
     per_ply: int = 30
     """More for each ply that the challenger was searched less deep."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def needed(self, depth: int, deficit: int = 0) -> int:
         """Centipawns by which a challenger of ``depth``, ``deficit`` plies less than the incumbent, must be better."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from cluster.consultation import Vote
 from cluster.engine_spec import Variety
-from cluster.settings import Mode, Settings
+from cluster.settings import USUAL_VOTE, Mode, Settings
 
 _VARIETY = tuple(item.name for item in fields(Variety))
 
@@ -53,7 +53,7 @@ def strategy(text: str) -> Strategy:
     mode_name, colon, vote_name = head.partition(":")
     try:
         mode = Mode(mode_name)
-        vote = Vote(vote_name) if colon else Settings().vote
+        vote = Vote(vote_name) if colon else None if mode is Mode.AUTO else USUAL_VOTE
     except ValueError:
         raise StrategyError(
             f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote behind a colon too"

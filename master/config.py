@@ -11,9 +11,10 @@ import json
 import os
 import stat
 import tomllib
+import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
@@ -30,6 +31,12 @@ ENV_PREFIX = "GOUGI_"
 ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_WITHOUT", "GOUGI_RUN_DIR"})
 """Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
 `cluster.presence`'s."""
+
+
+_Location = tuple[int | str, ...]
+"""Section, key, and within a key's own tables index and key and so on."""
+_EXPECTED: Final = {"tuple_type": "expected a list", "model_type": "expected a table"}
+"""By pydantic's kinds of error, where its words are Python's and not TOML's."""
 
 
 class ConfigError(Exception):
@@ -91,9 +98,9 @@ class ClusterConfig(_Section):
     "auto": what was measured as best for so many nodes and such a budget."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
-    vote: Literal["majority", "optimistic", "weighted", "score_sum", "mate_first"] = "majority"
+    vote: Literal["auto", "majority", "optimistic", "weighted", "score_sum", "mate_first"] = "auto"
     """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md.
-    Mode "auto" chooses the vote too."""
+    "auto": what was measured as best where the mode is "auto" too, else "majority"."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
@@ -337,7 +344,7 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
     except ValidationError as error:
         lines = []
         for problem in error.errors():
-            location = [str(part) for part in problem["loc"]]
+            location = problem["loc"]
             lines.append(f"{_origin(location, given, path)}: {_expected(location, problem)}")
         raise ConfigError("\n".join(lines)) from error
 
@@ -422,9 +429,9 @@ def _refuse_unknown_variables() -> None:
         )
 
 
-def _origin(location: list[str], given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
+def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
     """Which of the layers the value at ``location`` came from, in words."""
-    section, key = (*location, "")[:2]
+    section, key, *_ = (*map(str, location), "")
     if key in given.get(section, {}):
         return "command line"
     if key and _variable(section, key) in os.environ:
@@ -432,15 +439,27 @@ def _origin(location: list[str], given: Mapping[str, Mapping[str, Any]], path: P
     return str(path or "configuration")
 
 
-def _expected(location: list[str], problem: Mapping[str, Any]) -> str:
-    section, key = (*location, "")[:2]
+def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
+    """Which value is wrong, and what it should be; in a table within a section by its path, ``kinds[0].threads``."""
+    section, *path = location
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    place = f"[{section}] {name}".rstrip()
     if problem["type"] == "extra_forbidden":
-        if not key:
-            return f"[{section}]: no such section; expected one of: {', '.join(Config.model_fields)}"
-        known = ", ".join(name for other, name in _keys() if other == section)
-        return f"[{section}] {key}: no such key; expected one of: {known}"
-    secret = "" if key == "password" else f", not {problem['input']!r}"
-    return f"[{section}] {key}: {problem['msg']}{secret}"
+        known = ", ".join(_table_at(location[:-1]).model_fields)
+        return f"{place}: no such {'key' if path else 'section'}; expected one of: {known}"
+    words = _EXPECTED.get(problem["type"]) or str(problem["msg"]).removeprefix("Value error, ")
+    secret = "" if name == "password" else f", not {problem['input']!r}"
+    return f"{place}: {words}{secret}"
+
+
+def _table_at(location: _Location) -> type[BaseModel]:
+    """The table that is at ``location``: the configuration itself, a section, or a table within one."""
+    table: type[BaseModel] = Config
+    for name in (part for part in location if isinstance(part, str)):
+        annotation = table.model_fields[name].annotation
+        candidates = (annotation, *typing.get_args(annotation))
+        table = next(found for found in candidates if isinstance(found, type) and issubclass(found, BaseModel))
+    return table
 
 
 def _toml(value: object) -> str:

@@ -47,7 +47,7 @@ def play(
         str | None, typer.Option(metavar="auto|split|consult|tiers", help="How nodes share the work. Default: auto.")
     ] = None,
     vote: Annotated[
-        str | None, typer.Option(metavar="majority|weighted|…", help="How nodes decide. Default: majority.")
+        str | None, typer.Option(metavar="auto|majority|weighted|…", help="How votes are counted. Default: auto.")
     ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Search threads of each node. Default: 1.")] = None,
     hash_mb: Annotated[
@@ -335,7 +335,7 @@ def make_fleet(settings: Config) -> RaySearcher:
         settings=Settings(
             mode=Mode(cluster.mode),
             groups=cluster.groups,
-            vote=Vote(cluster.vote),
+            vote=None if cluster.vote == "auto" else Vote(cluster.vote),
             share_depth=cluster.share_depth,
             share_bytes_per_s=cluster.share_bytes_per_s,
         ),

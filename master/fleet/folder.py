@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -110,6 +111,7 @@ class FleetFolder:
             if any(self.path.glob("*.tf")):
                 return
             module = self._module(settings)
+            _check_variables(settings.variables, module / "variables.tf", config_file)
             release = settings.variables.get("release_file") or self._release(module, rebuild=rebuild)
             file = config_file or module.parent / "deploy" / "gougi.toml"
             source = os.path.relpath(module, self.path)
@@ -175,6 +177,17 @@ class FleetFolder:
                 words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
                 raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
         return release.absolute()
+
+
+def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path | None) -> None:
+    """Refuse a name that the module does not have; of a value terraform itself says what is wrong with it."""
+    declared = re.findall(r'^variable "(\w+)"', declared_in.read_text(encoding="utf-8"), re.MULTILINE)
+    for name in given:
+        if name not in declared:
+            raise FolderError(
+                f"{config_file or 'configuration'}: [fleet] variables.{name}: no such variable; "
+                f"{declared_in} has: {', '.join(declared)}"
+            )
 
 
 def _escaped(value: Any) -> Any:

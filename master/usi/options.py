@@ -29,7 +29,7 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
         "USI_Hash": Option("spin", str(plan.hash_mb), 1, 1 << 20),
         "Threads": Option("spin", str(plan.threads), 1, 512),
         "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
-        "Vote": Option("combo", plan.vote, choices=tuple(Vote)),
+        "Vote": Option("combo", plan.vote, choices=("auto", *Vote)),
         "EvalFile": Option("filename", plan.eval_file or EMPTY),
         "FV_SCALE": Option("spin", str(plan.fv_scale), 0, 1024),
         "USI_Ponder": Option("check", "true"),

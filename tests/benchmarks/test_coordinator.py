@@ -20,6 +20,8 @@ def test_every_mode(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         assert rows["event"]["n"] == rows["decoded"]["n"] == 100
         assert 0 < rows["event"]["p50"] <= rows["event"]["p99"] <= rows["event"]["worst"]
         assert rows["decoded"]["mean"] > rows["event"]["mean"]
+        assert rows["start"]["n"] == rows["dealt"]["n"] == 1
+        assert rows["lost"]["n"] == rows["joined"]["n"] == 20
 
 
 def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

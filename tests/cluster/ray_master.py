@@ -14,7 +14,7 @@ from dataclasses import asdict
 from cluster.api import Decision, Listener, Progress, SearchRequest
 from cluster.host import now_ms
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
+from cluster.settings import Mode, Settings
 from tests.cluster.engines import endless_engine
 from worker.engine import STARTPOS
 
@@ -37,7 +37,7 @@ def on_event(name: str, fields: dict[str, object]) -> None:
 
 async def main(address: str) -> None:
     searcher = RaySearcher(
-        address=address, engine=endless_engine, fallback=endless_engine, settings=Settings(validate=True)
+        address=address, engine=endless_engine, fallback=endless_engine, settings=Settings(Mode.SPLIT, validate=True)
     )
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

@@ -58,6 +58,20 @@ def test_the_settings_become_the_strategy_s() -> None:
     assert resolved(AUTO, TABLE, 16, 4000).mode is Mode.SPLIT
 
 
+def test_whoever_names_a_vote_gets_it() -> None:
+    """Where it was measured, the split is the only other choice; where it was not, the best mode counts by it."""
+    majority = replace(VOTE, strategy="consult:majority", elo=180.0, low=120.0)
+    table = (SPLIT, VOTE, majority)
+    chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}
+    assert {found.mode for found in chosen.values()} == {Mode.CONSULT}
+    assert {vote: found.vote for vote, found in chosen.items()} == {None: Vote.MAJORITY} | {vote: vote for vote in Vote}
+    assert (chosen[Vote.WEIGHTED].share_depth, chosen[Vote.OPTIMISTIC].share_depth) == (3, 2)
+    weak = replace(VOTE, elo=50.0, low=0.0)
+    found = resolved(replace(AUTO, vote=Vote.WEIGHTED), (SPLIT, weak, majority), 4, 4000)
+    assert (found.mode, found.vote) == (Mode.SPLIT, Vote.WEIGHTED)
+    assert resolved(replace(AUTO, vote=Vote.SCORE_SUM), (), 4, 4000).vote is Vote.SCORE_SUM
+
+
 def test_whoever_names_a_mode_gets_it() -> None:
     tiers = Settings(mode=Mode.TIERS, vote=Vote.OPTIMISTIC)
     assert resolved(tiers, TABLE, 4, 4000) is tiers

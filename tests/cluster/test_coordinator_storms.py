@@ -250,7 +250,7 @@ def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int |
 def test_the_storms_have_ponder_hits_in_them() -> None:
     hits = 0
     for seed in range(40):
-        storm, rng = Storm(Coordinator(Settings(validate=True))), random.Random(seed)
+        storm, rng = Storm(Coordinator(Settings(Mode.SPLIT, validate=True))), random.Random(seed)
         for _ in range(150):
             storm.step(rng)
         hits += storm.hits
@@ -262,7 +262,7 @@ def test_the_storms_have_ponder_hits_in_them() -> None:
 def test_the_same_events_bring_the_same_instructions(seed: int) -> None:
     decided = []
     for _ in range(2):
-        storm, rng = Storm(Coordinator(Settings(validate=True))), random.Random(seed)
+        storm, rng = Storm(Coordinator(Settings(Mode.SPLIT, validate=True))), random.Random(seed)
         for _ in range(80):
             storm.step(rng)
         decided.append(storm.decided)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
 from cluster import host as host_module
 from cluster.api import Decision, Listener, SearchRequest
 from cluster.events import NodeJoined, Start
-from cluster.host import CoordinatorHost
+from cluster.host import CoordinatorHost, spare_the_collector
 from cluster.messages import Job, NewGame, Stop
 from cluster.settings import Settings
 from worker.engine import STARTPOS
+
+
+def test_what_stays_is_out_of_the_collectors_rounds() -> None:
+    """In this process thousands of objects are loaded code; a full round must not look at them in mid-game."""
+    before = len(gc.get_objects())
+    spare_the_collector()
+    try:
+        assert before > 10_000
+        assert len(gc.get_objects()) < before / 10
+    finally:
+        gc.unfreeze()
 
 
 class Nowhere:

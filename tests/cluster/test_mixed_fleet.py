@@ -14,7 +14,7 @@ import pytest
 from cluster.api import Decision, SearchRequest
 from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
+from cluster.settings import Mode, Settings
 from tests.cluster.heard import Heard
 from worker.engine import STARTPOS
 
@@ -42,7 +42,8 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
     """Also after gpsusi was killed in the middle of a search: that one goes on without it, a later one with it."""
     usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
     fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
-    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=Settings(validate=True)), Heard()
+    settings = Settings(Mode.CONSULT, share_depth=0, validate=True)
+    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=settings), Heard()
 
     async def search(number: int, *, kill: int | None = None) -> Decision:
         heard.forget()
@@ -61,7 +62,9 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
         try:
             pids = {str(found["engine"]): int(str(found["pid"])) for found in heard.named("node_ready")}
             gps = next(pid for engine, pid in pids.items() if engine.startswith("gpsshogi"))
+            assert not heard.named("sharing"), "it is switched off"
             assert len((await search(1)).ballots) == 2
+            assert not heard.named("shared")
             await search(2, kill=gps)
             assert len(heard.named("job_failed")) == 1
             # It starts anew within a search; a busy machine may need several for it (10 s were seen).

@@ -122,7 +122,7 @@ class TestCoordinator:
 
 def test_virtual_nodes_bring_as_many_lines_as_are_asked_for() -> None:
     nodes = [VirtualNode(f"n{number}", HashEngine(), 10_000) for number in range(1, 4)]
-    found = VirtualFleet(nodes, Settings(validate=True))
+    found = VirtualFleet(nodes, Settings(Mode.SPLIT, validate=True))
     decision = found.search(SearchRequest(1, STARTPOS, nodes=5000, multipv=4, max_moves=256))
     assert len(decision.lines) == 4
     assert decision.lines[0].pv == decision.pv

@@ -1,8 +1,25 @@
 """The fleet on real Ray: processes, sockets, a clock. One fleet serves all of these tests, as Ray starts slowly.
 
-The fault matrix is among them. Whatever befalls the nodes, in whatever part of a search: one decision, by the hard
-deadline, legal; the log says why; and where a node is lost in the middle of a search, its part of the tree is dealt to
-the others.
+The fault matrix is among them, `test_fault`, a real test for each of its 32 cells. Whatever befalls the nodes, in
+whatever part of a search: one decision, by the hard deadline, legal; the log says why; and where a node is lost in the
+middle of a search, its part of the tree is dealt to the others.
+
+==============  =======================================================  ==============================================
+fault           what is done                                             the log says
+==============  =======================================================  ==============================================
+kill -9         SIGKILL to a node's process                              node_lost: its process died
+SIGSTOP         to a node's process, SIGCONT later                       node_lost: not heard of
+cut             a node's connection passes nothing, and is mended later  node_lost: not heard of
+late            what a node sends arrives 1.2 s later                    node_lost: not heard of; node_joined
+garbage         a peer with the key sends what no node would             message_refused, report_refused, job_failed
+join            another node's process is let in                         node_joined
+leave           SIGTERM to a node's process                              node_leaves; node_lost: leaves: SIGTERM
+all nodes dead  SIGKILL to every node's process                          node_lost: its process died, of each
+==============  =======================================================  ==============================================
+
+Each in the presearch, the search (its tree is dealt), at the deadline (50 ms before the soft time) and while pondering.
+Between hosts kill -9, SIGSTOP, cut, join and leave are in `tests.cluster.test_ray_hosts` again; what the coordinator
+sees of all of them, at random moments of virtual time, is in `tests.cluster.test_coordinator_storms`.
 """
 
 from __future__ import annotations
@@ -24,7 +41,7 @@ from cluster.api import Decision, FleetError
 from cluster.channel import ChannelClient
 from cluster.messages import Hello
 from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
+from cluster.settings import Mode, Settings
 from tests.cluster.faults import FAULTS, Fault, MakeFault
 from tests.cluster.heard import Heard
 from tests.cluster.processes import alive
@@ -35,7 +52,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixture
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[OpenFleet]:
-    with open_fleet(3, Settings(validate=True, presearch_max_ms=150)) as fleet:
+    with open_fleet(3, Settings(Mode.SPLIT, validate=True, presearch_max_ms=150)) as fleet:
         yield fleet
 
 

@@ -36,6 +36,8 @@ HEALTH_CHECKS = {
     "RAY_health_check_failure_threshold": "3",
 }
 """As docs/operation.md has them for several hosts."""
+WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
+"""How long a raylet waits for a head that is gone; Ray's default is a minute, which a test has not."""
 
 Said = dict[str, Any]
 
@@ -49,6 +51,7 @@ class Fleet:
         self.environment = {
             **os.environ,
             **HEALTH_CHECKS,
+            **WITHOUT_HEAD,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": self.token,
@@ -63,13 +66,11 @@ class Fleet:
         self._news = threading.Condition()
 
     def open(self) -> None:
-        head = self._ray_start(
-            self.head, "--head", "--port=6379", "--include-dashboard=false", '--resources={"searcher": 0}'
-        )
+        self.start_head()
         for _ in range(2):
             self.join()
-        assert head.stdout is not None
-        assert any("Ray runtime started" in line for line in head.stdout)
+        assert self._head_service.stdout is not None
+        assert any("Ray runtime started" in line for line in self._head_service.stdout)
         self.master = self.head.start(
             [sys.executable, "-m", "tests.cluster.ray_master", self.address], self.environment, piped=True
         )
@@ -83,6 +84,22 @@ class Fleet:
             assert self.master.wait(20) == 0
         finally:
             self.network.close()
+
+    def start_head(self) -> None:
+        """Begin to start Ray on the first host."""
+        self._head_service = self._ray_start(
+            self.head, "--head", "--port=6379", "--include-dashboard=false", '--resources={"searcher": 0}'
+        )
+
+    def kill_head(self) -> None:
+        """Kill all of Ray on the first host, the loop that would start it again too. The master is there as before."""
+        service = self._head_service.pid
+        for pid in self.head.processes():
+            if os.getsid(pid) == service:
+                os.kill(pid, signal.SIGKILL)
+        # Ray starts no second head where it finds processes of one; it looks for them in all of this machine's hosts.
+        forget = ["rm", f"{self.network.folder}/ray_current_cluster"]
+        assert self.head.start(forget, self.environment).wait(5) == 0
 
     def join(self) -> Host:
         """Another machine with one place for a node."""
@@ -257,34 +274,35 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
     metadata.stdin.write(f"spot/instance-action {json.dumps(notice)}\n")
     metadata.stdin.flush()
     fleet.event("node_leaves", node=node["node"], why="SIGTERM")
-    lost = fleet.lost(since, node["node"], "SIGTERM")
+    fleet.lost(since, node["node"], "SIGTERM")
     said = [json.loads(line) for line in watch.stdout]
     assert watch.wait(5) == 10
     assert [each["event"] for each in said] == ["machine_leaves", "machine_released"]
     assert said[-1]["not_dismissed"] == []
     os.kill(node["pid"], 0)  # it is still there: its part was dealt before
     assert fleet.decision()["source"] == "split"
-    # The machine goes, and another takes its place: here the same host with another raylet, in a search that runs.
     metadata.stdin.close()
-    (raylet,) = host.processes("raylet")
-    number = fleet.begin(soft_ms=None, hard_ms=None)
-    os.kill(raylet, signal.SIGKILL)
-    again = fleet.event("node_ready", 45, after_ms=lost["when_ms"], host=host.name)
-    fleet.event("node_joined", after_ms=lost["when_ms"], node=again["node"])
-    fleet.searched_by(3)
-    fleet.order("stop", search_id=number)
-    assert fleet.event("decision")["source"] == "split"
 
 
 def test_a_raylet_is_killed(fleet: Fleet) -> None:
-    host = fleet.network.hosts[2]
+    """Where a node searches; and on the host that was taken away, for another machine to take its place, which here is
+    the same host with another raylet. Both are used again in the search that runs."""
+    gone, host = fleet.network.hosts[3], fleet.network.hosts[2]
     node = fleet.node_on(host)
-    (raylet,) = host.processes("raylet")
+    raylets = [pid for each in (gone, host) for pid in each.processes("raylet")]
     fleet.search()
     since = now_ms()
-    os.kill(raylet, signal.SIGKILL)
-    fleet.lost(since, node["node"], "")
+    for pid in raylets:
+        os.kill(pid, signal.SIGKILL)
+    lost = fleet.lost(since, node["node"], "")
     assert fleet.decision()["source"] == "split"
+    number = fleet.begin(soft_ms=None, hard_ms=None)
+    for each in (gone, host):
+        again = fleet.event("node_ready", 45, after_ms=lost["when_ms"], host=each.name)
+        fleet.event("node_joined", after_ms=lost["when_ms"], node=again["node"])
+    fleet.searched_by(3)
+    fleet.order("stop", search_id=number)
+    assert fleet.event("decision")["source"] == "split"
 
 
 def test_a_node_is_drained(fleet: Fleet) -> None:
@@ -293,11 +311,30 @@ def test_a_node_is_drained(fleet: Fleet) -> None:
     fleet.order("drain", node_id=leaving["node"], why="spot notice")
     fleet.lost(now_ms(), leaving["node"], "spot notice")
     assert fleet.decision()["source"] == "split"
-    # The others are enough for the next search: the host whose raylet died is back. The drained node is still there, so
-    # that its place is taken; neither it nor another one in its place is used.
+    # The others are enough for the next search. The drained node is still there, so that its place is taken; neither it
+    # nor another one in its place is used.
     fleet.all_search(2)
     os.kill(leaving["pid"], 0)
     assert fleet.node_on(fleet.network.hosts[1]) == leaving
+
+
+def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
+    """All of Ray on the head's host is killed. Searches go on, for jobs and reports do not go through Ray; the raylets
+    of the other hosts give up after a time and begin anew, and all of them, the drained one too, are used again in the
+    search that runs.
+    """
+    fleet.search()
+    fleet.kill_head()
+    assert fleet.decision()["source"] == "split"
+    number = fleet.begin(soft_ms=None, hard_ms=None)
+    fleet.event("ray_lost", 10)
+    fleet.start_head()
+    began = fleet.event("ray_started", 45)
+    for host in fleet.network.hosts[1:]:
+        fleet.event("node_ready", 45, after_ms=began["when_ms"], host=host.name)
+    fleet.searched_by(3)
+    fleet.order("stop", search_id=number)
+    assert fleet.event("decision")["source"] == "split"
 
 
 def test_a_cable_is_cut(fleet: Fleet) -> None:
@@ -326,7 +363,8 @@ def test_a_service_is_stopped(fleet: Fleet) -> None:
 def test_the_last_cable_is_cut(opened: Fleet) -> None:
     opened.begin()
     opened.searched_by(1)
-    opened.network.hosts[2].cut()
+    for host in opened.network.hosts[1:]:
+        host.cut()
     opened.event("node_lost", live=0)
     assert opened.decision()["source"] in ("split", "vote")
     # What the node had found was played; now there is nobody but the fallback.

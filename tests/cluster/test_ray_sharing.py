@@ -26,8 +26,7 @@ async def search(searcher: RaySearcher, heard: Heard, number: int, soft_ms: int 
     await heard.decision(timeout_s=15)
 
 
-@pytest.mark.parametrize("mode", [Mode.CONSULT, Mode.SPLIT])
-def test_the_nodes_use_what_the_others_found(mode: Mode) -> None:
+def test_the_nodes_use_what_the_others_found() -> None:
     async def play() -> None:
         heard = Heard()
 
@@ -38,7 +37,7 @@ def test_the_nodes_use_what_the_others_found(mode: Mode) -> None:
             nodes=3,
             engine=FLEET.build,
             fallback=endless_engine,
-            settings=Settings(mode=mode, share_bytes_per_s=4_000_000),
+            settings=Settings(Mode.CONSULT, share_bytes_per_s=4_000_000),
         )
         await searcher.open(heard.listener())
         try:
@@ -50,23 +49,6 @@ def test_the_nodes_use_what_the_others_found(mode: Mode) -> None:
             assert total("bytes_in_per_s") > 16 * 1000
             assert total("refused") == 0
             assert all(0 < said["used_share"] <= 1 for said in heard.named("shared"))  # type: ignore[operator]
-        finally:
-            await searcher.close()
-
-    asyncio.run(play())
-
-
-def test_switched_off_nothing_is_shared() -> None:
-    async def play() -> None:
-        heard = Heard()
-        settings = Settings(mode=Mode.CONSULT, share_depth=0)
-        searcher = RaySearcher(nodes=2, engine=FLEET.build, fallback=endless_engine, settings=settings)
-        await searcher.open(heard.listener())
-        try:
-            await search(searcher, heard, 1, 500)
-            await asyncio.sleep(0.5)
-            assert not heard.named("sharing")
-            assert not heard.named("shared")
         finally:
             await searcher.close()
 

@@ -123,7 +123,7 @@ def test_a_voter_of_another_engine_is_heard_though_it_counts_fewer_plies() -> No
 
 
 def test_one_of_ours_beside_an_engine_that_cannot_split_is_a_vote_of_two() -> None:
-    fleet = Fleet(Settings(validate=True), USI, OWN[0])
+    fleet = Fleet(Settings(Mode.SPLIT, validate=True), USI, OWN[0])
     fleet.start()
     assert {job.multipv for job in fleet.jobs.values()} == {1}
     fleet.report("usi", 5, 20, "2g2f")
@@ -134,14 +134,14 @@ def test_one_of_ours_beside_an_engine_that_cannot_split_is_a_vote_of_two() -> No
 
 def test_a_tree_is_shared_by_nodes_of_one_engine() -> None:
     others = [NodeJoined("f0", "fairy"), NodeJoined("f1", "fairy")]
-    fleet = Fleet(Settings(trunk=0, validate=True), *others, *OWN)
+    fleet = Fleet(Settings(Mode.SPLIT, trunk=0, validate=True), *others, *OWN)
     fleet.start()
     assert {fleet.jobs[node.node_id].multipv for node in others} == {1}
     assert {fleet.jobs[node.node_id].multipv for node in OWN} == {3}
 
 
 def test_one_that_joins_a_split_and_cannot_split_votes() -> None:
-    fleet = Fleet(Settings(validate=True), *OWN)
+    fleet = Fleet(Settings(Mode.SPLIT, validate=True), *OWN)
     fleet.start()
     for rank, move in enumerate(("7g7f", "2g2f", "5g5f"), 1):
         for node in OWN:
@@ -152,7 +152,7 @@ def test_one_that_joins_a_split_and_cannot_split_votes() -> None:
 
 
 def test_the_best_leaf_goes_to_the_fastest_node_and_views_say_so() -> None:
-    fleet = Fleet(Settings(trunk=0, validate=True), *OWN)
+    fleet = Fleet(Settings(Mode.SPLIT, trunk=0, validate=True), *OWN)
     fleet.start()
     for rank, move in enumerate(("7g7f", "2g2f", "5g5f"), 1):
         for node in OWN:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cluster.consultation import Vote
 from cluster.engine_spec import Variety
-from cluster.settings import Mode, Settings
+from cluster.settings import USUAL_VOTE, Mode, Settings
 from cluster.split import Caution
 from cluster.strategies import StrategyError, adjustable, offered, strategy
 
@@ -20,15 +22,17 @@ def test_every_mode_and_every_vote_is_offered_and_understood() -> None:
 
 
 def test_a_vote_that_is_left_out_is_the_default() -> None:
-    assert strategy("consult") == strategy(f"consult:{Settings().vote}")
-    assert strategy("split").settings == Settings()
+    assert strategy("consult") == strategy(f"consult:{USUAL_VOTE}")
+    assert strategy("split").settings == Settings(mode=Mode.SPLIT, vote=USUAL_VOTE)
     assert strategy("split:optimistic").settings.vote is Vote.OPTIMISTIC
+    assert strategy("auto").settings == Settings(), "auto chooses the vote too"
+    assert strategy("auto:weighted").settings == Settings(vote=Vote.WEIGHTED)
 
 
 def test_settings_behind_the_name() -> None:
     found = strategy("split+presearch_share=0.2+caution.margin=40")
     assert found.name == "split+presearch_share=0.2+caution.margin=40"
-    assert found.settings == Settings(presearch_share=0.2, caution=Caution(margin=40))
+    assert found.settings == replace(strategy("split").settings, presearch_share=0.2, caution=Caution(margin=40))
     assert {"presearch_share", "caution.margin"} <= set(adjustable())
     assert "validate" not in adjustable()
 
@@ -37,7 +41,7 @@ def test_how_voters_differ_stands_behind_the_name_too() -> None:
     found = strategy("consult:majority+dropout=0.05+ballot_depth_slack=6+noise=20+depths=1+seed=3")
     assert found.name == "consult:majority+dropout=0.05+ballot_depth_slack=6+noise=20+depths=1+seed=3"
     assert found.variety == Variety(dropout=0.05, noise=20.0, depths=True, seed=3)
-    assert found.settings == Settings(mode=Mode.CONSULT, ballot_depth_slack=6)
+    assert found.settings == Settings(mode=Mode.CONSULT, vote=Vote.MAJORITY, ballot_depth_slack=6)
     assert strategy("consult").variety == Variety()
     assert {"dropout", "noise", "depths", "seed"} <= set(adjustable())
 
@@ -55,6 +59,10 @@ def test_how_voters_differ_stands_behind_the_name_too() -> None:
         ("split+validate=1", "validate: no such setting"),
         ("split+presearch_multipv=2.5", "'2.5' is no int"),
         ("tiers+groups=0", "groups is 0: expected 1 or more"),
+        ("split+caution.margin=-1", "caution.margin: margin is -1: expected 0 or more"),
+        ("split+dealing.width=0", "dealing.width: width is 0: expected 1 or more"),
+        ("split+patience.last=1.5", "patience.last: last is 1.5: expected 0 to 1"),
+        ("split+dealing.unseen=nan", "dealing.unseen: unseen is nan: expected 0 or more"),
         ("split+presearch_multipv=0", "presearch_multipv is 0: expected 1 or more"),
         ("split+ponder_replies=0", "ponder_replies is 0: expected 1 or more"),
         ("split+ponder_temperature=0", "ponder_temperature is 0.0: expected more than 0"),

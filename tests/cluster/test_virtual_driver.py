@@ -18,7 +18,7 @@ from worker.engine import STARTPOS, Entries
 from worker.score import mate_in
 from worker.search.engine import NumbaEngine
 
-SETTINGS = Settings(validate=True)
+SETTINGS = Settings(Mode.SPLIT, validate=True)
 
 
 def fleet(count: int, nps: int = 10_000, settings: Settings = SETTINGS, delay_ms: int = 0) -> VirtualFleet:

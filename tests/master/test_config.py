@@ -12,7 +12,7 @@ import pytest
 
 from cluster.consultation import Vote
 from cluster.engine_spec import EngineSpec, Variety
-from cluster.settings import Mode
+from cluster.settings import Mode, Settings
 from master.clock import ClockSettings
 from master.config import (
     ClockConfig,
@@ -85,6 +85,15 @@ def test_where_the_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("[csa]\nname = 'two words'\n", ["[csa] name", "not 'two words'"]),
         ("[csa]\npassword = 'hush'\n", ["[csa] password", "GOUGI_CSA_PASSWORD"]),
         ("engine = 3\n", ["my.toml: [engine]", "not 3"]),
+        (
+            "[[cluster.kinds]]\nhash = 3\n",
+            ["my.toml: [cluster] kinds[0].hash: no such key", "fv_scale, hash_mb, threads"],
+        ),
+        ("[cluster]\nkinds = [{}, {hash_mb = 0}]\n", ["[cluster] kinds[1].hash_mb: Input should be greater", "not 0"]),
+        ("[cluster]\nkinds = {}\n", ["my.toml: [cluster] kinds: expected a list, not {}"]),
+        ("[cluster]\nkinds = [3]\n", ["my.toml: [cluster] kinds[0]: expected a table, not 3"]),
+        ("[cluster]\nkinds = [{command = ['a'], options = {X = 1}}]\n", ["[cluster] kinds[0].options.X", "not 1"]),
+        ("[cluster.caution]\nmargin = 3\n", ["my.toml: [cluster] caution: no such key; expected one of: nodes,"]),
         ("[engine\n", ["my.toml: not a TOML file", "line 1"]),
     ],
 )
@@ -193,7 +202,9 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
         return set(typing.get_args(section.model_fields[key].annotation))  # type: ignore[attr-defined]
 
     assert choices(ClusterConfig, "mode") == {mode.value for mode in Mode}
-    assert choices(ClusterConfig, "vote") == {vote.value for vote in Vote}
+    assert choices(ClusterConfig, "vote") == {"auto", *(vote.value for vote in Vote)}
+    assert (ClusterConfig().mode, ClusterConfig().vote) == (Settings().mode, "auto")
+    assert Settings().vote is None
     clock, player = ClockSettings(), PlayerSettings()
     assert ClockConfig().model_dump().items() <= dataclasses.asdict(clock).items()
     assert PlayConfig() == PlayConfig(resign_score=player.resign_score or 0, resign_moves=player.resign_moves)

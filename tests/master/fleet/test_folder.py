@@ -93,6 +93,12 @@ def test_what_is_missing_is_said(tmp_path: Path, module: Path) -> None:
     with pytest.raises(FolderError, match="/nowhere: no terraform module: run gougi from a checkout"):
         folder.prepare(FleetConfig(module="/nowhere"), None, None, rebuild=False)
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo no such Python >&2; touch $1; exit 1\n")
+    (module / "variables.tf").write_text('variable "nodes" {\n}\nvariable "tags" {\n}\n')
+    misspelt = settings(module, variables={"tagz": {}})
+    with pytest.raises(
+        FolderError, match=r"my\.toml: \[fleet\] variables\.tagz: no such variable; .* has: nodes, tags$"
+    ):
+        folder.prepare(misspelt, tmp_path / "my.toml", None, rebuild=False)
     with pytest.raises(FolderError, match="the release cannot be made: no such Python"):
         folder.prepare(settings(module), None, None, rebuild=False)
     assert not (folder.path / "release.tar").exists()
