@@ -76,6 +76,14 @@ def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
     assert named <= set(UNITS), "systemd says nothing of a unit that is wanted and is not there"
 
 
+def test_a_ray_that_was_stopped_has_not_failed() -> None:
+    """`ray start --block` ends with exit code 1 after SIGTERM (``sigterm_handler`` in ray/_private/node.py)."""
+    for unit in ("gougi-head.service", "gougi-node.service"):
+        text = (DEPLOY / "systemd" / unit).read_text()
+        assert "\nSuccessExitStatus=1\n" in text
+        assert "\nRestart=always\n" in text, "a raylet that dies makes the same code, and has to come back"
+
+
 def test_what_others_wait_for_is_tried_again() -> None:
     for unit in ("gougi-setup.service", "gougi-warm.service"):
         assert "\nRestart=on-failure\n" in (DEPLOY / "systemd" / unit).read_text()
