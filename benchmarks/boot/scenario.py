@@ -178,31 +178,38 @@ class Scenario:
 
     def a_raylet_that_is_killed_comes_back(self) -> str:
         node = self.machines["node"]
-        before = self._main_pid(node)
+        before = self._nodes()
+        assert before, "no node process says that it is there"
         node.run("pkill", "-KILL", "raylet")
-        until("gougi-node runs again", 60, lambda: self._main_pid(node) not in ("0", before))
-        return until("Ray has it again", 60, self._ray_nodes)
+        return self._serves_again(before)
 
-    def _main_pid(self, machine: Machine) -> str:
-        return machine.systemctl("show", "--value", "--property=MainPID", "gougi-node")
+    def _nodes(self) -> set[str]:
+        """The node processes that say that they are there (``GOUGI_RUN_DIR``), which is after a first search."""
+        return set(self.machines["node"].run("ls", "/run/gougi/nodes").split())
+
+    def _serves_again(self, before: set[str]) -> str:
+        until("another node process serves", 300, lambda: self._nodes() - before)
+        return self._ray_nodes()
 
     def a_node_that_is_stopped_is_sent_away_first(self) -> str:
-        node = self.machines["node"]
+        node, before = self.machines["node"], self._nodes()
         node.systemctl("stop", "gougi-node")
         left = node.run("pgrep", "--list-full", "--uid", "gougi", "raylet", code=None)
         assert left == "", left
         said = node.journal("gougi-node")
         assert "were not dismissed" not in said, said[-2000:]
+        assert node.systemctl("is-failed", "gougi-node") == "inactive"
         node.systemctl("start", "gougi-node")
-        return until("Ray has it again", 60, self._ray_nodes)
+        return self._serves_again(before)
 
     def a_worker_comes_back_from_a_reboot(self) -> str:
         self._reboot("node", NODE_UNITS)
-        return until("Ray has it again", 120, self._ray_nodes)
+        return self._serves_again(set())
 
     def the_head_comes_back_from_a_reboot(self) -> str:
+        before = self._nodes()
         self._reboot("head", HEAD_UNITS)
-        return until("Ray has the worker again", 120, self._ray_nodes)
+        return self._serves_again(before)
 
     def _reboot(self, name: str, units: tuple[str, ...]) -> None:
         machine = self.machines[name]
