@@ -16,10 +16,15 @@ TOKEN = "a-session-token"
 
 
 class MetadataService:
-    """Answers ``values`` by path below ``/latest/meta-data/`` to whoever has fetched a session token."""
+    """Answers ``values`` by path below ``/latest/meta-data/`` to whoever has fetched a session token.
+
+    For several machines there is ``machines``: what each is told, by its address, and by the path below ``/VERSION/``;
+    a path with a slash at its end lists what is there.
+    """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self.values: dict[str, str] = {}
+        self.machines: dict[str, dict[str, str]] = {}
         self.token = TOKEN
         self.tokens_given = 0
         service = self
@@ -31,7 +36,7 @@ class MetadataService:
                 self._answer(200 if good else 400, service.token)
 
             def do_GET(self) -> None:
-                value = service.values.get(self.path.removeprefix("/latest/meta-data/"))
+                value = service.find(self.client_address[0], self.path)
                 if self.headers["X-aws-ec2-metadata-token"] != service.token:
                     self._answer(401, "")
                 else:
@@ -48,6 +53,16 @@ class MetadataService:
         self._server = ThreadingHTTPServer((host, port), Handler)
         self.endpoint = f"http://{host}:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def find(self, machine: str, path: str) -> str | None:
+        """What ``machine`` is told; None: nothing is there."""
+        if machine not in self.machines:
+            return self.values.get(path.removeprefix("/latest/meta-data/"))
+        values, below = self.machines[machine], path.split("/", 2)[-1]
+        if not below.endswith("/"):
+            return values.get(below)
+        names = {name.removeprefix(below).partition("/") for name in values if name.startswith(below)}
+        return "\n".join(sorted(name + slash for name, slash, _ in names)) or None
 
     def close(self) -> None:
         self._server.shutdown()

@@ -76,6 +76,14 @@ def test_no_unit_is_given_up_because_another_failed_once(unit: str) -> None:
     assert named <= set(UNITS), "systemd says nothing of a unit that is wanted and is not there"
 
 
+@pytest.mark.parametrize(("unit", "code"), [("gougi-head", 1), ("gougi-node", 1), ("gougi-master", 130)])
+def test_what_was_stopped_has_not_failed(unit: str, code: int) -> None:
+    """Seen in `benchmarks.boot`: `ray start --block` ends with 1 after SIGTERM (``sigterm_handler`` in its node.py)."""
+    text = (DEPLOY / "systemd" / f"{unit}.service").read_text()
+    assert f"\nSuccessExitStatus={code}\n" in text
+    assert "\nRestart=always\n" in text, "a crash may make the same code, and is followed by another start all the same"
+
+
 def test_what_others_wait_for_is_tried_again() -> None:
     for unit in ("gougi-setup.service", "gougi-warm.service"):
         assert "\nRestart=on-failure\n" in (DEPLOY / "systemd" / unit).read_text()

@@ -1,0 +1,73 @@
+"""The machines' image: a Debian 12 root filesystem that has what Amazon Linux 2023 brings, and knows where AWS is here.
+
+Amazon Linux 2023 has systemd 252, cloud-init 22.2 and AWS's command line 2; Debian 12 has systemd 252, cloud-init 22.4
+and AWS's command line 2.9. Python 3.11 is in this image: no repository of Amazon Linux's is here to take it from.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from benchmarks.boot.aws import GATEWAY, METADATA, NAMES, Instance
+
+BASE = ("ca-certificates", "dbus", "iproute2", "libpam-systemd", "procps", "systemd-sysv")
+PACKAGES = ("awscli", "cloud-init", "python3.11-venv")
+"""What debootstrap cannot install: it knows no packages that others provide."""
+SERVICES = ("systemd-networkd", "systemd-networkd-wait-online")
+CERTIFICATE = "/etc/aws.pem"
+
+# AWS's stand-in is found by the names of AWS's services, and its certificate is trusted: no program of the machine is
+# told that AWS is not AWS. Cloud-init takes a container for no machine of EC2's: it reads its user data from a file.
+FILES = {
+    "/etc/cloud/ds-identify.cfg": "policy: enabled\n",
+    "/etc/cloud/cloud.cfg.d/90_seed.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\nlocale: C.UTF-8\n",
+    "/etc/systemd/system.conf.d/aws.conf": f"[Manager]\nDefaultEnvironment=AWS_CA_BUNDLE={CERTIFICATE}\n",
+    "/etc/hosts": f"127.0.0.1 localhost\n{GATEWAY} {' '.join(NAMES)}\n",
+    "/etc/hostname": "",
+    "/etc/resolv.conf": "",
+    "/etc/machine-id": "",
+}
+
+
+def make(folder: Path) -> Path:
+    """The root filesystem below ``folder``; where it is not there it is made, in minutes, of Debian's packages.
+
+    Raises:
+        subprocess.CalledProcessError: debootstrap or apt failed; what they said is in ``folder``/image.log.
+    """
+    root = folder / "debian-12"
+    if not root.exists():
+        unfinished = folder / "debian-12.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        apt = ["chroot", str(unfinished), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]
+        commands = (
+            ["debootstrap", "--variant=minbase", f"--include={','.join(BASE)}", "bookworm", str(unfinished)],
+            [*apt, "update"],
+            [*apt, "install", "--yes", "--no-install-recommends", *PACKAGES],
+            [*apt, "clean"],
+        )
+        with (folder / "image.log").open("wb") as log:
+            for command in commands:
+                subprocess.run(command, stdout=log, stderr=log, check=True)
+        unfinished.rename(root)
+    return root
+
+
+def configure(root: Path, certificate: Path, instance: Instance) -> None:
+    """Put into a machine's root filesystem what is its own: its address, as DHCP would give it, and its user data."""
+    seed = "/var/lib/cloud/seed/nocloud"
+    files = {
+        **FILES,
+        CERTIFICATE: certificate.read_text(),
+        f"{seed}/user-data": instance.user_data,
+        f"{seed}/meta-data": f"instance-id: {instance.id}\nlocal-hostname: {instance.hostname}\n",
+        "/etc/systemd/network/10-host0.network": f"[Match]\nName=host0\n[Network]\nAddress={instance.address}/16\n"
+        f"Gateway={GATEWAY}\n[Route]\nDestination={METADATA}/32\nScope=link\n",
+    }
+    for name, text in files.items():
+        path = root / name[1:]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    subprocess.run(["systemctl", f"--root={root}", "enable", *SERVICES], check=True, capture_output=True)

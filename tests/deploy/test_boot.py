@@ -1,0 +1,129 @@
+"""A machine's first boot, whole, in a mount namespace: what cloud-init runs, `boot.sh`, `install.sh`, users and units.
+
+Real: the scripts, the user, the folders, the virtual environment, pip and its hashes. Stand-ins: AWS's command line,
+which gives a release of two empty wheels, and systemctl, which notes what it is asked. Machines that boot systemd and a
+whole release: ``python -m benchmarks.boot``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.machine import stand_in
+from tests.deploy.test_lint import DEPLOY, rendered
+
+INSIDE = """
+cp -a /etc {tmp}/etc
+mount --bind {tmp}/etc /etc
+sed -i /^gougi:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow
+for place in /opt /run /var/lib /var/cache; do mount -t tmpfs tmpfs $place; done
+install -D -m 0644 {tmp}/fleet.env /etc/gougi/fleet.env
+code=0
+PATH={tmp}/bin:$PATH {tmp}/first-boot || code=$?
+ls /etc/systemd/system >{tmp}/units
+stat -c '%a %U %n' /var/lib/gougi/* /var/cache/gougi /run/gougi/* /etc/gougi/* >{tmp}/files || true
+exit $code
+"""
+
+
+def _wheel(folder: Path, name: str) -> Path:
+    """An installable package with a program of its name, which says it."""
+    files = {
+        f"{name}_main.py": f"def main():\n    print('{name} 1.0')\n",
+        f"{name}-1.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{name}-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{name}-1.0.dist-info/entry_points.txt": f"[console_scripts]\n{name} = {name}_main:main\n",
+    }
+    record = "".join(
+        f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip('=')},{len(text)}\n"
+        for path, text in files.items()
+    )
+    record += f"{name}-1.0.dist-info/RECORD,,\n"
+    wheel = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in {**files, f"{name}-1.0.dist-info/RECORD": record}.items():
+            archive.writestr(path, text)
+    return wheel
+
+
+class FirstBoot:
+    """A machine that has not booted yet; its release can be spoiled before."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.release = folder / "release"
+        (self.release / "wheels").mkdir(parents=True)
+        shutil.copytree(DEPLOY, self.release / "deploy")
+        _wheel(self.release / "wheels", "gougi")
+        needed = hashlib.sha256(_wheel(self.release / "wheels", "needed").read_bytes()).hexdigest()
+        (self.release / "requirements.lock").write_text(f"needed==1.0 --hash=sha256:{needed}\n")
+        stand_in(folder, "systemctl", f'echo "$*" >>{folder}/asked')
+        stand_in(folder, "aws", f'echo "$*" >>{folder}/fetched; cp {folder}/release.tar "${{@: -1}}"')
+        stand_in(folder, "sleep", "")
+        (folder / "bin" / "python3.11").symlink_to(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
+
+    def run(self, sha: str = "", **facts: str) -> subprocess.CompletedProcess[str]:
+        """Boot. ``sha``: of the release, where it is to be another than its own."""
+        with tarfile.open(self.folder / "release.tar", "w") as archive:
+            archive.add(self.release, ".")
+        own = hashlib.sha256((self.folder / "release.tar").read_bytes()).hexdigest()
+        files = yaml.safe_load(rendered(release_sha=sha or own, **facts))["write_files"]
+        for file, name in zip(files, ("fleet.env", "first-boot"), strict=True):
+            (self.folder / name).write_text(file["content"])
+            (self.folder / name).chmod(int(file["permissions"], 8))
+        script = ["unshare", "--mount", "bash", "-euc", INSIDE.format(tmp=self.folder)]
+        if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+            pytest.skip("no mount namespaces here (not root): boot.sh is not run")
+        return subprocess.run(
+            script, capture_output=True, text=True, check=False, timeout=100, env={"PATH": os.environ["PATH"]}
+        )
+
+    def said(self, name: str) -> list[str]:
+        path = self.folder / name
+        return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> FirstBoot:
+    return FirstBoot(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_worker(machine: FirstBoot) -> None:
+    ran = machine.run()
+    assert ran.returncode == 0, ran.stderr
+    assert "gougi 1.0" in ran.stdout
+    assert machine.said("asked") == [
+        "daemon-reload",
+        "enable --now --no-block gougi-node.service gougi-spot-watch.service",
+    ]
+    units = set(machine.said("units"))
+    assert {path.name for path in (DEPLOY / "systemd").glob("gougi-*")} <= units
+    files = machine.said("files")
+    assert {"750 gougi /var/lib/gougi/ray", "750 gougi /run/gougi/nodes", "644 root /etc/gougi/ray.env"} <= set(files)
+
+
+@pytest.mark.parametrize(("password", "player"), [("", False), ("/gougi/floodgate", True)])
+def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoot, password: str, player: bool) -> None:
+    (machine.release / "deploy" / "scripts" / "install.sh").write_text("#!/bin/sh\n")
+    assert machine.run(role="head", password=password).returncode == 0
+    started = "enable --now --no-block gougi-head.service gougi-keep.service gougi-stop.timer"
+    assert machine.said("asked")[-1] == started + " gougi-master.service" * player
+
+
+@pytest.mark.parametrize(("role", "asked"), [("node", ["poweroff"]), ("head", [])])
+def test_another_release_than_terraforms_is_not_installed(machine: FirstBoot, role: str, asked: list[str]) -> None:
+    assert machine.run(sha="0" * 64, role=role).returncode == 1
+    assert machine.said("asked") == asked
+    assert machine.said("files") == ["644 root /etc/gougi/fleet.env"]
