@@ -51,7 +51,7 @@ class ChannelServer:
 
     Args:
         on_message: called on the loop with the peer's name and its message.
-        on_refused: called on the loop with a reason: a message that is none, or a peer without the key.
+        on_refused: called on the loop with the peer (empty: unknown) and why: no message, or no key of the fleet.
         host: the address to listen on.
         port: 0: any free one.
     """
@@ -59,7 +59,7 @@ class ChannelServer:
     def __init__(
         self,
         on_message: Callable[[str, Message], None],
-        on_refused: Callable[[str], None],
+        on_refused: Callable[[str, str], None],
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
@@ -107,7 +107,7 @@ class ChannelServer:
         """For the authenticator: whether the peer with this public key (it has proven the secret one) may come in."""
         if key == self._client_public:
             return True
-        self._on_refused("a peer without the fleet's key")
+        self._on_refused("", "a peer without the fleet's key")
         return False
 
     def send(self, peer: str, message: Message) -> bool:
@@ -139,7 +139,7 @@ class ChannelServer:
                     raise MessageError(f"message: {len(frames)} frames instead of 2")
                 message = decode(frames[1])
             except MessageError as error:
-                self._on_refused(f"{peer}: {error}")
+                self._on_refused(peer, str(error))
                 continue
             try:
                 self._on_message(peer, message)

@@ -64,6 +64,7 @@ def spare_the_collector() -> None:
     A full round looks at every object and holds up all threads. Measured: 110,000 objects of loaded code are 60 ms of
     processor time, which one message in the middle of a game then had to wait for.
     """
+    gc.unfreeze()  # what was there when a fleet was opened before and is no longer of use
     gc.collect()
     gc.freeze()
 

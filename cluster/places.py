@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Protocol
 
-from cluster.api import FleetError
 from cluster.host import now_ms
 from cluster.node_process import NodeSpec
 from cluster.ray_cluster import NodeDied, RayFacts
@@ -114,7 +113,7 @@ class Places:
                     self._ray = RayProcess(self._address, self._nodes)
                     async with asyncio.timeout(_OPENING_S):
                         facts = await self._ray.open()
-                except (FleetError, OSError) as error:  # among them no process to be had, and the time that is over
+                except Exception as error:  # whatever it was, the next attempt may be better
                     self._keeper.log("ray_failed", why=str(error) or f"no answer for {_OPENING_S:.0f} s")
                     pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
                     await asyncio.sleep(pause_s)

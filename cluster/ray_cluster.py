@@ -105,9 +105,9 @@ class RayCluster:
         """
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        if self.local:
-            self._make_folder()
         try:
+            if self.local:
+                self._make_folder()
             await self._knock()
             return await self._call(self._init)
         except Exception as error:

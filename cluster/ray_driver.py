@@ -220,6 +220,8 @@ class RaySearcher(HostedSearcher):
 
     async def _look_for_the_silent(self) -> None:
         while True:
+            for words in self._refusals.look(now_ms()):
+                self.log("message_refused", why=words)
             try:
                 self._apply(self._fleet.expire(now_ms()))
             except Exception:  # whatever goes wrong with one of them, the next one is looked for too
@@ -229,7 +231,7 @@ class RaySearcher(HostedSearcher):
     def _receive(self, peer: str, message: Message) -> None:
         """Everything that comes from a node."""
         if isinstance(message, Order) or peer.rpartition("/")[0] != message.node_id:
-            self._refuse(f"{peer}: a {type(message).__name__} that is not its own")
+            self._refuse(peer, f"a {type(message).__name__} that is not its own")
             return
         if isinstance(message, Hello):
             if message.peer == peer:
@@ -271,9 +273,9 @@ class RaySearcher(HostedSearcher):
         if self._channel is not None:
             self._channel.send(peer, Stop(EVERY_JOB))
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, peer: str, why: str) -> None:
         """Say so, without filling the log."""
-        for words in self._refusals.refused(why, now_ms()):
+        for words in self._refusals.refused(peer, why, now_ms()):
             self.log("message_refused", why=words)
 
     def _apply(self, changes: list[Change]) -> None:

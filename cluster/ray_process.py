@@ -89,6 +89,8 @@ class RayProcess:
             facts: RayFacts = await self._ask("open", self._address, self._nodes)
         except RayLost as error:
             raise FleetError(f"Ray's process ended: {error}") from error
+        except NodeDied as error:  # what its process had no word for
+            raise FleetError(f"Ray's process: {error}") from error
         return facts
 
     async def spawn(self, spec: NodeSpec) -> int:

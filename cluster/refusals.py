@@ -6,28 +6,37 @@ from dataclasses import dataclass, field
 from typing import Final
 
 SPAN_MS: Final = 10_000
-MOST: Final = 20
+MOST: Final = 5
+"""Different words of one sender."""
+SENDERS: Final = 200
 
 
 @dataclass(slots=True)
 class Refusals:
-    """Of a span of `SPAN_MS` milliseconds the same words are told once, and of different ones the first `MOST`; how
-    many more there were is told with the first refusal of the next span."""
+    """In a span of `SPAN_MS` milliseconds the same words are told once, of the different ones of one sender the first
+    `MOST`, and of no more than `SENDERS`; how many more there were is told when the span is over."""
 
     _began_ms: int = -SPAN_MS
-    _told: set[str] = field(default_factory=set)
+    _told: dict[str, set[str]] = field(default_factory=dict)
     _untold: int = 0
 
-    def refused(self, why: str, now_ms: int) -> tuple[str, ...]:
-        """What is to be logged now that a message was refused for ``why``."""
-        more: tuple[str, ...] = ()
+    def refused(self, sender: str, why: str, now_ms: int) -> tuple[str, ...]:
+        """What is to be logged now that a message of ``sender`` (empty: unknown) was refused for ``why``."""
+        more = self.look(now_ms)
         if now_ms - self._began_ms >= SPAN_MS:
-            if self._untold:
-                more = (f"{self._untold} more in {(now_ms - self._began_ms) / 1000:.0f} s",)
-            self._began_ms, self._untold = now_ms, 0
+            self._began_ms = now_ms
             self._told.clear()
-        if why in self._told or len(self._told) >= MOST:
+        told = self._told.get(sender, set())
+        if why in told or len(told) >= MOST or (not told and len(self._told) >= SENDERS):
             self._untold += 1
             return more
-        self._told.add(why)
-        return (*more, why)
+        self._told[sender] = told | {why}
+        return (*more, f"{sender}: {why}" if sender else why)
+
+    def look(self, now_ms: int) -> tuple[str, ...]:
+        """What is to be logged of a span that is over; to be asked now and then."""
+        if not self._untold or now_ms - self._began_ms < SPAN_MS:
+            return ()
+        more = f"{self._untold} more within {SPAN_MS // 1000} s"
+        self._untold = 0
+        return (more,)

@@ -22,9 +22,12 @@ class Master:
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Message]] = []
-        self.refused: list[str] = []
-        self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self.refused.append)
+        self.refused: list[tuple[str, str]] = []
+        self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self._refuse)
         self.address = self.server.open()
+
+    def _refuse(self, peer: str, why: str) -> None:
+        self.refused.append((peer, why))
 
     def kinds(self, kind: type[Message]) -> list[Message]:
         return [message for _, message in self.heard if isinstance(message, kind)]
@@ -92,7 +95,7 @@ def test_without_the_fleets_key_nobody_comes_in() -> None:
             await until(lambda: master.refused)
             await asyncio.sleep(0.3)
         assert not master.heard
-        assert set(master.refused) == {"a peer without the fleet's key"}
+        assert set(master.refused) == {("", "a peer without the fleet's key")}
         for stranger in strangers:
             stranger.close()
         master.server.close()
@@ -116,7 +119,7 @@ def test_garbage_is_refused_and_the_rest_goes_on() -> None:
             await until(lambda: master.heard)
         assert master.heard == [("n1/a", NewGame())]
         assert len(master.refused) == 2
-        assert all(why.startswith("n1/a: message:") for why in master.refused)
+        assert all(peer == "n1/a" and why.startswith("message:") for peer, why in master.refused)
         master.server.close()
 
     asyncio.run(run())
@@ -144,7 +147,7 @@ def test_secrets_do_not_show() -> None:
 
 def test_an_address_that_cannot_be_bound() -> None:
     async def run() -> None:
-        server = ChannelServer(lambda _peer, _message: None, lambda _why: None, "192.0.2.77")
+        server = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, "192.0.2.77")
         with pytest.raises(OSError, match=r"192\.0\.2\.77"):
             server.open()
 
@@ -172,13 +175,13 @@ def test_a_node_that_is_cut_off_notices() -> None:
 
 def test_a_port_of_ones_own_choice() -> None:
     async def run() -> None:
-        first = ChannelServer(lambda _peer, _message: None, lambda _why: None)
+        first = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
         port = int(first.open().url.rpartition(":")[2])
-        second = ChannelServer(lambda _peer, _message: None, lambda _why: None, port=port)
+        second = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, port=port)
         with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
             second.open()
         first.close()
-        third = ChannelServer(lambda _peer, _message: None, lambda _why: None, "0.0.0.0", port)
+        third = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, "0.0.0.0", port)
         assert third.open().url == f"tcp://127.0.0.1:{port}"
         third.close()
 

@@ -10,7 +10,7 @@ import pytest
 from cluster import places as places_module
 from cluster.api import FleetError
 from cluster.places import Places
-from cluster.ray_cluster import RayFacts
+from cluster.ray_cluster import NodeDied, RayFacts
 
 FACTS = RayFacts("10.0.0.1", 0, "10.0.0.1:6379", {}, "")
 
@@ -25,6 +25,10 @@ async def is_refused() -> RayFacts:
 
 async def has_no_process() -> RayFacts:
     raise BlockingIOError(11, "Resource temporarily unavailable")
+
+
+async def has_no_word_for_it() -> RayFacts:
+    raise NodeDied("[Errno 28] No space left on device")
 
 
 async def hangs() -> RayFacts:
@@ -67,12 +71,12 @@ class Log:
 
     def log(self, name: str, **fields: object) -> None:
         self.said.append((name, fields.get("why", fields.get("pid"))))
-        if self.said.count(("ray_started", 5)):
+        if self.said.count(("ray_started", 6)):
             self.whole.set()
 
 
 def test_ray_is_started_until_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    FakeRay.lives, FakeRay.fates = [], [opens, is_refused, has_no_process, hangs, opens]
+    FakeRay.lives, FakeRay.fates = [], [opens, is_refused, has_no_process, has_no_word_for_it, hangs, opens]
     monkeypatch.setattr(places_module, "RayProcess", FakeRay)
     monkeypatch.setattr(places_module, "_LONGEST_PAUSE_S", 0.01)
     monkeypatch.setattr(places_module, "_OPENING_S", 0.05)
@@ -93,7 +97,8 @@ def test_ray_is_started_until_it_is_there(monkeypatch: pytest.MonkeyPatch) -> No
         ("ray_lost", "its raylet died"),
         ("ray_failed", "no Ray cluster at 10.0.0.1:6379: refused"),
         ("ray_failed", "[Errno 11] Resource temporarily unavailable"),
+        ("ray_failed", "[Errno 28] No space left on device"),
         ("ray_failed", "no answer for 0 s"),
-        ("ray_started", 5),
+        ("ray_started", 6),
     ]
     assert all(life.closed for life in FakeRay.lives)
