@@ -21,6 +21,7 @@ from master.book.schema import Tables
 from master.book.thoughts import PositionKey, Thought
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, ranked, split_sfen
+from worker.score import MATE_BOUND
 
 _LESSONS_OF_A_GAME: Final = 100_000
 """Importance that lies between the lessons of one game and the next."""
@@ -82,7 +83,7 @@ class LearnedBook(Tables):
         return key.turn(Thought(move, score, depth, seconds, tuple(pv.split()), bool(studied)))
 
     def keep(self, sfen: str, thought: Thought) -> bool:
-        """Keep a thought, unless a longer one about the position is there. Whether it was kept."""
+        """Keep a thought, unless a longer one about the position is there; a mate is new. Whether it was kept."""
         key = PositionKey.of(sfen)
         own = key.turn(thought)
         _, ply = split_sfen(sfen)
@@ -90,7 +91,8 @@ class LearnedBook(Tables):
             "INSERT INTO thoughts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position) DO UPDATE SET"
             " move = excluded.move, score = excluded.score, depth = excluded.depth, seconds = excluded.seconds,"
             " pv = excluded.pv, studied = excluded.studied, ply = min(ply, excluded.ply)"
-            " WHERE excluded.seconds >= seconds",
+            " WHERE excluded.seconds >= seconds"
+            f" OR (abs(excluded.score) >= {MATE_BOUND} AND abs(score) < {MATE_BOUND})",
             (key.text, own.move, own.score, own.depth, own.seconds, " ".join(own.pv), int(own.studied), ply),
         )
         return done.rowcount > 0

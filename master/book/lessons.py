@@ -6,7 +6,8 @@ evaluation of a longer search moves the turn towards its cause: where a position
 is played, the own move before it is studied too, and so on back.
 
 A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until it has
-had all of its time. It is judged by them all: the move that most of the time has found.
+had all of its time. It is judged by them all: a mate that was found, else the move that most of the time has found. That
+is worth the time of the longest piece: each begins anew, so many short ones have seen no deeper than one of them.
 
 Source: the idea of a book that thinks again about the moves of lost games is known from several tournament programs;
 which moves and how long is ours, and measured by ``benchmarks/learning.py``.
@@ -18,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from master.book.thoughts import Thought
+from worker.score import is_mate
 
 UNKNOWN = "unknown"
 """Stands for the reason where nobody has told us how the game ended: the line, or this process, broke down before."""
@@ -75,17 +77,19 @@ class Lesson:
 def judged(pieces: Sequence[Thought]) -> Thought | None:
     """What the pieces of a lesson say together; None where there is none.
 
-    The move that most of the time has found, with the score, depth and variation of the longest piece that found it;
-    the time is that of all pieces.
+    A mate where one was found, for us or against us; else the move that most of the time has found, as the longest
+    piece that found it has it, with the time of the longest of all.
     """
+    if not pieces:
+        return None
+    if mates := [piece for piece in pieces if is_mate(piece.score)]:
+        return max(mates, key=lambda piece: piece.score)
     times: dict[str, float] = {}
     for piece in pieces:
         times[piece.move] = times.get(piece.move, 0.0) + piece.seconds
-    if not times:
-        return None
     best = max(times, key=lambda move: times[move])
     longest = max((piece for piece in pieces if piece.move == best), key=lambda piece: piece.seconds)
-    return replace(longest, seconds=sum(times.values()))
+    return replace(longest, seconds=max(piece.seconds for piece in pieces))
 
 
 @dataclass(frozen=True, slots=True)

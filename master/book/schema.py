@@ -151,10 +151,13 @@ class Tables:
         self.run("BEGIN IMMEDIATE")
         try:
             yield
+            self.run("COMMIT")
         except BaseException:
-            self.run("ROLLBACK")
+            # Some errors, a full disk among them, have rolled it back already.
+            with contextlib.suppress(BookError):
+                if self._connection.in_transaction:
+                    self.run("ROLLBACK")
             raise
-        self.run("COMMIT")
 
     def run(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         try:

@@ -14,6 +14,7 @@ from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
 from master.book.thoughts import Thought
 from worker.book import BookError, BookMove
+from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position
 
 TURNED = STARTPOS.replace(" b - 1", " w - 2")
@@ -40,6 +41,14 @@ def test_the_longer_thought_stays(tmp_path: Path) -> None:
         assert not book.keep(STARTPOS, Thought("2g2f", 0, 5, 1.0))
         assert book.keep(TURNED, Thought("8c8d", -5, 14, 5.0, ("8c8d",), studied=True))
         assert book.thought(STARTPOS) == Thought("2g2f", -5, 14, 5.0, ("2g2f",), studied=True)
+
+
+def test_a_mate_takes_the_place_of_a_longer_thought(tmp_path: Path) -> None:
+    with LearnedBook(tmp_path / "learned.sqlite") as book:
+        book.keep(STARTPOS, replace(THOUGHT, seconds=60.0))
+        assert book.keep(STARTPOS, replace(THOUGHT, score=mated_in(4), seconds=1.0))
+        assert not book.keep(STARTPOS, replace(THOUGHT, score=mate_in(5), seconds=0.5))
+        assert book.keep(STARTPOS, replace(THOUGHT, seconds=2.0))
 
 
 def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -> None:

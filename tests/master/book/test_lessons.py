@@ -9,6 +9,7 @@ import pytest
 
 from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, judged, plan_lessons
 from master.book.thoughts import Thought
+from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
 
 
@@ -54,8 +55,16 @@ def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
         lesson = lesson.with_piece(piece)
     assert lesson.with_piece(None).left_seconds == 0.5
     assert lesson.with_piece(pieces[0]).left_seconds == 0.0
-    assert judged(lesson.pieces) == replace(pieces[2], seconds=7.5)
+    assert judged(lesson.pieces) == replace(pieces[2], seconds=3.0)
     assert judged(()) is None
+
+
+def test_a_mate_counts_for_more_than_time() -> None:
+    long = Thought("2g2f", 150, 20, 8.0)
+    win, slower = Thought("7g7f", mate_in(5), 9, 1.0), Thought("7g7f", mate_in(9), 9, 3.0)
+    assert judged((long, slower, win)) == win
+    lost = Thought("2g2f", mated_in(8), 21, 1.0)
+    assert judged((long, lost)) == lost
 
 
 def test_the_moves_before_the_turn_get_twice_the_time() -> None:
