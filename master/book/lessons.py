@@ -6,8 +6,8 @@ evaluation of a longer search moves the turn towards its cause: where a position
 is played, the own move before it is studied too, and so on back.
 
 A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until it has
-had all of its time. It is judged by them all: a mate that was found, else the move that most of the time has found. That
-is worth the time of the longest piece: each begins anew, so many short ones have seen no deeper than one of them.
+had all of its time. It is judged by them all: a mate that was found, else the move that most of the time has found.
+That is worth the time of the longest piece: each begins anew, so many short ones see no deeper than one of them.
 
 Source: the idea of a book that thinks again about the moves of lost games is known from several tournament programs;
 which moves and how long is ours, and measured by ``benchmarks/learning.py``.

@@ -61,7 +61,7 @@ def test_a_mate_ends_the_search_and_is_the_result(threads: int, sfen: str) -> No
     assert engine.go(Limits(nodes=5_000)).nodes >= 5_000
 
 
-@pytest.mark.parametrize("limits", [Limits(nodes=3_000), Limits(depth=4), Limits(movetime_ms=60, multipv=2)])
+@pytest.mark.parametrize("limits", [Limits(nodes=3_000), Limits(depth=4), Limits(movetime_ms=500, multipv=2)])
 def test_where_it_does_not_run(engine: NumbaEngine, limits: Limits) -> None:
     assert fresh(engine).go(limits).lines[0].score < MATE_BOUND
 
