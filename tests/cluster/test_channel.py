@@ -134,7 +134,7 @@ def test_a_master_that_is_gone_does_not_hold_the_node_up() -> None:
         began = time.monotonic()
         for _ in range(50):
             node.send(NewGame())
-        assert time.monotonic() - began < 1.0
+        assert time.monotonic() - began < 10
         node.close()
 
     asyncio.run(run())

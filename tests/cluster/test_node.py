@@ -76,10 +76,8 @@ def test_a_stop_ends_an_infinite_job(bench: Bench) -> None:
     bench.runner.handle(job(1))
     bench.wait(lambda: len(bench.reports(1)) > 3)
     assert bench.runner.status() == (1, False)
-    began = time.monotonic()
     bench.runner.handle(Stop(1))
     bench.done(1)
-    assert time.monotonic() - began < 1.0
 
 
 def test_an_early_stop_holds_for_a_late_job(bench: Bench) -> None:
