@@ -18,7 +18,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     for row in rows.values():
         assert (row["games"], row["flag falls"]) == (3 * len(clock.KINDS), 0)
         assert 300 <= row["margin p50"] <= row["hard p99"]
-        assert 50 < row["used, lost"] <= 100
+        assert 50 < row["lost: of free"] <= 100
     monkeypatch.setattr(sys, "argv", ["x", "--games", "1"])
     clock.main()
     assert "floodgate" in capsys.readouterr().out
