@@ -100,8 +100,12 @@ def open_log(
     finally:
         root.setLevel(before[0])
         root.handlers[:] = before[1]
+        file.stop_packing()
         if writer.stop_within(CLOSE_S):
-            file.close()
+            try:
+                file.close()
+            except OSError as error:  # a network disk may refuse lines as late as here
+                console(f"error: log_not_written file={path} error={str(error)!r}")
         else:
             # The file is in the hands of a thread that the disk holds; the process ends all the same (`__main__`).
             console(f"error: log_not_written lines={queue.qsize()} file={path} error='the disk does not answer'")
@@ -148,6 +152,11 @@ def _trouble(event: str, fields: dict[str, object]) -> None:
 
 
 class _Writer(QueueListener):
+    def handle(self, record: logging.LogRecord) -> None:
+        """An error would end the thread, and with it the log. `LogFile` has told all that it could."""
+        with contextlib.suppress(Exception):
+            super().handle(record)
+
     def stop_within(self, seconds: float) -> bool:
         """As `stop`, but wait for no longer. Whether all is written."""
         thread = self._thread

@@ -6,7 +6,8 @@
     gougi-20261121-101500-4711.0002.jsonl.gz
     gougi-20261121-101500-4711.jsonl              written now, or the end of a run that is over
 
-A log is read by the name of its last file (`read_lines`), or of any other, and is the same however often it was cut.
+A log is read by the name of its last file (`read_lines`), or of any other, and is the same however often it was cut,
+before or while it is read.
 """
 
 from __future__ import annotations
@@ -14,19 +15,22 @@ from __future__ import annotations
 import contextlib
 import glob
 import gzip
+import io
 import logging
 import os
 import re
-import shutil
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from logging.handlers import BaseRotatingHandler
 from pathlib import Path
 from typing import Final
 
 _NAME: Final = re.compile(r"(?P<run>.+?)(?:\.(?P<number>\d{4,}))?\.jsonl(?P<packed>\.gz)?")
-_OURS: Final = "gougi-*.jsonl*"
+_OURS: Final = re.compile(r"gougi-[0-9]{8}-[0-9]{6}-[0-9]+(\.[0-9]{4,})?\.jsonl(\.gz)?")
+"""What may be deleted. Any other name is a person's, who keeps a log or notes on it."""
+_HALF_PACKED: Final = re.compile(r"\.gougi-[0-9]{8}-[0-9]{6}-[0-9]+\.[0-9]{4,}\.jsonl\.gz")
 _IN_USE_S: Final = 24 * 3600.0
 """A file that was written within this time may be another process's: it is kept."""
 _FAST: Final = 3
@@ -40,32 +44,74 @@ def is_log(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def read_lines(path: Path) -> Iterator[tuple[Path, int, str]]:
+def read_lines(path: Path, gap: Callable[[str], None]) -> Iterator[tuple[Path, int, str]]:
     """The lines of a log in the order in which they were written: file, number in the file from 1, text.
+
+    The log may be written and cut meanwhile. A last line that is not whole is left out.
 
     Args:
         path: any of its files, there or not: the parts that were set aside count.
+        gap: hears, in its turn, where lines are missing between those before and those behind: the file and why.
 
     Raises:
         OSError: a file cannot be read, or there is none.
         UnicodeDecodeError: it is no text.
     """
-    for file in _files_of(path):
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                yield file, number, line
+    done, seen = 0, 0  # the last part that is read; the lines of the next one that were, while it was being written
+    while (opened := _open_next(path, done)) is not None:
+        number, file, lines = opened
+        if number not in (done + 1, _LAST) and (done or seen):
+            gap(f"{file}: the parts before it are missing")
+            seen = 0
+        count, whole, damaged = 0, False, False
+        with lines:
+            try:
+                for line in lines:
+                    whole = line.endswith(b"\n")
+                    count += whole
+                    if whole and count > seen:
+                        yield file, count, line.decode()
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                damaged = True
+        if damaged or (number < _LAST and not whole):
+            gap(f"{file}: damaged or cut short behind line {count}")
+        if number < _LAST:
+            done, seen = number, 0
+        elif (behind := _next(path, done)) is None or behind[0] == _LAST:
+            return
+        else:
+            seen = count  # it has been set aside, perhaps with more lines than there were
 
 
-def _files_of(path: Path) -> list[Path]:
+def _open_next(path: Path, done: int) -> tuple[int, Path, io.BufferedIOBase] | None:
+    """Open what `_next` names. At any moment the file that is written may be set aside, and a part be packed."""
+    while (part := _next(path, done)) is not None:
+        number, file = part
+        try:
+            lines: io.BufferedIOBase = gzip.GzipFile(file) if file.suffix == ".gz" else file.open("rb")
+        except FileNotFoundError:
+            if _next(path, done) == part:
+                raise
+            continue
+        if _next(path, done) == part:
+            return number, file, lines
+        lines.close()
+    return None
+
+
+def _next(path: Path, done: int) -> tuple[int, Path] | None:
+    """The first part behind part ``done``, or the file that is written, by number and name; None: there is neither.
+
+    Of a part that is there packed and unpacked, as a crash may leave it, the packed one is on the disk as a whole.
+    """
     name = _NAME.fullmatch(path.name)
-    if name is None:
-        return [path]
-    found: dict[int, Path] = {}
-    for file in sorted(path.parent.glob(f"{glob.escape(name['run'])}*.jsonl*")):
-        run, number = _order(file)
-        if run == name["run"]:
-            found[number] = file  # a packed part sorts behind the same one unpacked, which a crash may leave
-    return [found[number] for number in sorted(found)] or [path]
+    found: list[tuple[int, Path]] = []
+    if name is not None:
+        for file in path.parent.glob(f"{glob.escape(name['run'])}*.jsonl*"):
+            run, number = _order(file)
+            if run == name["run"] and number > done:
+                found.append((number, file))
+    return min(found, key=lambda part: (part[0], part[1].suffix != ".gz"), default=None if done else (_LAST, path))
 
 
 def _order(file: Path) -> tuple[str, int]:
@@ -80,7 +126,7 @@ class LogFile(BaseRotatingHandler):
     """Writes a log's lines, and sets its file aside where that has grown to ``part_bytes``.
 
     A disk that is full, or refuses anything else, costs lines of the log and nothing more: it is told once, and said
-    how many lines are missing when it takes them again. A file never ends in half a line because of it.
+    how many lines are missing when it takes them again. No line is written behind half a line because of it.
 
     Args:
         path: ``gougi-DATE-TIME-PID.jsonl``.
@@ -102,29 +148,45 @@ class LogFile(BaseRotatingHandler):
         self._size = path.stat().st_size
         """Of the file, to the end of its last whole line."""
         self._lost = 0
+        self._packing = True
         self._next_try = part_bytes
         """Size at which to set it aside: a file that could not be is left to grow by half as much again."""
         self._delete_old()
 
+    def stop_packing(self) -> None:
+        """From now on, and of a part in work, parts are left unpacked: the log ends, and is waited for. Any thread."""
+        self._packing = False
+
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, and count it once it is on its way to the disk."""
-        lost = self._lost
-        super().emit(record)
-        if self._lost == lost and self.stream is not None:
+        try:
+            if self._lost:
+                self._cut_half_line()
+            super().emit(record)
+            if self.stream is None:  # handleError has been here
+                return
             self._size = os.fstat(self.stream.fileno()).st_size
-            if lost:
-                self._lost = 0
-                self._tell("log_lines_lost", {"lines": lost})
+        except Exception:
+            self.handleError(record)
+            return
+        lost, self._lost = self._lost, 0
+        if lost:
+            self._tell("log_lines_lost", {"lines": lost})
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """A line could not be written: begin anew behind the last whole one."""
         error = sys.exc_info()[1]
         self._close_stream()
-        with contextlib.suppress(OSError):
-            os.truncate(self._path, self._size)
+        with contextlib.suppress(OSError):  # else before the next line
+            self._cut_half_line()
         self._lost += 1
         if self._lost == 1:
             self._tell("log_not_written", {"file": str(self._path), "error": str(error)})
+
+    def _cut_half_line(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            if self._path.stat().st_size > self._size:
+                os.truncate(self._path, self._size)
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - logging's name
         """Whether the file is as large as a part."""
@@ -142,30 +204,42 @@ class LogFile(BaseRotatingHandler):
             self._tell("log_not_set_aside", {"file": str(self._path), "error": str(error)})
         else:
             self._number, self._size, self._next_try = number, 0, self._part_bytes
-            self._pack(part)
+            if self._packing:
+                self._pack(part)
         self.stream = self._open()
         self._delete_old()
 
     def _pack(self, part: Path) -> None:
         temporary = part.with_name(f".{part.name}.gz")
         try:
-            with part.open("rb") as source, gzip.open(temporary, "wb", compresslevel=_FAST) as target:
-                shutil.copyfileobj(source, target, 1 << 16)
-            temporary.rename(part.with_name(f"{part.name}.gz"))
-            part.unlink()
+            with part.open("rb") as source, temporary.open("wb") as target:
+                with gzip.GzipFile("", "wb", _FAST, target) as packed:
+                    while self._packing and (piece := source.read(1 << 16)):
+                        packed.write(piece)
+                if self._packing:
+                    target.flush()
+                    os.fsync(target.fileno())  # or a machine that stops could leave neither
+            if self._packing:
+                temporary.rename(part.with_name(f"{part.name}.gz"))
+                part.unlink()
         except OSError as error:
             self._tell("log_not_packed", {"file": str(part), "error": str(error)})
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
     def _delete_old(self) -> None:
-        if not self._keep:
+        """Delete the oldest log files of all runs, and what a crash while packing has left."""
+        try:
+            files = sorted(self._path.parent.iterdir(), key=_order)
+        except OSError:
             return
-        files = sorted(self._path.parent.glob(_OURS), key=_order)
+        ours = [file for file in files if _OURS.fullmatch(file.name)]
+        surplus = ours[: -self._keep] if self._keep else []
+        set_aside = {file for file in surplus if _order(file)[1] < _LAST}
         in_use = time.time() - _IN_USE_S
-        for file in files[: -self._keep]:
+        for file in surplus + [file for file in files if _HALF_PACKED.fullmatch(file.name)]:
             with contextlib.suppress(OSError):
-                if _order(file)[1] < _LAST or file.stat().st_mtime < in_use:
+                if file in set_aside or file.stat().st_mtime < in_use:
                     file.unlink()
 
     def _close_stream(self) -> None:

@@ -15,9 +15,8 @@ with what the log holds.
 from __future__ import annotations
 
 import json
-import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -72,27 +71,33 @@ class Step:
     instructions: list[Instruction]
 
 
-def read_log(path: Path) -> list[LoggedGame]:
-    """The games of a log, in the order in which they began. A last line that a crash cut short is left out.
+def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> list[LoggedGame]:
+    """The games of a log, in the order in which they began. A last line that is not whole is left out.
 
     Args:
         path: the log, or any part of it that was set aside: all that is there of it is read (`master.log_files`). Of a
-            game whose beginning is deleted nothing is left.
+            game whose beginning is deleted nothing is left. It may be written meanwhile.
+        gap: hears where lines are missing within the log. A game that ran there is one that ends there.
 
     Raises:
         ReplayError: the file cannot be read, is no log, or holds inputs that this version's player does not know.
     """
-    games: dict[int, LoggedGame] = {}
+    games: list[LoggedGame] = []
+    running: dict[int, LoggedGame] = {}
+
+    def on_gap(where: str) -> None:
+        running.clear()
+        gap(where)
+
     try:
-        for file, number, line in read_lines(path):
+        for file, number, line in read_lines(path, on_gap):
             try:
-                if line.endswith("\n"):
-                    _take(json.loads(line), games)
+                _take(json.loads(line), games, running)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ReplayError(f"{path}: cannot read the log: {error}") from error
-    return list(games.values())
+    return games
 
 
 class Replay:
@@ -139,15 +144,16 @@ class Replay:
         return self._known.popleft() if self._known else None
 
 
-def _take(fields: dict[str, Any], games: dict[int, LoggedGame]) -> None:
+def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, LoggedGame]) -> None:
     """One line of a log. Inputs of a game whose beginning is not there are left out."""
     event = fields.get("event")
     if event == BEGIN:
         settings = _SETTINGS.validate_python(fields["settings"])
         number = int(fields["game"])
-        games[number] = LoggedGame(number, str(fields["name"]), str(fields["server"]), settings)
-    elif event == ENTRY and int(fields["game"]) in games:
-        game = games[int(fields["game"])]
+        running[number] = LoggedGame(number, str(fields["name"]), str(fields["server"]), settings)
+        games.append(running[number])
+    elif event == ENTRY and int(fields["game"]) in running:
+        game = running[int(fields["game"])]
         entry = read(fields)
         game.inputs.append(entry)
         line = str(entry.arguments.get("line", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -46,7 +47,7 @@ def replay(
     from master.replay import ReplayError, read_log
 
     try:
-        logged = read_log(log)
+        logged = read_log(log, _tell_gap)
     except ReplayError as error:
         raise CommandError(str(error)) from error
     offered = [entry for entry in logged if entry.game_id]
@@ -60,6 +61,10 @@ def replay(
         except _InterruptedError:
             return INTERRUPTED
     return 0 if same else FAILED
+
+
+def _tell_gap(where: str) -> None:
+    print(f"gougi: {where}; a game that ran then is played up to there", file=sys.stderr)
 
 
 class _InterruptedError(Exception):

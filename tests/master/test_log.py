@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from threading import Event
 
 import pytest
 import structlog
 
 from master.log import LogError, fleet_listener, open_log
+from master.log_files import LogFile
 
 
 def test_lines_of_both_kinds_and_levels(tmp_path: Path) -> None:
@@ -66,3 +68,55 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         open_log(tmp_path / "file" / "logs", file_level="info", console_level="info", console=print),
     ):
         pass
+
+
+def test_no_error_ends_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emit = LogFile.emit
+
+    def broken(file: LogFile, record: logging.LogRecord) -> None:
+        monkeypatch.undo()
+        raise OSError(116, "Stale file handle")
+
+    monkeypatch.setattr(LogFile, "emit", broken)
+    with open_log(tmp_path, file_level="info", console_level="error", console=pytest.fail) as path:
+        for event in ("lost", "kept"):
+            structlog.get_logger("game").info(event)
+    assert LogFile.emit is emit
+    assert [json.loads(line)["event"] for line in path.read_text().splitlines()] == ["kept"]
+
+
+def test_the_end_does_not_wait_for_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lines are still in the queue when the end begins."""
+    ending = Event()
+    emit, stop_packing = LogFile.emit, LogFile.stop_packing
+
+    def held(file: LogFile, record: logging.LogRecord) -> None:
+        ending.wait()
+        emit(file, record)
+
+    def stop(file: LogFile) -> None:
+        stop_packing(file)
+        ending.set()
+
+    monkeypatch.setattr(LogFile, "emit", held)
+    monkeypatch.setattr(LogFile, "stop_packing", stop)
+    try:
+        with open_log(tmp_path, file_level="info", console_level="error", console=pytest.fail, part_bytes=1_000):
+            for number in range(50):
+                structlog.get_logger("game").info("move", number=number)
+    finally:
+        ending.set()
+    files = list(tmp_path.iterdir())
+    assert len(files) > 2
+    assert {file.suffix for file in files} == {".jsonl"}
+    assert sum(len(file.read_text().splitlines()) for file in files) == 50
+
+
+def test_a_disk_that_refuses_at_the_very_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: LogFile) -> None:
+        raise OSError(28, "No space left on device")
+
+    heard: list[str] = []
+    with open_log(tmp_path, file_level="info", console_level="error", console=heard.append) as path:
+        monkeypatch.setattr(LogFile, "close", refuse)
+    assert heard == [f"error: log_not_written file={path} error='[Errno 28] No space left on device'"]

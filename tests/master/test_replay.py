@@ -88,16 +88,33 @@ def test_a_log_that_was_cut_short(log: Path, tmp_path: Path) -> None:
         assert replay.difference is None
 
 
-def test_a_log_that_was_cut_in_parts(log: Path, tmp_path: Path) -> None:
-    path = tmp_path / log.name
+def in_parts(log: Path, folder: Path) -> tuple[Path, list[Path]]:
+    """A copy of the log that was cut: its name, and its parts."""
+    path = folder / log.name
     file = LogFile(path, 8_000, 0, lambda *_: None)
     for line in log.read_text().splitlines():
         file.emit(logging.LogRecord("", 0, "", 0, line, None, None))
-    parts = sorted(tmp_path.glob("*.gz"))
+    return path, sorted(folder.glob("*.gz"))
+
+
+def test_a_log_that_was_cut_in_parts(log: Path, tmp_path: Path) -> None:
+    path, parts = in_parts(log, tmp_path)
     assert len(parts) > 1
     assert read_log(path) == read_log(log)
     parts[0].unlink()
     assert read_log(path) == []  # both games began there, and cannot be played from their middle
+
+
+def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
+    path, parts = in_parts(log, tmp_path)
+    parts[1].write_bytes(parts[1].read_bytes()[:-100])
+    gaps: list[str] = []
+    games = read_log(path, gaps.append)
+    assert len(gaps) == 1
+    assert str(parts[1]) in gaps[0]
+    for game, whole in zip(games, read_log(log), strict=True):
+        assert 0 < len(game.inputs) < len(whole.inputs)
+        assert game.inputs == whole.inputs[: len(game.inputs)]
 
 
 @pytest.mark.parametrize(
