@@ -143,7 +143,7 @@ class Operator:
         listed = book.listed(types_of(self._settings).all)
         self.folder.keep_prices(region, listed)
         if book.trouble:
-            old = f"what it said before counts for {', '.join(sorted(listed))}; " if listed else ""
+            old = f"what it said last counts for {', '.join(sorted(listed))}; " if listed else ""
             tell(f"{book.trouble}; {old}terraform/prices.json for the rest")
         return listed
 

@@ -13,7 +13,17 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.master.command import gougi
-from tests.master.fleet.stand_in import Machines, client, environment, module, moto, placement_groups, why_not
+from tests.master.fleet.policy import refused
+from tests.master.fleet.stand_in import (
+    Machines,
+    asked_by_terraform,
+    client,
+    environment,
+    module,
+    moto,
+    placement_groups,
+    why_not,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -85,6 +95,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if why := why_not():
         pytest.skip(why)
     placement_groups(monkeypatch)
+    asked = asked_by_terraform(monkeypatch)
     with moto() as url:
         owner = Owner(tmp_path, url)
         ssm, ec2, s3 = client("ssm", url), client("ec2", url), client("s3", url)
@@ -137,6 +148,8 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         named = [{"Key": "Name", "Option": "BeginsWith", "Values": ["/gougi/"]}]
         found = ssm.describe_parameters(ParameterFilters=named)["Parameters"]
         assert [parameter["Name"] for parameter in found] == ["/gougi/csa-password"]
+    assert {"ec2:RunInstances", "autoscaling:CreateAutoScalingGroup", "s3:PutObject"} <= asked
+    assert refused(asked) == []
 
 
 def _head(status: dict[str, object]) -> str:
