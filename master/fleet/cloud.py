@@ -109,8 +109,10 @@ class Cloud:
     def service(self, service: str) -> Any:
         """The boto3 client of a service."""
         if service not in self._clients:
-            here = service != "pricing"  # it is in a few regions only, and nothing waits for it that cannot do without
-            self._clients[service] = client(service, self._region if here else price_list.REGION, 3 if here else 1)
+            if service == "pricing":  # it is in a few regions only, and nothing waits for it that cannot do without
+                self._clients[service] = client(service, price_list.REGION, attempts=1)
+            else:
+                self._clients[service] = client(service, self._region)
         return self._clients[service]
 
 

@@ -61,6 +61,7 @@ class Operator:
         self._config_file = config_file
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
+        self._ready = False
         self._planned: FleetPlan | None = None
         self._clouds: dict[str | None, Cloud] = {}
         self._books: dict[str, PriceBook] = {}
@@ -96,7 +97,7 @@ class Operator:
             prices = {} if self.folder.root_is_given else self._listed(tell)
             self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild, prices=prices)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
-            self.terraform.init()
+            self._init()
             planned = self._kept(read_plan(self.terraform.plan(_PLAN)))
             if self._settings.price_cap_usd and planned.unpriced:
                 raise PriceUnknown(
@@ -115,8 +116,14 @@ class Operator:
         place = self.folder.place
         account = self.cloud(place.region if place else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
-        self.terraform.init()
+        self._init()
         return self._kept(read_plan(self.terraform.plan(_PLAN, destroy=True)))
+
+    def _init(self) -> None:
+        """Once: of what terraform makes ready here nothing changes between two plans of a command."""
+        if not self._ready:
+            self.terraform.init()
+            self._ready = True
 
     def apply(self, tell: Callable[[Step], None]) -> None:
         """Do what was planned last. Raises TerraformError."""
@@ -141,7 +148,8 @@ class Operator:
             return {}  # terraform's provider may find one, or says that there is none
         book = self._book(cloud, region)
         listed = book.listed(types_of(self._settings).all)
-        self.folder.keep_prices(region, listed)
+        if listed:
+            self.folder.keep_prices(region, listed)
         if book.trouble:
             old = f"what it said last counts for {', '.join(sorted(listed))}; " if listed else ""
             tell(f"{book.trouble}; {old}terraform/prices.json for the rest")

@@ -94,6 +94,7 @@ def asked_by_terraform(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         if "terraform" in self.headers.get("User-Agent", "").lower():
             service = self.headers["Authorization"].split("Credential=")[1].split("/")[3]
             action = self.data.get("Action") if service == "s3" else self._get_action()
+            service = "cloudwatch" if service == "monitoring" else service
             asked.add(_RIGHTS.get(f"{service}:{action}", f"{service}:{action}"))
         known(self, request, resource)
 

@@ -70,6 +70,7 @@ TERRAFORM: Final[dict[str, set[str]]] = {
     "aws_instance": of(
         "ec2",
         "RunInstances TerminateInstances StartInstances StopInstances ModifyInstanceAttribute ModifyVolume CreateTags "
+        "ModifyNetworkInterfaceAttribute "
         "ModifyInstanceMetadataOptions DeleteTags DescribeInstances DescribeInstanceAttribute DescribeInstanceTypes "
         "DescribeVolumes DescribeImages DescribeTags",
     )
