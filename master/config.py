@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -35,7 +35,12 @@ ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CH
 
 _Location = tuple[int | str, ...]
 """Section, key, and within a key's own tables index and key and so on."""
-_EXPECTED: Final = {"tuple_type": "expected a list", "model_type": "expected a table"}
+_EXPECTED: Final = {
+    "tuple_type": "expected a list",
+    "list_type": "expected a list",
+    "model_type": "expected a table",
+    "dict_type": "expected a table",
+}
 """By pydantic's kinds of error, where its words are Python's and not TOML's."""
 
 
@@ -237,6 +242,21 @@ class RecordsConfig(_Section):
     """Where game records (CSA) and logs go. Made when needed."""
 
 
+class _ReadVariables(BaseModel):
+    """Of [fleet] variables those that gougi itself reads; of the others terraform says what is wrong with them."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    usd_per_hour: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    head_instance_type: Annotated[str, Field(min_length=1)] = ""
+    instance_types: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=20)] = []
+
+
+def _readable(variables: dict[str, Any]) -> dict[str, Any]:
+    _ReadVariables.model_validate(variables)
+    return variables
+
+
 class FleetConfig(_Section):
     """A fleet of machines on AWS, for `gougi fleet`. See docs/fleet.md."""
 
@@ -262,7 +282,7 @@ class FleetConfig(_Section):
     """After so many hours without a move the fleet ends. 0: never for that."""
     archive: str = ""
     """Where records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
-    variables: dict[str, Any] = {}
+    variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
     """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
 
 

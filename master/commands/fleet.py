@@ -18,7 +18,8 @@ from master.commands.fleet_errors import told
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
-    from master.fleet.operator import Facts, Operator
+    from master.fleet.facts import Facts
+    from master.fleet.operator import Operator
     from master.fleet.plan import FleetPlan, Place
 
 app = typer.Typer(
@@ -216,6 +217,7 @@ app.command(name="keep")(fleet_services.keep)
 
 def _change(operator: Operator, make: Callable[[], FleetPlan], yes: bool, wait_s: float) -> int:
     """Plan, show, ask, apply, wait."""
+    _can_agree(yes)  # a plan takes its time
     before = operator.folder.nodes if operator.folder.exists else None
     applied = False
     try:
@@ -300,12 +302,14 @@ def _show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
         print(f"what an hour costs is not known: no price of {types}; give it in [fleet] variables, usd_per_hour")
 
 
-def _agreed(yes: bool, question: str) -> bool:
-    if yes:
-        return True
-    if not sys.stdin.isatty():
+def _can_agree(yes: bool) -> None:
+    if not yes and not sys.stdin.isatty():
         raise CommandError("nobody is there to be asked: --yes does it without")
-    return typer.confirm(question, default=False)
+
+
+def _agreed(yes: bool, question: str) -> bool:
+    _can_agree(yes)
+    return yes or typer.confirm(question, default=False)
 
 
 def _settings(config: Path | None, folder: str | None) -> Any:

@@ -101,7 +101,7 @@ def keep(
         assert place is not None
         copies = Copies(Path(settings.records.folder), place, _event)
         rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
-        usd, unpriced = planned(fleet, region, ledger.book.listed(types_of(fleet)) if ledger is not None else None)
+        usd, unpriced = planned(fleet, region, ledger.book.listed(types_of(fleet).all) if ledger is not None else None)
         if ledger is not None and fleet.price_cap_usd and unpriced:
             # `gougi fleet plan` has refused it. Here it is no reason to stop: games would not be copied any more.
             _event("price_unknown", {"types": unpriced})

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
+_DENIED: Final = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
 _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (
         ("VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "InstanceLimitExceeded", "SpotMaxInstanceCountExceeded"),
@@ -38,7 +39,7 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         "AWS does not know these credentials: look at AWS_PROFILE and the keys",
     ),
     (
-        ("UnauthorizedOperation", "AccessDenied", "is not authorized to perform", "AccessDeniedException"),
+        (*_DENIED, "is not authorized to perform"),
         "these credentials may not do that: the policy that is needed is in docs/fleet.md",
     ),
     (("NoRegion", "You must specify a region"), "no region: set it in [fleet] or AWS_REGION"),
@@ -59,13 +60,27 @@ class AwsError(Exception):
     """A call to AWS failed; the text says what to do."""
 
 
+class AwsRefusal(AwsError):
+    """AWS answered, and did not do it. ``code``: of the error, such as "Throttling"; empty: it has none."""
+
+    code = ""
+
+    @property
+    def denied(self) -> bool:
+        """These credentials may not do that, now or later."""
+        return self.code in _DENIED
+
+
 def advice(text: str) -> str:
     """What to do about an error of AWS, boto3 or terraform; empty: nothing is known of it."""
     return next((what for words, what in _ADVICE if any(word in text for word in words)), "")
 
 
-def client(service: str, region: str | None = None, attempts: int = 4) -> Any:
-    """A boto3 client that gives up within half a minute.
+def client(service: str, region: str | None = None, attempts: int = 3) -> Any:
+    """A boto3 client that gives up within half a minute where nobody answers.
+
+    By default that is three times 3 s to connect and 6 s of silence, with waits of at most 1 and 2 s between ("standard
+    mode" of botocore's retries).
 
     Args:
         region: None: as AWS's tools find it; terraform's variable for it counts too.
@@ -79,14 +94,17 @@ def client(service: str, region: str | None = None, attempts: int = 4) -> Any:
         from botocore.config import Config
     except ImportError as error:
         raise AwsError("boto3 is missing: pip install 'gougi[fleet]'") from error
-    config = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": attempts})
+    config = Config(connect_timeout=3, read_timeout=6, retries={"mode": "standard", "total_max_attempts": attempts})
     with told(AwsError, service):
         return boto3.client(service, region_name=region or os.environ.get("AWS_REGION"), config=config)
 
 
 @contextlib.contextmanager
 def told(kind: type[Exception], where: str) -> Iterator[None]:
-    """Errors of boto3 become ``kind``, in one line that begins with ``where``."""
+    """Errors of boto3 become ``kind``, in one line that begins with ``where``.
+
+    In the place of AwsError it is AwsRefusal where AWS answered.
+    """
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -94,7 +112,12 @@ def told(kind: type[Exception], where: str) -> Iterator[None]:
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         text = str(error.response.get("Error", {}).get("Message", "")) or str(error)
-        raise kind(_line(where, f"{code}: {text}", advice(f"{code} {text}"))) from error
+        line = _line(where, f"{code}: {text}", advice(f"{code} {text}"))
+        if kind is not AwsError:
+            raise kind(line) from error
+        refusal = AwsRefusal(line)
+        refusal.code = code
+        raise refusal from error
     except BotoCoreError as error:
         text = f"{type(error).__name__} {error}"
         raise kind(_line(where, str(error), advice(text))) from error

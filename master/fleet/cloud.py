@@ -66,17 +66,17 @@ class Cloud:
             found.setdefault((entry["InstanceType"], entry["AvailabilityZone"]), float(entry["SpotPrice"]))
         return found
 
-    def on_demand_prices(self, types: Iterable[str], region: str) -> dict[str, float]:
-        """US dollars an hour by type in a region, of AWS's price list; what it does not know is left out."""
-        found = {}
+    def on_demand_price(self, kind: str, region: str) -> float | None:
+        """US dollars an hour of a type in a region, of AWS's price list; None: it does not know it."""
+        wanted = price_list.filters(kind, region)
         with told(AwsError, "AWS's price list"):
-            for kind in types:
-                wanted = price_list.filters(kind, region)
-                answer = self.service("pricing").get_products(ServiceCode=price_list.SERVICE, Filters=wanted)
-                usd = price_list.on_demand(answer["PriceList"])
-                if usd is not None:
-                    found[kind] = usd
-        return found
+            pages = self.service("pricing").get_paginator("get_products")  # a page may be empty, and more follow it
+            found = [
+                text
+                for page in pages.paginate(ServiceCode=price_list.SERVICE, Filters=wanted)
+                for text in page["PriceList"]
+            ]
+        return price_list.on_demand(found)
 
     def held(self, group: str) -> list[str]:
         """The instances that a group is about to end and that wait in its lifecycle hook."""
@@ -109,8 +109,10 @@ class Cloud:
     def service(self, service: str) -> Any:
         """The boto3 client of a service."""
         if service not in self._clients:
-            here = service != "pricing"  # it is in a few regions only, and nothing waits for it that cannot do without
-            self._clients[service] = client(service, self._region if here else price_list.REGION, 4 if here else 1)
+            if service == "pricing":  # it is in a few regions only, and nothing waits for it that cannot do without
+                self._clients[service] = client(service, price_list.REGION, attempts=1)
+            else:
+                self._clients[service] = client(service, self._region)
         return self._clients[service]
 
 

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import Final
 
 from master.fleet.archive import Archive, ArchiveError
-from master.fleet.aws import AwsError
+from master.fleet.aws import AwsError, AwsRefusal
 from master.fleet.cloud import Cloud
 from master.fleet.reports import PREFIX, ReportError, decode
 
 HOOK: Final = "drain"
 """The lifecycle hook's name, as terraform/workers.tf has it."""
 _AFTER_FAILURE_S: Final = 60.0
+_RAN_OUT: Final = "ValidationError"
+"""What the auto-scaling API says of a machine that no hook holds (any more)."""
 
 
 class Drained:
@@ -39,7 +41,10 @@ class Drained:
         self._next = float("-inf")
 
     def step(self, now: float) -> None:
-        """Look who is held, and let go who has drained. A failure is told, and leaves it be for a minute.
+        """Look who is held, and let go who has drained.
+
+        A machine for which that fails is tried again at the next step, and holds up no other. Where the group cannot be
+        looked at, or AWS does not allow it, it is left be for a minute. What fails is told.
 
         Args:
             now: seconds of any clock that only goes forward.
@@ -48,15 +53,38 @@ class Drained:
             return
         try:
             held = self._cloud.held(self._group)
-            self._done.intersection_update(held)
-            for machine in held:
+        except AwsError as error:
+            self._pause(now, error)
+            return
+        self._done.intersection_update(held)
+        for machine in held:
+            try:
                 if machine not in self._done and self._has_drained(machine):
-                    self._done.add(machine)  # first: where the hook has run out meanwhile, it is not asked for again
-                    self._cloud.let_go(self._group, HOOK, machine)
-                    self._tell("machine_let_go", {"machine": machine})
-        except (AwsError, ArchiveError) as error:
-            self._next = now + _AFTER_FAILURE_S
-            self._tell("machines_not_let_go", {"why": str(error)})
+                    self._let_go(machine)
+            except AwsRefusal as error:
+                if error.denied:
+                    self._pause(now, error)
+                    return
+                self._tell("machine_not_let_go", {"machine": machine, "why": str(error)})
+            except (AwsError, ArchiveError) as error:
+                # Nobody answers: it would be the same with the next, and the copies wait meanwhile.
+                self._tell("machine_not_let_go", {"machine": machine, "why": str(error)})
+                return
+
+    def _let_go(self, machine: str) -> None:
+        try:
+            self._cloud.let_go(self._group, HOOK, machine)
+        except AwsRefusal as error:
+            if error.code != _RAN_OUT:
+                raise
+            self._tell("machine_went_before", {"machine": machine, "why": str(error)})
+        else:
+            self._tell("machine_let_go", {"machine": machine})
+        self._done.add(machine)
+
+    def _pause(self, now: float, error: AwsError) -> None:
+        self._next = now + _AFTER_FAILURE_S
+        self._tell("machines_not_let_go", {"why": str(error)})
 
     def _has_drained(self, machine: str) -> bool:
         key = f"{PREFIX}{machine}.json"

@@ -2,7 +2,8 @@
 
 The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
 ``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
-whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``.
+whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``; the
+prices that AWS's price list said are in another, for the next plan, where the list does not answer.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
 _PLACE: Final = "fleet.json"
+_PRICES: Final = "prices.json"
 _RELEASE: Final = "release.tar"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -81,7 +83,12 @@ class FleetFolder:
 
     @property
     def exists(self) -> bool:
-        return any(self.path.glob("*.tf")) or (self.path / ROOT_MODULE).exists()
+        return self.root_is_given or (self.path / ROOT_MODULE).exists()
+
+    @property
+    def root_is_given(self) -> bool:
+        """Somebody put a root module of his own there."""
+        return any(self.path.glob("*.tf"))
 
     def prepare(
         self,
@@ -100,15 +107,16 @@ class FleetFolder:
             nodes: how many from now on; None: as many as last time, the first time what the settings say.
             rebuild: make the release anew.
             prices: on demand, by type, as AWS's price list has them; what the settings give stands over them.
+                A root module that is given does not get them.
 
         Raises:
             FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
         """
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make()
             if nodes is not None or self.nodes is None:
                 self.set_nodes(settings.nodes if nodes is None else nodes)
-            if any(self.path.glob("*.tf")):
+            if self.root_is_given:
                 return
             module = self._module(settings)
             _check_variables(settings.variables, module / "variables.tf", config_file)
@@ -138,6 +146,31 @@ class FleetFolder:
         else:
             (self.path / _NODES).write_text(json.dumps({"nodes": nodes}) + "\n", encoding="utf-8")
 
+    def prices(self, region: str) -> dict[str, float]:
+        """What AWS's price list said last of types in a region: US dollars an hour."""
+        return self._prices().get(region, {})
+
+    def keep_prices(self, region: str, listed: Mapping[str, float]) -> None:
+        """Keep what AWS's price list says now; of types that are not among these, what it said before stays."""
+        kept = self._prices()
+        kept[region] = {**kept.get(region, {}), **listed}
+        path = self.path / _PRICES
+        try:
+            self._make()
+            path.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{path}: {error.strerror or error}") from error
+
+    def _prices(self) -> dict[str, dict[str, float]]:
+        path = self.path / _PRICES
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            return {region: {kind: float(usd) for kind, usd in of.items()} for region, of in raw.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise FolderError(f"{path}: not what gougi fleet wrote there: {type(error).__name__}: {error}") from error
+
     @property
     def place(self) -> Place | None:
         """Where the fleet is, kept from the first change on until it is proved to be gone; None: there is none."""
@@ -160,6 +193,9 @@ class FleetFolder:
                 path.write_text(json.dumps(asdict(place)) + "\n", encoding="utf-8")
         except OSError as error:
             raise FolderError(f"{path}: {error.strerror or error}") from error
+
+    def _make(self) -> None:
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _module(self, settings: FleetConfig) -> Path:
         module = Path(settings.module).expanduser() if settings.module else _CHECKOUT / "terraform"

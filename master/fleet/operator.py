@@ -6,14 +6,15 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from master.fleet import costs, reports
 from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
+from master.fleet.aws import AwsError
 from master.fleet.cloud import Cloud
+from master.fleet.facts import Facts, read_facts
 from master.fleet.folder import FleetFolder, FolderError
 from master.fleet.plan import FleetPlan, Place, read_plan
 from master.fleet.prices import PriceBook, types_of
@@ -47,27 +48,6 @@ class NotReady(Exception):
     """Not all nodes came in time; the text says what is known of those that are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The fleet as terraform left it: its output ``fleet``."""
-
-    name: str
-    region: str
-    nodes: int
-    group: str
-    head: str
-    bucket: str
-    bucket_is_own: bool
-    session_command: str
-    plays: bool
-    """The head runs a master; without a password for a server it does not."""
-    usd_per_hour: dict[str, float | None]
-
-    @property
-    def place(self) -> Place:
-        return Place(self.name, self.region, self.bucket, self.bucket_is_own)
-
-
 class Operator:
     """One fleet.
 
@@ -81,6 +61,7 @@ class Operator:
         self._config_file = config_file
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
+        self._ready = False
         self._planned: FleetPlan | None = None
         self._clouds: dict[str | None, Cloud] = {}
         self._books: dict[str, PriceBook] = {}
@@ -110,14 +91,13 @@ class Operator:
             PriceUnknown: the settings' price cap would count machines without a price.
         """
         _ = self.terraform  # that it is missing is said before anything is made
-        cloud = self.cloud()
-        account = cloud.account()
+        account = self.cloud().account()
         before = self.folder.nodes if self.folder.exists else None
         try:
-            listed = self._book(cloud, cloud.region).listed(types_of(self._settings))
-            self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild, prices=listed)
+            prices = {} if self.folder.root_is_given else self._listed(tell)
+            self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild, prices=prices)
             tell(f"account {account}, folder {self.folder.path}; terraform plans")
-            self.terraform.init()
+            self._init()
             planned = self._kept(read_plan(self.terraform.plan(_PLAN)))
             if self._settings.price_cap_usd and planned.unpriced:
                 raise PriceUnknown(
@@ -136,8 +116,14 @@ class Operator:
         place = self.folder.place
         account = self.cloud(place.region if place else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
-        self.terraform.init()
+        self._init()
         return self._kept(read_plan(self.terraform.plan(_PLAN, destroy=True)))
+
+    def _init(self) -> None:
+        """Once: of what terraform makes ready here nothing changes between two plans of a command."""
+        if not self._ready:
+            self.terraform.init()
+            self._ready = True
 
     def apply(self, tell: Callable[[Step], None]) -> None:
         """Do what was planned last. Raises TerraformError."""
@@ -149,8 +135,31 @@ class Operator:
         self._planned = None
         (self.folder.path / _PLAN).unlink(missing_ok=True)
 
+    def _listed(self, tell: Callable[[str], None]) -> dict[str, float]:
+        """What AWS's price list says for the root module; where it does not answer, what it said for the last one.
+
+        With a price cap the hours to the fleet's end follow from the prices, and other hours start its clock anew: a
+        list that answers every other time must not do that, nor take away the price of a fleet that runs.
+        """
+        cloud = self.cloud()
+        try:
+            region = cloud.region
+        except AwsError:
+            return {}  # terraform's provider may find one, or says that there is none
+        book = self._book(cloud, region)
+        listed = book.listed(types_of(self._settings).all)
+        if listed:
+            self.folder.keep_prices(region, listed)
+        if book.trouble:
+            old = f"what it said last counts for {', '.join(sorted(listed))}; " if listed else ""
+            tell(f"{book.trouble}; {old}terraform/prices.json for the rest")
+        return listed
+
     def _book(self, cloud: Cloud, region: str) -> PriceBook:
-        return self._books.setdefault(region, PriceBook(cloud, region, self._settings.variables.get("usd_per_hour")))
+        if region not in self._books:
+            given, kept = self._settings.variables.get("usd_per_hour"), self.folder.prices(region)
+            self._books[region] = PriceBook(cloud, region, given, kept)
+        return self._books[region]
 
     def _kept(self, planned: FleetPlan) -> FleetPlan:
         self._planned = planned
@@ -169,18 +178,7 @@ class Operator:
         if not output:
             raise FleetDown(f"there is no fleet in {self.folder.path}: gougi fleet up makes one")
         try:
-            return Facts(
-                name=output["name"],
-                region=output["region"],
-                nodes=int(output["nodes"]),
-                group=output["asg_name"],
-                head=output["head_instance_id"],
-                bucket=output["bucket"],
-                bucket_is_own=output["bucket_is_own"],
-                session_command=output["session_command"],
-                plays=output["parameters"]["csa_password"] is not None,
-                usd_per_hour=output["usd_per_hour"],
-            )
+            return read_facts(output)
         except KeyError as error:
             raise FolderError(
                 f'{self.folder.path}: the root module\'s output "fleet" has no {error}: expected the whole module, '

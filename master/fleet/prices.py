@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 
 _PACKAGED = Path(__file__).with_name("prices.json")
 _CHECKOUT = Path(__file__).parents[2] / "terraform" / "prices.json"
+HEAD_TYPE: Final = "c7i.xlarge"
+"""The head's where nothing else is said: the default of ``head_instance_type`` in terraform/variables.tf."""
 _PATIENCE_S: Final = 3600.0
-"""A price list that did not answer is left alone for so long."""
+"""A price that AWS's list did not say is not asked for again for so long."""
+_LONGEST_S: Final = 10.0
+"""After so long the list is asked for no more prices for now, once it has failed."""
 
 
 def prices(
@@ -50,29 +55,37 @@ def prices(
 
 
 class PriceBook:
-    """Prices in one region. A price of AWS's list is asked for once; what the list does not know, the table may.
+    """Prices in one region. A price that AWS's list said is asked for once; what it does not say, the table may.
 
     Args:
         given: on-demand prices that the user knows better.
+        kept: what the list said of old, which counts while it does not answer.
+        clock: seconds that only go forward.
     """
 
-    def __init__(self, cloud: Cloud, region: str, given: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        cloud: Cloud,
+        region: str,
+        given: Mapping[str, float] | None = None,
+        kept: Mapping[str, float] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._cloud = cloud
         self._region = region
         self._given = given or {}
-        self._listed: dict[str, float | None] = {}
-        self._failed = float("-inf")
+        self._kept = kept or {}
+        self._clock = clock
+        self._listed: dict[str, float] = {}
+        self._not_before: dict[str, float] = {}
+        self.trouble = ""
+        """Why AWS's list did not answer when it was last asked; empty: it did."""
 
     def listed(self, types: Iterable[str]) -> dict[str, float]:
-        """What AWS's price list says; empty where it may not be asked, or does not answer."""
-        wanted = sorted(set(types) - self._listed.keys() - self._given.keys())
-        if wanted and time.monotonic() - self._failed >= _PATIENCE_S:
-            try:
-                answer = self._cloud.on_demand_prices(wanted, self._region)
-                self._listed |= {kind: answer.get(kind) for kind in wanted}
-            except AwsError:
-                self._failed = time.monotonic()  # `Prices.source` says that it is the table's price then
-        return {kind: usd for kind, usd in self._listed.items() if usd is not None}
+        """What AWS's price list says of these types, now or of old; a type is left out where that is not known."""
+        types = set(types)
+        self._ask(sorted(types - self._listed.keys() - self._given.keys()))
+        return {kind: usd for kind, usd in {**self._kept, **self._listed}.items() if kind in types}
 
     def prices(self, types: Iterable[str], machines: Iterable[Machine]) -> Prices:
         """Of these types, and the market's of the spot machines among those. Raises AwsError."""
@@ -80,10 +93,42 @@ class PriceBook:
         spot = self._cloud.spot_prices(machines)
         return prices(types, self._region, self._given, spot, self.listed(types))
 
+    def _ask(self, kinds: Iterable[str]) -> None:
+        began = self._clock()
+        due = [kind for kind in kinds if began >= self._not_before.get(kind, began)]
+        if due:
+            self.trouble = ""
+        self._not_before |= dict.fromkeys(due, began + _PATIENCE_S)
+        for kind in due:
+            if self.trouble and self._clock() - began >= _LONGEST_S:
+                return
+            try:
+                usd = self._cloud.on_demand_price(kind, self._region)
+            except AwsError as error:
+                self.trouble = str(error)  # of one type: the list may well say the others
+                continue
+            if usd is not None:
+                self._listed[kind] = usd
+            elif kind in self._kept:
+                self.trouble = f"AWS's price list: no price of {kind} any more"
 
-def types_of(settings: FleetConfig) -> set[str]:
-    """The types of machine that the settings name."""
-    return {settings.variables.get("head_instance_type", settings.instance_types[0]), *settings.instance_types}
+
+@dataclass(frozen=True, slots=True)
+class FleetTypes:
+    """Types of machine. ``nodes``: the preferred one first."""
+
+    head: str
+    nodes: tuple[str, ...]
+
+    @property
+    def all(self) -> frozenset[str]:
+        return frozenset((self.head, *self.nodes))
+
+
+def types_of(settings: FleetConfig) -> FleetTypes:
+    """The types as terraform will see them: ``variables`` stand over the other settings, as in the root module."""
+    nodes = settings.variables.get("instance_types", settings.instance_types)
+    return FleetTypes(settings.variables.get("head_instance_type", HEAD_TYPE), tuple(nodes))
 
 
 def planned(
@@ -97,8 +142,8 @@ def planned(
     Returns:
         That, and the types whose prices are not known, for which a dear one is assumed.
     """
-    head = settings.variables.get("head_instance_type", settings.instance_types[0])
-    table = prices(types_of(settings), region, settings.variables.get("usd_per_hour"), listed=listed)
+    types = types_of(settings)
+    table = prices(types.all, region, settings.variables.get("usd_per_hour"), listed=listed)
     each = {**table.on_demand, **table.assumed}
-    usd = each[head] + settings.nodes * max(each[kind] for kind in settings.instance_types)
+    usd = each[types.head] + settings.nodes * max(each[kind] for kind in types.nodes)
     return usd, tuple(sorted(table.assumed))

@@ -163,3 +163,10 @@ def test_boot_starts_units_that_there_are() -> None:
     started = re.findall(r"gougi-[a-z-]+\.(?:service|timer)", (DEPLOY / "scripts" / "boot.sh").read_text())
     assert len(started) >= 5
     assert set(started) <= set(UNITS)
+
+
+def test_ray_on_a_machine_has_what_it_has_in_the_image() -> None:
+    image = re.findall(r"\b(RAY_\w+)=(\S+)", (DEPLOY / "Dockerfile").read_text())
+    assert {"RAY_AUTH_MODE", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"} <= dict(image).keys()
+    machine = (DEPLOY / "systemd" / "ray.env").read_text().splitlines()
+    assert [f"{name}={value}" for name, value in image if f"{name}={value}" not in machine] == []

@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import boto3
 import pytest
+from moto.core.authorization import ActionAuthenticatorMixin
 from moto.ec2.responses import EC2Response
 from moto.server import ThreadedMotoServer
 
@@ -82,6 +83,32 @@ def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     items = "".join(f"<item><groupName>{name}</groupName><state>available</state></item>" for name in names)
     answer = f"<Response><placementGroupSet>{items}</placementGroupSet></Response>"
     monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)
+
+
+def asked_by_terraform(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Gets what terraform asks of moto in this process from now on, as IAM names the rights for it."""
+    asked = set[str]()
+    known = ActionAuthenticatorMixin._authenticate_and_authorize_action
+
+    def look(self: Any, request: type, resource: str = "*") -> None:
+        if "terraform" in self.headers.get("User-Agent", "").lower():
+            service = self.headers["Authorization"].split("Credential=")[1].split("/")[3]
+            action = self.data.get("Action") if service == "s3" else self._get_action()
+            service = "cloudwatch" if service == "monitoring" else service
+            asked.add(_RIGHTS.get(f"{service}:{action}", f"{service}:{action}"))
+        known(self, request, resource)
+
+    monkeypatch.setattr(ActionAuthenticatorMixin, "_authenticate_and_authorize_action", look)
+    return asked
+
+
+_RIGHTS: Final = {
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:PutPublicAccessBlock": "s3:PutBucketPublicAccessBlock",
+    "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
+    "s3:DeletePublicAccessBlock": "s3:PutBucketPublicAccessBlock",
+}
+"""Where moto has other names."""
 
 
 class Machines:

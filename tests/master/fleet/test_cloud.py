@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from master.fleet.aws import AwsError, told
+from master.fleet.aws import AwsError, AwsRefusal, client, told
 from master.fleet.cloud import TAG, Cloud
 from master.fleet.costs import Machine
 
@@ -95,6 +95,7 @@ def test_errors_of_aws_are_one_line_that_says_what_to_do() -> None:
     with pytest.raises(AwsError) as raised, told(AwsError, "EC2"):
         raise NoCredentialsError
     assert str(raised.value).startswith("EC2: no AWS credentials: set AWS_PROFILE")
+    assert not isinstance(raised.value, AwsRefusal)
     denied = {"Error": {"Code": "UnauthorizedOperation", "Message": "You are\nnot authorized"}}
     with pytest.raises(AwsError) as raised, told(AwsError, "EC2"):
         raise ClientError(denied, "DescribeInstances")  # type: ignore[arg-type]
@@ -102,3 +103,11 @@ def test_errors_of_aws_are_one_line_that_says_what_to_do() -> None:
         "EC2: these credentials may not do that: the policy that is needed is in docs/fleet.md "
         "(UnauthorizedOperation: You are not authorized)"
     )
+    assert isinstance(raised.value, AwsRefusal) and raised.value.denied
+
+
+def test_a_client_gives_up_within_half_a_minute() -> None:
+    config = client("ec2", "us-east-1").meta.config
+    attempts = config.retries["total_max_attempts"]
+    waits = sum(2**number for number in range(attempts - 1))  # at most, in botocore's "standard mode"
+    assert attempts * (config.connect_timeout + config.read_timeout) + waits <= 30

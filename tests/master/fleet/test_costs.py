@@ -49,6 +49,12 @@ def test_what_a_fleet_will_cost_is_known_or_assumed_rather_too_dear() -> None:
     assert usd > 48 * table["c7i.xlarge"]
 
 
+def test_a_head_of_which_nothing_is_said_is_terraforms_and_no_node() -> None:
+    known = prices(["c7a.48xlarge", "c7i.xlarge"], "us-east-1").on_demand
+    usd, _ = planned(FleetConfig(nodes=1, instance_types=("c7a.48xlarge",)), "us-east-1")
+    assert usd == pytest.approx(known["c7a.48xlarge"] + known["c7i.xlarge"])
+
+
 def test_a_spot_machine_costs_the_markets_price_and_else_no_more_than_on_demand() -> None:
     assert (PRICES.of(NODE), PRICES.of(SPOT)) == (0.8, 0.3)
     assert Prices({"c7i.4xlarge": 0.8}).of(SPOT) == 0.8

@@ -36,9 +36,11 @@ class Played:
         self.state = [BUCKET_ADDRESS, HEAD_ADDRESS]
         self.force = False
         self.fails = ""
+        self.asked: list[str] = []
         self.s3 = boto3.client("s3", region_name=REGION)
 
-    def init(self) -> None: ...
+    def init(self) -> None:
+        self.asked.append("init")
 
     def output(self) -> dict[str, Any]:
         return {}
@@ -47,6 +49,7 @@ class Played:
         return self.state
 
     def plan(self, _file: str, *, destroy: bool = False) -> Any:
+        self.asked.append("plan")
         if not destroy:
             usd = {"head": 0.2, "node": None, "all": None}
             after = {"name": "mine", "region": REGION, "bucket": BUCKET, "bucket_is_own": True, "usd_per_hour": usd}
@@ -147,6 +150,7 @@ def test_a_bucket_that_is_left_of_an_end_that_was_interrupted_is_emptied(played:
     assert down(played) == 0
     assert game(played) == b"V3.0"
     assert not played.state
+    assert played.asked == ["init", "plan", "plan"]
 
 
 def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Played) -> None:

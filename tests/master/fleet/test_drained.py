@@ -10,6 +10,7 @@ import pytest
 from botocore.stub import Stubber
 
 from master.fleet.archive import FolderArchive
+from master.fleet.aws import AwsError
 from master.fleet.cloud import Cloud
 from master.fleet.drained import HOOK, Drained
 from master.fleet.reports import MachineReport, MachineState
@@ -51,15 +52,15 @@ class Group:
         self._stub.add_response("describe_auto_scaling_groups", answer, {"AutoScalingGroupNames": [GROUP]})
 
     def lets_go(self, instance: str, error: str = "") -> None:
-        if error:
-            self._stub.add_client_error("complete_lifecycle_action", "ValidationError", error)
-            return
         asked = {
             "AutoScalingGroupName": GROUP,
             "LifecycleHookName": HOOK,
             "InstanceId": instance,
             "LifecycleActionResult": "CONTINUE",
         }
+        if error:
+            self._stub.add_client_error("complete_lifecycle_action", error, expected_params=asked)
+            return
         self._stub.add_response("complete_lifecycle_action", {}, asked)
 
     def refuses(self) -> None:
@@ -141,13 +142,79 @@ def test_a_hook_that_ran_out_meanwhile_is_not_completed_again(tmp_path: Path, cl
     told, archive = Told(), FolderArchive(tmp_path)
     drained = Drained(cloud, archive, GROUP, told)
     says(archive, "i-1", "released")
-    group.has(i_1="Terminating:Wait")
-    group.lets_go("i-1", error="No active Lifecycle Action found")
+    for now in (0.0, 5.0):
+        group.has(i_1="Terminating:Wait")
+        if now == 0.0:
+            group.lets_go("i-1", error="ValidationError")
+        drained.step(now)
+    group.was_asked_all()
+    assert [name for name, _ in told.events] == ["machine_went_before"]
+
+
+def test_one_that_cannot_be_let_go_holds_up_no_other_and_is_tried_again(
+    tmp_path: Path, cloud: Cloud, group: Group
+) -> None:
+    told, archive = Told(), FolderArchive(tmp_path)
+    drained = Drained(cloud, archive, GROUP, told)
+    for machine in ("i-1", "i-2"):
+        says(archive, machine, "released")
+    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    group.lets_go("i-1", error="Throttling")
+    group.lets_go("i-2")
     drained.step(0.0)
-    group.has(i_1="Terminating:Wait")
-    drained.step(60.0)
+    assert [(name, fields["machine"]) for name, fields in told.events] == [
+        ("machine_not_let_go", "i-1"),
+        ("machine_let_go", "i-2"),
+    ]
+    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    group.lets_go("i-1")
+    drained.step(5.0)
+    group.was_asked_all()
+    assert told.events[2:] == [("machine_let_go", {"machine": "i-1"})]
+
+
+def test_where_letting_go_is_not_allowed_nothing_is_tried_for_a_minute(
+    tmp_path: Path, cloud: Cloud, group: Group
+) -> None:
+    told, archive = Told(), FolderArchive(tmp_path)
+    drained = Drained(cloud, archive, GROUP, told)
+    for machine in ("i-1", "i-2"):
+        says(archive, machine, "released")
+    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    group.lets_go("i-1", error="AccessDenied")
+    for now in (0.0, 5.0, 59.0):
+        drained.step(now)
     group.was_asked_all()
     assert [name for name, _ in told.events] == ["machines_not_let_go"]
+    group.has()
+    drained.step(60.0)
+    group.was_asked_all()
+
+
+class Unheard(Cloud):
+    """The second call and all after it get no answer."""
+
+    def __init__(self) -> None:
+        super().__init__("us-east-1")
+        self.asked: list[str] = []
+
+    def held(self, group: str) -> list[str]:
+        return ["i-1", "i-2"]
+
+    def let_go(self, group: str, hook: str, instance: str) -> None:
+        self.asked.append(instance)
+        raise AwsError("EC2 cannot be reached")
+
+
+def test_where_nobody_answers_the_copies_do_not_wait_for_each_machine(tmp_path: Path) -> None:
+    told, archive, cloud = Told(), FolderArchive(tmp_path), Unheard()
+    drained = Drained(cloud, archive, GROUP, told)
+    for machine in ("i-1", "i-2"):
+        says(archive, machine, "released")
+    drained.step(0.0)
+    assert cloud.asked == ["i-1"]
+    drained.step(5.0)
+    assert cloud.asked == ["i-1", "i-1"]
 
 
 def test_the_hook_has_the_name_that_terraform_gives_it_and_runs_out_by_itself() -> None:

@@ -107,6 +107,20 @@ def test_what_is_missing_is_said(tmp_path: Path, module: Path) -> None:
         folder.prepare(settings(module), None, None, rebuild=False)
 
 
+def test_prices_are_kept_by_region_and_type(tmp_path: Path) -> None:
+    folder = FleetFolder(tmp_path / "fleet")
+    assert folder.prices("us-east-1") == {}
+    folder.keep_prices("us-east-1", {"c7i.large": 1.0, "x9.large": 2.0})
+    folder.keep_prices("eu-west-1", {"c7i.large": 5.0})
+    folder.keep_prices("us-east-1", {"x9.large": 3.0})
+    assert FleetFolder(folder.path).prices("us-east-1") == {"c7i.large": 1.0, "x9.large": 3.0}
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    for wrong in ("[]", "{", '{"us-east-1": 3}', '{"us-east-1": {"a": []}}'):
+        (folder.path / "prices.json").write_text(wrong)
+        with pytest.raises(FolderError, match=r"prices\.json: not what gougi fleet wrote there"):
+            folder.prices("us-east-1")
+
+
 # The archive
 
 

@@ -9,7 +9,8 @@ import pytest
 from master.config import FleetConfig
 from master.fleet.cloud import Cloud, CloudMachine
 from master.fleet.costs import Ledger, Machine, Prices
-from master.fleet.operator import Facts, NotReady, Operator
+from master.fleet.facts import Facts
+from master.fleet.operator import NotReady, Operator
 from master.fleet.reports import MachineReport, MachineState
 from master.fleet.view import FleetStatus, status
 
