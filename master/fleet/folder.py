@@ -219,6 +219,11 @@ def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path 
     """Refuse a name that the module does not have; of a value terraform itself says what is wrong with it."""
     declared = re.findall(r'^variable "(\w+)"', declared_in.read_text(encoding="utf-8"), re.MULTILINE)
     for name in given:
+        if name == "nodes":
+            raise FolderError(
+                f"{config_file or 'configuration'}: [fleet] variables.nodes: the number is `[fleet] nodes`, or "
+                "`gougi fleet scale N`"
+            )
         if name not in declared:
             raise FolderError(
                 f"{config_file or 'configuration'}: [fleet] variables.{name}: no such variable; "

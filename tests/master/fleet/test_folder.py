@@ -94,6 +94,9 @@ def test_what_is_missing_is_said(tmp_path: Path, module: Path) -> None:
         folder.prepare(FleetConfig(module="/nowhere"), None, None, rebuild=False)
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo no such Python >&2; touch $1; exit 1\n")
     (module / "variables.tf").write_text('variable "nodes" {\n}\nvariable "tags" {\n}\n')
+    twice = settings(module, variables={"nodes": 3})
+    with pytest.raises(FolderError, match=r"variables\.nodes: the number is `\[fleet\] nodes`"):
+        folder.prepare(twice, None, None, rebuild=False)
     misspelt = settings(module, variables={"tagz": {}})
     with pytest.raises(
         FolderError, match=r"my\.toml: \[fleet\] variables\.tagz: no such variable; .* has: nodes, tags$"
