@@ -9,8 +9,8 @@ arrives, network included. Hence:
    (`master.clock.delays`). The hard limit keeps back more, for what a line did at its worst.
 3. What was consumed is what the server's echo says, never what we measured.
 4. The main time is spent by a trapezoid over the game, sooner where the game is being lost, and to its end where the
-   move limit will end the game (`master.clock.plan`). Where each move costs a unit for good, one is held for each that
-   may still come, up to the limit.
+   move limit will end the game (`master.clock.plan`). What moves cost for good, by the server's rules or by the line,
+   is held for each that may still come, up to the limit (`master.clock.holding`).
 5. A move that is found early and stays is played early; one that changes late, a score that falls and voters that do
    not agree buy time (`master.clock.outlook`).
 6. What was found while pondering on the opponent's time is taken off, as far as that saves anything.
@@ -25,7 +25,8 @@ How to use it::
 """
 
 from master.clock.delays import Delays
-from master.clock.game_clock import Budget, ClockSettings, GameClock
+from master.clock.game_clock import Budget, GameClock
 from master.clock.outlook import Outlook, Watch
+from master.clock.settings import ClockSettings
 
 __all__ = ["Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Watch"]

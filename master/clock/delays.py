@@ -13,7 +13,9 @@ echo took, the opponent's move was long on its way, or lay unread in a busy mach
 
 from __future__ import annotations
 
+import statistics
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 _REMEMBERED: Final = 48
@@ -24,6 +26,10 @@ _FADING: Final = 0.985
 """What is left of the worst delay after each further move: half of it after 46."""
 _BEYOND: Final = 1.4
 """A line may do worse than ever before, by this factor."""
+
+_OUTAGE_MS: Final = 2000
+"""A delay longer than this (and than the usual one) is no habit of the line: what it was longer is not expected again
+from move to move."""
 
 
 class Delays:
@@ -41,6 +47,7 @@ class Delays:
         """
         self._start_ms = start_ms
         self._recent: deque[float] = deque(maxlen=_REMEMBERED)
+        self._all: list[float] = []
         self._worst_ms = 0.0
         self.usual_ms = start_ms
 
@@ -53,10 +60,30 @@ class Delays:
             after_hard_ms: so long after the hard limit.
         """
         self._recent.append(line_ms + after_soft_ms)
+        self._all.append(line_ms)
         self._worst_ms = max(self._worst_ms * _FADING, line_ms + after_hard_ms)
-        ordered = sorted([*self._recent, *[self._start_ms / 2] * (_FEWEST - len(self._recent))])
+        ordered = sorted([*self._recent, *self._missing(len(self._recent))])
         middle, high = (ordered[int(share * len(ordered))] for share in (0.5, 0.9))
         self.usual_ms = max(self._start_ms, high + (high - middle) / 2)
+
+    def cost(self, cost: Callable[[float], float]) -> tuple[float, float, int]:
+        """What the delays of all moves would have cost, and one more that is worse than all of them.
+
+        Args:
+            cost: of one delay, both in milliseconds.
+
+        Returns:
+            Mean, variance (ms²), and of how many: what was not measured yet counts as the start value does.
+        """
+        delays = [*self._all, *self._missing(len(self._all))]
+        delays.append(max(delays) * _BEYOND)
+        most = max(self.usual_ms, _OUTAGE_MS)
+        costs = [cost(min(delay, most)) for delay in delays]
+        mean = statistics.fmean(costs)
+        return mean, statistics.pvariance(costs, mean), len(costs)
+
+    def _missing(self, known: int) -> list[float]:
+        return [self._start_ms / 2] * (_FEWEST - known)
 
     @property
     def worst_ms(self) -> float:

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass, replace
 
 from master.clock.delays import Delays
+from master.clock.holding import Holding
 from master.clock.outlook import Outlook
-from master.clock.plan import most_moves, moves_to_limit, share
+from master.clock.plan import moves_to_limit, share
+from master.clock.settings import ClockSettings
 from master.csa.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
@@ -18,26 +20,8 @@ _LEARNING = 0.1
 """What a move adds to the mean of the stretches."""
 _TYPICAL = (0.7, 1.5)
 """The mean counts no further than this."""
-_LAST_MOVES = 5
-"""So many own moves before the move limit the time that was kept for accidents begins to be spent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClockSettings:
-    """How careful to be. All in milliseconds."""
-
-    network_margin_ms: int = 300
-    """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
-    start of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
-    most_reserve_ms: int = 500
-    """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
-    untouched_ms: int = 2500
-    """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
-    a busy machine or a slow line holds up."""
-    least_ms: int = 20
-    """No search is shorter, whatever the clock says."""
-    unlimited_ms: int = 10_000
-    """The time for a move of a game without time limit."""
+_FINE_MS = 100
+"""Units no longer than this are not aimed at one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +45,10 @@ class _Plan:
     latest_ms: float
     """When a line must leave."""
     hard_ms: float
-    kept_ms: float
-    """Of the main time: not planned with."""
+    holding: Holding
+    """What of the main time it does not spend."""
     free_ms: float
-    """Of the main time: all but what the moves to come will cost in any case; endless where they may cost nothing."""
+    """Of the main time: all but what is due to the moves to come; endless where these may cost nothing."""
     margin_ms: float
     """From the moment that is aimed at to the next unit."""
     gone_ms: float
@@ -151,6 +135,10 @@ class GameClock:
             # first unit is charged nothing, so where the caller wants speed a small `unlimited_ms` is always safe.
             return float(self.settings.unlimited_ms)
         falls = control.flag_elapsed_ms(self.remaining_ms[self.turn])
+        if not control.byoyomi_ms + control.increment_ms and falls <= control.unit_ms + 1:
+            # The last unit. It pays for any number of moves as long as no delay is longer than it, and never again for
+            # one: there is nothing to be had for a risk.
+            return 0.0
         careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls / 10)
         return falls - max(careful, min(self.delays.worst_ms, falls / 2))
 
@@ -171,21 +159,21 @@ class GameClock:
             known_ms: so much search of this position was done before the turn began.
             score: of our last move, for us, in centipawns (or a mate).
         """
-        control = self.controls[self.turn]
+        control, remaining = self.controls[self.turn], self.remaining_ms[self.turn]
         latest = self.latest_ms()
-        due = self._due(control, most_moves(ply, max_moves) - 1)
-        kept = self._kept(control, ply, max_moves) + due
-        target = self._target(control, kept, ply, max_moves, score)
-        lost = self._lost_if_saved(control, target, ply, max_moves)
+        holding = Holding.of(control, self.delays, self.settings, ply, max_moves)
+        target = self._target(control, holding, ply, max_moves, score)
+        lost = self._lost_if_saved(control, holding, target, ply, max_moves)
         target -= min(known_ms, (target - lost) * _MOST_KNOWN)
         gone = max(0.0, now_ms - self.turn_began_ms)
-        beyond_due = self.remaining_ms[self.turn] - due
-        free = beyond_due if self._cost(control) else math.inf
-        plan = _Plan(target, lost, latest, latest, kept, free, self._margin(control, free, max_moves), gone)
+        free = math.inf if holding.cost_ms is None else remaining - holding.due_ms
+        margin = self._margin(holding)
+        plan = _Plan(target, lost, latest, latest, holding, free, margin, gone)
         soft = self._soft(target, plan)
         hard = min(latest, max(3.0 * soft, soft + control.byoyomi_ms))
-        if due:
-            hard = min(hard, max(soft, beyond_due - self.delays.usual_ms))
+        if not control.unlimited and (holding.cost_ms is not None or not control.byoyomi_ms):
+            most = remaining + control.increment_ms - holding.due_ms - holding.kept_ms / 2
+            hard = min(hard, max(soft, most - self.delays.usual_ms))
         self._plan = replace(plan, hard_ms=hard)
         self._aim(target, soft, now_ms)
         least = self.settings.least_ms
@@ -225,51 +213,35 @@ class GameClock:
         wanted = min(target_ms + self._owed_ms[self.turn], max(target_ms, plan.free_ms))
         return min(self._aligned(self.controls[self.turn], wanted, plan), plan.latest_ms)
 
-    def _kept(self, control: TimeControl, ply: int, max_moves: int | None) -> float:
-        """What of the main time is not planned with, for accidents alone."""
-        kept = min(self.settings.untouched_ms, control.total_ms / 6)
-        limit = moves_to_limit(ply, max_moves)
-        return kept if limit is None else kept * min(1.0, (limit - 1) / _LAST_MOVES)
-
-    def _cost(self, control: TimeControl) -> int | None:
-        """What even a move at once takes of the main time for good; None where what comes anew pays for it."""
-        cost = control.charge(self.delays.usual_ms + self.settings.least_ms)
-        if cost < control.byoyomi_ms + control.increment_ms:
-            return None
-        return max(0, cost - control.increment_ms)  # without main time it were the flag: byoyomi pays for nothing
-
-    def _due(self, control: TimeControl, moves: int) -> int:
-        """What so many moves to come will take of the main time at the least, however fast they are."""
-        cost = self._cost(control)
-        return 0 if cost is None else cost * moves + control.unit_ms  # the last move too has to leave some
-
     def _target(
-        self, control: TimeControl, kept_ms: float, ply: int, max_moves: int | None, score: int | None
+        self, control: TimeControl, holding: Holding, ply: int, max_moves: int | None, score: int | None
     ) -> float:
         """What this move should be charged: what any move costs, a share of the rest, and all that comes anew."""
         if control.unlimited:
             return float(self.settings.unlimited_ms)
-        cost = self._cost(control) or 0
-        planned = max(0.0, self.remaining_ms[self.turn] - kept_ms - cost) * share(ply, max_moves, score)
+        cost = holding.cost_ms or 0.0
+        planned = max(0.0, self.remaining_ms[self.turn] - holding.all_ms - cost) * share(ply, max_moves, score)
         usual = min(max(self._typical_stretch, _TYPICAL[0]), _TYPICAL[1])
         comes_back = control.increment_ms + self._delay_ms[self.turn]
         return (planned + comes_back) / usual + control.byoyomi_ms + cost
 
-    def _lost_if_saved(self, control: TimeControl, target_ms: float, ply: int, max_moves: int | None) -> float:
+    def _lost_if_saved(
+        self, control: TimeControl, holding: Holding, target_ms: float, ply: int, max_moves: int | None
+    ) -> float:
         """What of the target no later move gets, where this one is made sooner: byoyomi, what any move costs, and all
         on the last move."""
         if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms
-        return min(control.byoyomi_ms + (self._cost(control) or 0), target_ms)
+        return min(control.byoyomi_ms + (holding.cost_ms or 0.0), target_ms)
 
-    def _margin(self, control: TimeControl, free_ms: float, max_moves: int | None) -> float:
+    def _margin(self, holding: Holding) -> float:
         """What to keep in front of the next unit.
 
-        Where a move limit is there to be reached, and hardly more is left than what the moves up to it will cost, a
-        unit charged too much were one that a later move wants: there it is as much as in front of the flag.
+        Where hardly more of the main time is left than what is held, and what is lost of that never comes back, a unit
+        charged too much were one that a later move wants: there it is as much as in front of the flag.
         """
         usual = self.delays.usual_ms
-        if max_moves is None or free_ms - (self._cost(control) or 0) >= self.settings.untouched_ms:
+        if holding.cost_ms is None or self.remaining_ms[self.turn] - holding.wanted_ms >= holding.kept_ms:
             return usual
         return max(usual + self.settings.most_reserve_ms, self.delays.worst_ms)
 
@@ -281,14 +253,14 @@ class GameClock:
         """
         margin, unit, latest = plan.margin_ms, control.unit_ms, plan.latest_ms
         comes_back = not control.byoyomi_ms and not control.unlimited
-        comfortable = latest - min(plan.kept_ms, latest / 3) if comes_back else latest
-        if unit <= margin:
-            return min(target_ms, comfortable)  # with units so fine there is nothing to align to
+        comfortable = latest - min(plan.holding.all_ms, latest / 3) if comes_back else latest
+        if unit <= _FINE_MS:  # there is nothing to align to
+            return max(0.0, min(target_ms, comfortable) - (margin - self.delays.usual_ms))
         # A unit at least is charged whatever happens: less of it than all would be given away.
         units = max(1, math.floor(max(target_ms, control.least_ms) / unit + 0.5) + (not control.roundup))
         if comes_back:
             units = min(units, max(1, math.floor((comfortable + margin) / unit)))
-        return units * unit - margin
+        return max(0.0, units * unit - margin)
 
     def _learn(self, control: TimeControl, consumed_ms: int, sent_ms: float, now_ms: float) -> None:
         """What our line and its echo tell of the connection, and of the server's arithmetic."""

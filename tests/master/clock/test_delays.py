@@ -63,6 +63,25 @@ def test_what_is_long_ago_is_forgotten() -> None:
     assert (delays.usual_ms, delays.worst_ms) == (300, 300)
 
 
+def test_what_the_delays_cost() -> None:
+    """Sixteen that are not known, or as many as were measured; and one more, the worst to expect."""
+
+    def seconds(delay_ms: float) -> float:
+        return 1000 * (delay_ms // 1000)
+
+    delays = Delays(300)
+    assert delays.cost(seconds) == (0, 0, 17)
+    delays.add(800.0)  # 1120 may come of it
+    mean, variance, known = delays.cost(seconds)
+    assert (mean, known) == (pytest.approx(1000 / 17), 17)
+    assert variance == pytest.approx(1000**2 * (1 / 17) * (16 / 17))
+    for _ in range(60):
+        delays.add(20.0)
+    assert delays.cost(seconds)[0] == pytest.approx(1000 / 62)  # it is not forgotten in this game
+    delays.add(60_000.0)  # but an outage is not reckoned with again in full
+    assert delays.cost(seconds)[0] == pytest.approx(2 * 2000 / 63)
+
+
 def test_a_slow_line_raises_the_margin() -> None:
     clock = GameClock((FLOODGATE,) * 2, SETTINGS)
     before = clock.budget(0.0, ply=40).soft_ms

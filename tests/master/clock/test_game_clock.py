@@ -32,6 +32,48 @@ def test_the_whole_second_is_used() -> None:
         assert (soft + SETTINGS.network_margin_ms) % 1000 == 0
 
 
+@pytest.mark.parametrize("remaining_ms", [1_000, 500])
+@pytest.mark.parametrize("max_moves", [None, 256])
+def test_the_last_second_is_not_risked_where_nothing_comes_anew(remaining_ms: int, max_moves: int | None) -> None:
+    clock = GameClock((CONTROLS["sudden death"],) * 2, SETTINGS)
+    clock.remaining_ms[0] = remaining_ms
+    at_once = SETTINGS.least_ms
+    assert clock.budget(0.0, ply=100, max_moves=max_moves) == Budget(at_once, at_once)
+    assert clock.reconsidered(Outlook(0.2)) == at_once
+
+
+def test_a_last_second_that_comes_anew_is_used() -> None:
+    clock = GameClock((CONTROLS["blitz"],) * 2, SETTINGS)
+    clock.remaining_ms[0] = 0
+    assert clock.budget(0.0, ply=100).soft_ms == 600
+
+
+@pytest.mark.parametrize("roundup", [False, True])
+def test_a_worse_line_never_makes_moves_leave_later_where_little_is_left(roundup: bool) -> None:
+    """What was seen may be more than a unit."""
+    budgets = []
+    for worst_ms in (0.0, 300.0, 500.0, 700.0, 720.0, 1_500.0):
+        clock = GameClock((TimeControl(total_ms=900_000, roundup=roundup),) * 2, SETTINGS)
+        clock.delays.add(worst_ms)
+        clock.remaining_ms[0] = 129_500 if roundup else 3_000
+        budgets.append(clock.budget(0.0, ply=2, max_moves=256))
+    assert [budget.soft_ms for budget in budgets] == sorted((budget.soft_ms for budget in budgets), reverse=True)
+    assert budgets[0].soft_ms == 200
+    assert budgets[-1] == Budget(SETTINGS.least_ms, SETTINGS.least_ms)
+
+
+def test_what_a_bad_line_will_cost_is_held_for_the_moves_to_come() -> None:
+    """Every tenth delay is charged as a second."""
+    clock = GameClock((CONTROLS["sudden death"],) * 2, SETTINGS)
+    before = clock.budget(0.0, ply=60, max_moves=256).hard_ms
+    for number in range(40):
+        clock.delays.add(1_200.0 if number % 10 == 0 else 100.0)
+    clock.remaining_ms[0] = 15_000
+    budget = clock.budget(0.0, ply=60, max_moves=256)
+    assert before > 9_000
+    assert budget == Budget(SETTINGS.least_ms, SETTINGS.least_ms)
+
+
 def test_byoyomi_is_used_to_its_end() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
     assert clock.budget(0.0) == Budget(9_200, 9_200)

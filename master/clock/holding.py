@@ -1,0 +1,59 @@
+"""What of the main time no plan spends: what is due to the moves to come, and what is for accidents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from master.clock.delays import Delays
+from master.clock.plan import most_moves, moves_to_limit
+from master.clock.settings import ClockSettings
+from master.csa.timecontrol import TimeControl
+
+_LAST_MOVES: Final = 5
+"""So many own moves before the move limit the time that was kept for accidents begins to be spent."""
+_DEVIATIONS: Final = 2.0
+"""So many standard deviations of what the moves to come will cost are held besides the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """All in milliseconds of main time."""
+
+    cost_ms: float | None
+    """What even a move at once takes of it for good, on average; None where what comes anew pays for it."""
+    due_ms: float
+    """What the moves to come, as many as the game may last, will take at the least."""
+    wanted_ms: float
+    """What no unit may be lost of, this move's cost included: all that is due up to the move limit. Where there is
+    none, and so more held than most games need, half of it."""
+    kept_ms: float
+    """For accidents alone."""
+
+    @property
+    def all_ms(self) -> float:
+        return self.due_ms + self.kept_ms
+
+    @classmethod
+    def of(
+        cls, control: TimeControl, delays: Delays, settings: ClockSettings, ply: int, max_moves: int | None
+    ) -> Holding:
+        """Behind ``ply`` moves of a game that is drawn at ``max_moves``, over a line with these delays."""
+        limit = moves_to_limit(ply, max_moves)
+        kept = min(settings.untouched_ms, control.total_ms / 6)
+        if limit is not None:
+            kept *= min(1.0, (limit - 1) / _LAST_MOVES)
+        usual_charge = control.charge(delays.usual_ms + settings.least_ms)
+        if control.unlimited or usual_charge < control.byoyomi_ms + control.increment_ms:
+            return cls(None, 0.0, 0.0, kept)
+
+        def cost_ms(delay_ms: float) -> int:
+            # Without main time it were the flag: byoyomi pays for nothing.
+            return max(0, control.charge(delay_ms + settings.least_ms) - control.increment_ms)
+
+        cost, variance, known = delays.cost(cost_ms)
+        moves = most_moves(ply, max_moves) - 1
+        doubt = _DEVIATIONS * math.sqrt(variance * moves * (1 + moves / known))
+        due = cost * moves + doubt + control.unit_ms  # the last move too has to leave some
+        return cls(cost, due, cost + (due / 2 if limit is None else due), kept)

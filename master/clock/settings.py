@@ -1,0 +1,23 @@
+"""How careful a clock is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSettings:
+    """How careful to be. All in milliseconds."""
+
+    network_margin_ms: int = 300
+    """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
+    start of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
+    most_reserve_ms: int = 500
+    """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
+    untouched_ms: int = 2500
+    """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
+    a busy machine or a slow line holds up."""
+    least_ms: int = 20
+    """No search is shorter, whatever the clock says."""
+    unlimited_ms: int = 10_000
+    """The time for a move of a game without time limit."""
