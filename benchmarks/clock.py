@@ -265,12 +265,12 @@ def main() -> None:
 
 def _show(rows: dict[str, dict[str, float]]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("", *next(iter(rows.values())), title="used: % of the usable time; margins in ms")
+    table = Table(Column(no_wrap=True), *next(iter(rows.values())), title="used: % of the usable time; margins in ms")
     for name, row in rows.items():
         table.add_row(name, *(f"{value:g}" for value in row.values()))
-    Console(width=200).print(table)
+    Console(width=220).print(table)
 
 
 if __name__ == "__main__":
