@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -120,44 +122,52 @@ def test_rays_ports_are_those_that_the_security_group_lets_through(tmp_path: Pat
     assert all(6379 <= port <= 6390 or 10002 <= port <= 10999 for port in ports)
 
 
-def _container(folder: Path, **scripts: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def _container(folder: Path, **scripts: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A container that runs with these in the place of its scripts; nothing of it is left behind."""
     shutil.copy(SCRIPTS / "container.sh", folder)
     for name, text in scripts.items():
         (folder / f"{name}.sh").write_text(f"#!/usr/bin/env bash\n{text}\n")
         (folder / f"{name}.sh").chmod(0o755)
-    return subprocess.Popen([folder / "container.sh", "node", "10.81.0.10", "1"])
+    container = subprocess.Popen([folder / "container.sh", "node", "10.81.0.10", "1"], start_new_session=True)
+    try:
+        yield container
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(container.pid, signal.SIGKILL)
+        container.wait()
 
 
 def test_a_container_sends_its_nodes_away_before_ray_ends(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    container = _container(
+    with _container(
         tmp_path,
         warm=f"echo warm >>{log}",
         drain=f"echo drain >>{log}",
         ray=f'trap "echo end >>{log}; exit 0" TERM; echo "ray $*" >>{log}; while :; do sleep 0.05; done',
-    )
-    _until(lambda: log.exists() and "ray" in log.read_text())
-    container.send_signal(signal.SIGTERM)
-    assert container.wait(30) == 0
+    ) as container:
+        _until(lambda: log.exists() and "ray" in log.read_text())
+        container.send_signal(signal.SIGTERM)
+        assert container.wait(120) == 0
     assert log.read_text().splitlines() == ["warm", "ray node 10.81.0.10 1", "drain", "end"]
 
 
 def test_a_container_that_still_compiles_ends_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    container = _container(
+    with _container(
         tmp_path,
         warm=f'trap "echo end >>{log}; exit 143" TERM; echo warm >>{log}; while :; do sleep 0.05; done',
         drain=f"echo drain >>{log}",
         ray=f"echo ray >>{log}",
-    )
-    _until(lambda: log.exists() and "warm" in log.read_text())
-    container.send_signal(signal.SIGTERM)
-    assert container.wait(30) == 143
+    ) as container:
+        _until(lambda: log.exists() and "warm" in log.read_text())
+        container.send_signal(signal.SIGTERM)
+        assert container.wait(120) == 143
     assert log.read_text().splitlines() == ["warm", "drain", "end"]
 
 
 def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.02)
