@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,14 @@ class Fleet:
         """Wait until so many nodes take part in the search that runs."""
         self.wait(lambda said: said["what"] == "progress" and len(said["busy"]) >= hosts)
 
+    def joined(self, hosts: Sequence[Host], since_ms: int) -> None:
+        """Wait until a node of each has joined, and has its part of the tree. Before, it votes from the presearch."""
+        times = []
+        for host in hosts:
+            ready = self.event("node_ready", 45, after_ms=since_ms, host=host.name)
+            times.append(self.event("node_joined", after_ms=since_ms, node=ready["node"])["when_ms"])
+        self.event("dealt", after_ms=max(times))
+
     def lost(self, since_ms: int, node: str, why: str) -> Said:
         """The loss of that node, and that its part of the tree is dealt to others. Prints how long both took."""
         lost = self.event("node_lost", node=node)
@@ -297,9 +305,7 @@ def test_a_raylet_is_killed(fleet: Fleet) -> None:
     lost = fleet.lost(since, node["node"], "")
     assert fleet.decision()["source"] == "split"
     number = fleet.begin(soft_ms=None, hard_ms=None)
-    for each in (gone, host):
-        again = fleet.event("node_ready", 45, after_ms=lost["when_ms"], host=each.name)
-        fleet.event("node_joined", after_ms=lost["when_ms"], node=again["node"])
+    fleet.joined((gone, host), lost["when_ms"])
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"
@@ -330,8 +336,7 @@ def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
     fleet.event("ray_lost", 10)
     fleet.start_head()
     began = fleet.event("ray_started", 45)
-    for host in fleet.network.hosts[1:]:
-        fleet.event("node_ready", 45, after_ms=began["when_ms"], host=host.name)
+    fleet.joined(fleet.network.hosts[1:], began["when_ms"])
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"
