@@ -75,6 +75,9 @@ def learn(
     try:
         service.open()
     except BookError as error:
+        if not stats.lessons:  # the game did not break off: another process plays it
+            print(f"{path}: nothing is left to study")
+            return 0
         raise CommandError(str(error)) from error
     print(f"{path}: {stats.lessons} lessons of {stats.lesson_seconds:.1f} reference seconds in all", flush=True)
     if broken_off:
