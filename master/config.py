@@ -159,7 +159,7 @@ class ClockConfig(_Section):
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
     """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the
     least. More is kept back where the line turns out to be slower, or we."""
-    most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
+    most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 1200
     """In front of the flag a tenth of the time at stake is kept back besides, up to this, in milliseconds; more where
     the line has once been slower than that."""
 

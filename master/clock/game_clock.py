@@ -243,7 +243,9 @@ class GameClock:
         usual = self.delays.usual_ms
         if holding.cost_ms is None or self.remaining_ms[self.turn] - holding.wanted_ms >= holding.kept_ms:
             return usual
-        return max(usual + self.settings.most_reserve_ms, self.delays.worst_ms)
+        return max(
+            usual + min(self.settings.most_reserve_ms, self.controls[self.turn].unit_ms / 2), self.delays.worst_ms
+        )
 
     def _aligned(self, control: TimeControl, target_ms: float, plan: _Plan) -> float:
         """The whole of the time that is charged as the units nearest to ``target_ms``.

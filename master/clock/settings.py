@@ -12,8 +12,10 @@ class ClockSettings:
     network_margin_ms: int = 300
     """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
     start of a game, and always at the least. More is kept back once the line turns out to be slower (`Delays`)."""
-    most_reserve_ms: int = 500
-    """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst."""
+    most_reserve_ms: int = 1200
+    """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst. So
+    a line that is bad from the first turn on is survived where ten seconds are at stake (YaneuraOu's ``NetworkDelay2``
+    is 1120)."""
     untouched_ms: int = 2500
     """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
     a busy machine or a slow line holds up."""

@@ -76,7 +76,7 @@ def test_what_a_bad_line_will_cost_is_held_for_the_moves_to_come() -> None:
 
 def test_byoyomi_is_used_to_its_end() -> None:
     clock = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
-    assert clock.budget(0.0) == Budget(9_200, 9_200)
+    assert clock.budget(0.0) == Budget(8_700, 8_700)
 
 
 def test_a_short_byoyomi_keeps_the_margin() -> None:
@@ -134,7 +134,7 @@ def test_an_easy_move_saves_only_what_comes_back() -> None:
     assert wcsc.reconsidered(easy) == pytest.approx(0.7 * soft, abs=1_100)
     byoyomi = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
     byoyomi.budget(0.0)
-    assert byoyomi.reconsidered(easy) == 9_200
+    assert byoyomi.reconsidered(easy) == 8_700
 
 
 def test_a_delay_is_thought_through_and_given_up_where_the_server_charges_it() -> None:
@@ -240,7 +240,7 @@ def test_what_is_known_from_pondering_saves_time_that_comes_back() -> None:
     assert soft[0.0] - soft[3_000.0] == 3_000
     assert soft[10.0**6] == pytest.approx(soft[0.0] / 4, abs=1_100)  # whole seconds, the first one free
     byoyomi = GameClock((TimeControl(byoyomi_ms=10_000),) * 2, SETTINGS)
-    assert byoyomi.budget(0.0, known_ms=5_000.0) == Budget(9_200, 9_200)
+    assert byoyomi.budget(0.0, known_ms=5_000.0) == Budget(8_700, 8_700)
     both = GameClock((CONTROLS["byoyomi 10"],) * 2, SETTINGS)
     assert both.budget(0.0, ply=40, known_ms=10.0**6).soft_ms >= 9_700
 

@@ -129,10 +129,10 @@ def test_no_flag_falls_under_any_control(
 
 
 def test_the_simulation_can_lose_on_time() -> None:
-    """A searcher that is ten times as late as the player lets it be."""
+    """A searcher that is twenty times as late as the player lets it be."""
 
     def late(clock: GameClock, soft_ms: int, hard_ms: int, *_: object) -> float:
-        return hard_ms + 10.0 * GUARD_MS
+        return hard_ms + 20.0 * GUARD_MS
 
     control = replace(CONTROLS["byoyomi 10s"])
     assert play(control, LINES["near"], "even", random.Random(1), spend=late).flag_fell
