@@ -74,8 +74,8 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     assert running.end(200) == 0, running.output
     assert "result for gougi: CENSORED (MAX_MOVES), 16 moves" in running.lines
     assert any("warning: node_lost" in line and "node-1" in line for line in running.lines)
-    lost = [entry for entry in logged(tmp_path) if entry["event"] == "node_lost"]
-    assert [entry["node"] for entry in lost] == ["node-1"]
+    # On a busy machine others may be out of hearing for a second, too.
+    assert "node-1" in [entry["node"] for entry in logged(tmp_path) if entry["event"] == "node_lost"]
     assert not running.left_behind()
 
 
