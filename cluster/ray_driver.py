@@ -220,10 +220,10 @@ class RaySearcher(HostedSearcher):
 
     async def _look_for_the_silent(self) -> None:
         while True:
-            for words in self._refusals.look(now_ms()):
-                self.log("message_refused", why=words)
             try:
                 self._apply(self._fleet.expire(now_ms()))
+                for words in self._refusals.look(now_ms()):
+                    self.log("message_refused", why=words)
             except Exception:  # whatever goes wrong with one of them, the next one is looked for too
                 _log.exception("a node's loss could not be handled")
             await asyncio.sleep(_LOOK_S)

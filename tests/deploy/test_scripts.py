@@ -10,8 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -122,16 +121,21 @@ def test_rays_ports_are_those_that_the_security_group_lets_through(tmp_path: Pat
     assert all(6379 <= port <= 6390 or 10002 <= port <= 10999 for port in ports)
 
 
-@contextmanager
-def _container(folder: Path, **scripts: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A container that runs with these in the place of its scripts; nothing of it is left behind."""
+def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:
+    """How a container with these in the place of its scripts ends, where it is stopped when ``word`` is in its log."""
     shutil.copy(SCRIPTS / "container.sh", folder)
     for name, text in scripts.items():
         (folder / f"{name}.sh").write_text(f"#!/usr/bin/env bash\n{text}\n")
         (folder / f"{name}.sh").chmod(0o755)
-    container = subprocess.Popen([folder / "container.sh", "node", "10.81.0.10", "1"], start_new_session=True)
+    log = folder / "log"
+    log.touch()
+    container = subprocess.Popen(
+        [folder / "container.sh", "node", "10.81.0.10", "1"], cwd=folder, start_new_session=True
+    )
     try:
-        yield container
+        _until(lambda: word in log.read_text())
+        container.send_signal(signal.SIGTERM)
+        return container.wait(120), log.read_text().splitlines()
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(container.pid, signal.SIGKILL)
@@ -139,31 +143,15 @@ def _container(folder: Path, **scripts: str) -> Iterator[subprocess.Popen[bytes]
 
 
 def test_a_container_sends_its_nodes_away_before_ray_ends(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with _container(
-        tmp_path,
-        warm=f"echo warm >>{log}",
-        drain=f"echo drain >>{log}",
-        ray=f'trap "echo end >>{log}; exit 0" TERM; echo "ray $*" >>{log}; while :; do sleep 0.05; done',
-    ) as container:
-        _until(lambda: log.exists() and "ray" in log.read_text())
-        container.send_signal(signal.SIGTERM)
-        assert container.wait(120) == 0
-    assert log.read_text().splitlines() == ["warm", "ray node 10.81.0.10 1", "drain", "end"]
+    serve = 'trap "echo end >>log; exit 0" TERM; echo "ray $*" >>log; while :; do sleep 0.05; done'
+    ended = _stopped(tmp_path, "ray", warm="echo warm >>log", drain="echo drain >>log", ray=serve)
+    assert ended == (0, ["warm", "ray node 10.81.0.10 1", "drain", "end"])
 
 
 def test_a_container_that_still_compiles_ends_at_once(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with _container(
-        tmp_path,
-        warm=f'trap "echo end >>{log}; exit 143" TERM; echo warm >>{log}; while :; do sleep 0.05; done',
-        drain=f"echo drain >>{log}",
-        ray=f"echo ray >>{log}",
-    ) as container:
-        _until(lambda: log.exists() and "warm" in log.read_text())
-        container.send_signal(signal.SIGTERM)
-        assert container.wait(120) == 143
-    assert log.read_text().splitlines() == ["warm", "drain", "end"]
+    compiles = 'trap "echo end >>log; exit 143" TERM; echo warm >>log; while :; do sleep 0.05; done'
+    ended = _stopped(tmp_path, "warm", warm=compiles, drain="echo drain >>log", ray="echo ray >>log")
+    assert ended == (143, ["warm", "drain", "end"])
 
 
 def _until(true: Callable[[], bool]) -> None:

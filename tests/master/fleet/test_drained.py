@@ -151,14 +151,19 @@ def test_a_hook_that_ran_out_meanwhile_is_not_completed_again(tmp_path: Path, cl
     assert [name for name, _ in told.events] == ["machine_went_before"]
 
 
-def test_one_that_cannot_be_let_go_holds_up_no_other_and_is_tried_again(
-    tmp_path: Path, cloud: Cloud, group: Group
-) -> None:
-    told, archive = Told(), FolderArchive(tmp_path)
-    drained = Drained(cloud, archive, GROUP, told)
+def two_released(folder: Path, cloud: Cloud, group: Group) -> tuple[Drained, Told]:
+    """Two machines that wait for the word, and have said that they are drained."""
+    told, archive = Told(), FolderArchive(folder)
     for machine in ("i-1", "i-2"):
         says(archive, machine, "released")
     group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    return Drained(cloud, archive, GROUP, told), told
+
+
+def test_one_that_cannot_be_let_go_holds_up_no_other_and_is_tried_again(
+    tmp_path: Path, cloud: Cloud, group: Group
+) -> None:
+    drained, told = two_released(tmp_path, cloud, group)
     group.lets_go("i-1", error="Throttling")
     group.lets_go("i-2")
     drained.step(0.0)
@@ -176,11 +181,7 @@ def test_one_that_cannot_be_let_go_holds_up_no_other_and_is_tried_again(
 def test_where_letting_go_is_not_allowed_nothing_is_tried_for_a_minute(
     tmp_path: Path, cloud: Cloud, group: Group
 ) -> None:
-    told, archive = Told(), FolderArchive(tmp_path)
-    drained = Drained(cloud, archive, GROUP, told)
-    for machine in ("i-1", "i-2"):
-        says(archive, machine, "released")
-    group.has(i_1="Terminating:Wait", i_2="Terminating:Wait")
+    drained, told = two_released(tmp_path, cloud, group)
     group.lets_go("i-1", error="AccessDenied")
     for now in (0.0, 5.0, 59.0):
         drained.step(now)
