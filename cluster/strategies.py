@@ -1,7 +1,7 @@
 """Strategies by name: what `cluster.settings` offers, as words of a command line.
 
 A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER``, the settings of
-`cluster.engine_spec.Variety` among them::
+`cluster.engine_spec.Variety` and ``ponder`` among them::
 
     split    consult:majority+dropout=0.05+noise=20    split+presearch_share=0.2+caution.margin=40
 """
@@ -29,6 +29,8 @@ class Strategy:
     name: str
     settings: Settings
     variety: Variety = field(default_factory=Variety)
+    ponder: bool = False
+    """Whether it searches on the opponent's time."""
 
 
 SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
@@ -58,23 +60,25 @@ def strategy(text: str) -> Strategy:
         raise StrategyError(
             f"no strategy {head!r}: there are auto, {', '.join(offered())}; other modes take a vote behind a colon too"
         ) from None
-    settings, variety = Settings(mode=mode, vote=vote), Variety()
+    settings, variety, ponder = Settings(mode=mode, vote=vote), Variety(), False
     names = [f"{mode}:{vote}" if colon or mode is Mode.CONSULT else str(mode)]
     for change in changes:
         key, equals, value = change.partition("=")
         if not equals:
             raise StrategyError(f"{text!r}: {change!r}: expected SETTING=NUMBER")
-        if key in _VARIETY:
+        if key == "ponder":
+            ponder = _switch(value, f"{text!r}: {key}")
+        elif key in _VARIETY:
             variety = _varied(variety, key, value, text)
         else:
             settings = _changed(settings, key.split("."), value, f"{text!r}: {key}")
         names.append(f"{key}={value}")
-    return Strategy("+".join(names), settings, variety)
+    return Strategy("+".join(names), settings, variety, ponder)
 
 
 def adjustable() -> tuple[str, ...]:
     """The names of the settings that are numbers, those of a part with a dot: ``caution.margin``."""
-    return (*_numbers(Settings(), ""), *_VARIETY)
+    return (*_numbers(Settings(), ""), *_VARIETY, "ponder")
 
 
 def _numbers(settings: Any, prefix: str) -> list[str]:
@@ -107,10 +111,16 @@ def _changed(settings: Any, path: list[str], value: str, where: str) -> Any:
 
 def _varied(variety: Variety, key: str, value: str, text: str) -> Variety:
     kind = type(getattr(variety, key))
+    where = f"{text!r}: {key}"
     try:
-        changed = {"0": False, "1": True}[value] if kind is bool else kind(value)
-        return replace(variety, **{key: changed})
-    except KeyError:
-        raise StrategyError(f"{text!r}: {key}: {value!r} is neither 0 nor 1") from None
+        return replace(variety, **{key: _switch(value, where) if kind is bool else kind(value)})
+    except StrategyError:
+        raise
     except ValueError as error:
-        raise StrategyError(f"{text!r}: {key}: {error}") from None
+        raise StrategyError(f"{where}: {error}") from None
+
+
+def _switch(value: str, where: str) -> bool:
+    if value not in ("0", "1"):
+        raise StrategyError(f"{where}: {value!r} is neither 0 nor 1")
+    return value == "1"

@@ -6,7 +6,10 @@ slice allows (`worker.engine.Steppable`), and at its end those that share their 
 happens within a slice is handled in its order; a stop or a newer job then finds an engine a slice ahead at most, and
 what it found beyond is thrown away, as a real node would never have found it.
 
-An engine that cannot be driven by steps (an external one) runs to the end of its job's limits when it gets the job.
+Pondering goes on over as much virtual time as the opponent took, and then beside the next search where that is a hit.
+
+An engine that cannot be driven by steps (an external one) runs to the end of its job's limits when it gets the job. So
+it cannot ponder.
 """
 
 from __future__ import annotations
@@ -27,11 +30,13 @@ from cluster.events import (
     LogEvent,
     NodeJoined,
     NodeLost,
+    Ponder,
     Publish,
     Received,
     SendJob,
     Start,
     StopNode,
+    StopSearch,
     Tick,
 )
 from cluster.settings import Settings
@@ -67,6 +72,8 @@ class VirtualFleet:
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
     _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
     """Engines that can use each other's table entries; empty where nothing is shared."""
+    _pondered_id: int | None = field(init=False, default=None)
+    """The search id of the pondering that runs."""
 
     def __post_init__(self) -> None:
         self._coordinator = Coordinator(self.settings, standard_table())
@@ -107,34 +114,74 @@ class VirtualFleet:
         """
         if request.hard_ms is None and request.nodes is None and request.depth is None:
             raise FleetError("a search in virtual time needs a limit: hard_ms, nodes or depth")
-        self.log, self.progress, self._queue = [], [], []
-        start = self._horizon_ms = self.now_ms
+        self._begin()
+        decision = self._handle(Start(request))
         for after_ms, fault in faults:
-            self._put(start + after_ms, fault)
+            self._put(self.now_ms + after_ms, fault)
         try:
-            decision = self._handle(Start(request))
             while decision is None:
-                decision = self._handle(self._next())
+                event = self._next()
+                if event is None:
+                    raise FleetError("the coordinator waits for something that cannot come")
+                decision = self._handle(event)
         finally:
-            for node_id in list(self._runs):
-                self._end(node_id)
+            self._end_all()
         return decision
 
-    def _next(self) -> Event:
-        """Go on to the next event, slice by slice."""
+    def ponder(self, request: SearchRequest, for_ms: int) -> None:
+        """Ponder for ``for_ms`` of virtual time, and stay at it: until the next search, which may be a hit, or `rest`.
+
+        Raises:
+            ValueError: as `Coordinator.handle`.
+        """
+        self._begin()
+        self.slice_ms = min(self.slice_ms, SLICE_MS)  # a lone node too: on a miss, it ran on for a slice at most
+        try:
+            self._handle(Ponder(request))
+            self._pondered_id = request.search_id
+            until_ms = self.now_ms + for_ms
+            while (event := self._next(until_ms)) is not None:
+                self._handle(event)
+        except BaseException:
+            self._end_all()
+            raise
+        self.now_ms = until_ms
+
+    def rest(self) -> None:
+        """End the pondering, if there is any."""
+        if self._pondered_id is not None:
+            self._handle(StopSearch(self._pondered_id))
+        self._end_all()
+
+    def _begin(self) -> None:
+        """What pondering has left under way goes on; of anything else nothing is left."""
+        self.log, self.progress = [], []
+        if self._pondered_id is None:
+            self._queue, self._horizon_ms = [], self.now_ms
+
+    def _end_all(self) -> None:
+        self._pondered_id = None
+        for node_id in list(self._runs):
+            self._end(node_id)
+
+    def _next(self, until_ms: int | None = None) -> Event | None:
+        """Go on to the next event, slice by slice. None: nothing will happen, or not by ``until_ms``."""
         while True:
             wake = self._coordinator.wake_ms(self.now_ms)
-            due = [time for time in (self._queue[0][0] if self._queue else None, wake) if time is not None]
-            if self._runs and (not due or min(due) > self._horizon_ms):
+            times = (self._queue[0][0] if self._queue else None, wake, until_ms)
+            due = min((time for time in times if time is not None), default=None)
+            if self._runs and (due is None or due > self._horizon_ms):
                 self._slice()
-            elif not due:
-                raise FleetError("the coordinator waits for something that cannot come")
-            elif self._queue and self._queue[0][0] == min(due):
+            elif due is None:
+                return None
+            elif self._queue and self._queue[0][0] == due:
                 self.now_ms, _, event = heapq.heappop(self._queue)
                 return event
-            else:
-                self.now_ms = min(due)
+            elif wake == due:
+                self.now_ms = due
                 return Tick()
+            else:
+                return None
 
     def _slice(self) -> None:
         """All engines run to the next horizon; then those that share exchange what is new."""

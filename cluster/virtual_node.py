@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from cluster.events import NodeJoined
 from cluster.messages import Done, Job, Report
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult, SharesTable, Steppable, SteppedSearch
+
+_ENDLESS: Final = 1 << 50
+"""More nodes than any search has."""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,10 @@ class Run:
             node.engine.set_position(job.sfen, job.moves)
             if isinstance(node.engine, Steppable):
                 self._search = node.engine.steps(limits, self._infos.append)
+            elif limits.nodes == _ENDLESS:
+                raise EngineError(
+                    f"{node.engine.name} cannot be driven by steps, and nothing else would end this search"
+                )
             else:
                 self._result = node.engine.go(limits, self._infos.append)
         except EngineError as error:
@@ -98,9 +106,10 @@ def exchange(engines: Sequence[SharesTable]) -> None:
 
 
 def _in_nodes(job: Job, nps: int) -> Job:
-    """The job with its time limit turned into nodes."""
+    """The job with its time limit turned into nodes, and an endless one into one that at least ends at its last depth:
+    there is nobody in virtual time to wait for its stop."""
     if job.movetime_ms is None:
-        return job
+        return job if job.nodes is not None or job.depth is not None else replace(job, nodes=_ENDLESS)
     nodes = max(1, job.movetime_ms * nps // 1000)
     limit = nodes if job.nodes is None else min(nodes, job.nodes)
     return replace(job, movetime_ms=None, nodes=limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from cluster.api import Decision, SearchRequest
 from cluster.lab.engines import EnginePool, MakeEngine
@@ -13,6 +14,9 @@ from cluster.strategies import SINGLE, Strategy, strategy
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
 from worker.shogi import Position, Repetition
+
+SEARCH_MS: Final = 1000
+"""What a search takes in virtual time."""
 
 
 @dataclass(slots=True)
@@ -47,18 +51,32 @@ class Side:
 
     fleet: VirtualFleet
     budget: int
+    ponders: bool = False
     figures: SideFigures = field(default_factory=SideFigures)
 
     def move(self, number: int, sfen: str, moves: tuple[str, ...]) -> Decision:
-        """Search the position after ``moves``; ``number`` rises from search to search."""
-        decision = self.fleet.search(SearchRequest(number, sfen, moves, nodes=self.budget))
+        """Search the position after ``moves``; ``number`` rises from turn to turn.
+
+        Who ponders searches for as long as its nodes take for the budget: a limit of nodes would count what was
+        pondered.
+        """
+        limited = SearchRequest(number, sfen, moves, nodes=self.budget)
+        if self.ponders:
+            limited = SearchRequest(number, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS)
+        decision = self.fleet.search(limited)
         if decision.source != "forced":
             dealt = [event.fields["why"] for _, event in self.fleet.log if event.name == "dealt"]
             found = SideFigures(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
             if len(decision.ballots) > 1:
                 found.votes, found.agreement = 1, round(decision.agreement, 6)
+            found.hits = int(decision.pondered_ms > 0)
             self.figures.add(found)
         return decision
+
+    def ponder(self, number: int, sfen: str, moves: tuple[str, ...], for_ms: int) -> None:
+        """What this side did while the opponent searched the position after ``moves``."""
+        if self.ponders:
+            self.fleet.ponder(SearchRequest(number, sfen, moves), for_ms)
 
 
 class Arena:
@@ -72,23 +90,26 @@ class Arena:
         """Play ``game`` from the opening ``sfen``. Depends on nothing that was played before."""
         settings, point, opponent = self._settings, game.point, self._settings.opponent
         theirs = strategy(opponent.strategy) if opponent.strategy else SINGLE
-        a = Side(self._fleet("a", point.nodes, settings.budget, strategy(point.strategy)), settings.budget)
-        b = Side(
-            self._fleet("b", opponent.fleet(point.nodes), settings.opponent_budget, theirs), settings.opponent_budget
-        )
+        a = self._side("a", point.nodes, settings.budget, strategy(point.strategy))
+        b = self._side("b", opponent.fleet(point.nodes), settings.opponent_budget, theirs)
         players = (a, b) if game.a_is_black else (b, a)
-        winner, end, moves = self._moves(players, sfen)
+        try:
+            winner, end, moves = self._moves(players, sfen)
+        finally:
+            a.fleet.rest()
+            b.fleet.rest()
         points = 0.5 if winner is None else float(players[winner] is a)
         a.figures.agreement, b.figures.agreement = (round(side.figures.agreement, 6) for side in (a, b))
         return GameRecord(game, points, end, moves, a.figures, b.figures)
 
-    def _fleet(self, side: str, count: int, budget: int, how: Strategy) -> VirtualFleet:
-        """A fleet whose engines forget what they knew; its searches take a virtual second."""
-        engines = self._pool.engines(side, how.variety, count)
-        nodes = [VirtualNode(f"n{number}", engine, nps=budget) for number, engine in enumerate(engines, start=1)]
+    def _side(self, name: str, count: int, budget: int, how: Strategy) -> Side:
+        """A fleet whose engines forget what they knew; its searches take `SEARCH_MS`."""
+        engines = self._pool.engines(name, how.variety, count)
+        nps = budget * 1000 // SEARCH_MS
+        nodes = [VirtualNode(f"n{number}", engine, nps) for number, engine in enumerate(engines, start=1)]
         fleet = VirtualFleet(nodes, how.settings)
         fleet.new_game()
-        return fleet
+        return Side(fleet, budget, how.ponder)
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""
@@ -116,4 +137,5 @@ class Arena:
             winner = adjudicator.winner(mover, decision.score)
             if winner is not None:
                 return winner, "score", moves
+            players[1 - mover].ponder(len(moves), sfen, moves[:-1], decision.elapsed_ms)
         return None, "move limit", moves

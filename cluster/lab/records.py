@@ -26,6 +26,8 @@ class SideFigures:
     """Moves with two ballots or more."""
     agreement: float = 0.0
     """Summed over ``votes``: the share of the ballots that were for the move played, 0 to 1."""
+    hits: int = 0
+    """Moves whose position was being pondered when their search began."""
 
     def add(self, other: SideFigures) -> None:
         for item in fields(self):

@@ -44,6 +44,11 @@ class PointResult:
         """Share of A's nodes that were searched for nothing, 0 to 1."""
         return self.a.wasted / max(1, self.a.nodes)
 
+    @property
+    def hits(self) -> float | None:
+        """Share of A's moves whose position was being pondered, 0 to 1; None where A does not ponder."""
+        return self.a.hits / max(1, self.a.moves) if strategy(self.point.strategy).ponder else None
+
 
 def summarize(records: Sequence[GameRecord]) -> list[PointResult]:
     """The result of every point that has games, by strategy in the order in which they came, then by nodes."""
@@ -82,7 +87,7 @@ def facts(settings: LabSettings, results: Sequence[PointResult], finished: bool)
 
 def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
     """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more, all
-    alike but for the depths that they leave out.
+    alike but for the depths that they leave out, and without pondering.
 
     Raises:
         LabError: the games are against something else.
@@ -109,7 +114,7 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
 
 def _for_any_fleet(name: str) -> bool:
     found = strategy(name)
-    return found.settings.mode is not Mode.AUTO and found.variety == Variety()
+    return found.settings.mode is not Mode.AUTO and found.variety == Variety() and not found.ponder
 
 
 def _facts(result: PointResult) -> dict[str, Any]:
@@ -133,6 +138,7 @@ def _facts(result: PointResult) -> dict[str, Any]:
         "agreement": number(result.agreement, 4),
         "redeals_per_game": round(result.redeals, 3),
         "wasted": round(result.wasted, 4),
+        "ponder_hits": number(result.hits, 4),
         "plies_per_game": round(result.plies / games, 1),
         "nodes_per_move_a": round(result.a.nodes / max(1, result.a.moves)),
         "nodes_per_move_b": round(result.b.nodes / max(1, result.b.moves)),
@@ -144,7 +150,10 @@ def elo_text(value: float) -> str:
     return f"{value:+.0f}"
 
 
-HEADINGS = ("strategy", "nodes", "games", "won", "drawn", "lost", "score", "Elo", "95 %", "agree", "re-deals", "wasted")
+HEADINGS = (
+    *("strategy", "nodes", "games", "won", "drawn", "lost", "score", "Elo", "95 %"),
+    *("agree", "re-deals", "wasted", "hits"),
+)
 
 
 def table(results: Sequence[PointResult]) -> str:
@@ -172,4 +181,5 @@ def _row(result: PointResult) -> tuple[str, ...]:
         "-" if result.agreement is None else f"{result.agreement:.0%}",
         f"{result.redeals:.1f}",
         f"{result.wasted:.1%}",
+        "-" if result.hits is None else f"{result.hits:.0%}",
     )

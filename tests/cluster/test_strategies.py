@@ -46,9 +46,17 @@ def test_how_voters_differ_stands_behind_the_name_too() -> None:
     assert {"dropout", "noise", "depths", "seed"} <= set(adjustable())
 
 
+def test_who_ponders_says_so() -> None:
+    found = strategy("split+ponder=1")
+    assert (found.name, found.ponder, found.settings) == ("split+ponder=1", True, strategy("split").settings)
+    assert not strategy("split+ponder=0").ponder
+    assert "ponder" in adjustable()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("split+ponder=yes", "ponder: 'yes' is neither 0 nor 1"),
         ("", "no strategy ''"),
         ("flat", "there are auto, split, consult:majority"),
         ("consult:loudest", "no strategy 'consult:loudest'"),

@@ -201,3 +201,64 @@ def test_the_coordinator_knows_the_engines_and_their_speeds() -> None:
     decision = other.search(SearchRequest(1, STARTPOS, nodes=5000))
     assert {ballot.voter for ballot in decision.ballots} == {"split", "n3"}
     assert {view.node_id: view.speed for view in decision.fleet} == pytest.approx({"n1": 1, "n2": 1, "n3": 4}, rel=0.2)
+
+
+OPENING = ("7g7f", "3c3d")
+
+
+def known_reply(fleet: VirtualFleet) -> tuple[tuple[str, ...], str]:
+    """The moves up to our own, chosen by a search, and the reply that the fleet expects."""
+    decision = fleet.search(SearchRequest(1, STARTPOS, OPENING, nodes=5000))
+    return (*OPENING, decision.move), decision.pv[1]
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_ponder_hit_goes_on_with_what_was_searched() -> None:
+    fleet, engines = sharing_fleet(2, ALIKE)
+    moves, reply = known_reply(fleet)
+    fleet.ponder(SearchRequest(2, STARTPOS, moves), for_ms=700)
+    assert fleet.now_ms == 1700
+    decision = fleet.search(SearchRequest(3, STARTPOS, (*moves, reply), soft_ms=1000, hard_ms=2000))
+    assert "ponder_hit" in names(fleet)
+    assert (decision.elapsed_ms, fleet.now_ms) == (1000, 2700)
+    # First they looked for likely replies.
+    assert decision.pondered_ms == 700 - fleet.settings.presearch_max_ms
+    searched = [engine.nodes for engine in engines]
+    assert min(searched) > 4900
+    assert 6900 < max(searched) < 7200
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_ponder_miss_begins_anew() -> None:
+    fleet, engines = sharing_fleet(2, ALIKE)
+    moves, reply = known_reply(fleet)
+    fleet.ponder(SearchRequest(2, STARTPOS, moves), for_ms=700)
+    other = "1c1d" if reply != "1c1d" else "9c9d"
+    decision = fleet.search(SearchRequest(3, STARTPOS, (*moves, other), soft_ms=1000, hard_ms=2000))
+    assert "ponder_miss" in names(fleet)
+    assert (decision.pondered_ms, decision.elapsed_ms) == (0, 1000)
+    assert all(4900 < engine.nodes < 5200 for engine in engines)
+
+
+@pytest.mark.usefixtures("warm")
+def test_pondering_comes_to_rest_and_the_next_game_begins() -> None:
+    fleet, engines = sharing_fleet(2, ALIKE[:1])
+    fleet.ponder(SearchRequest(1, STARTPOS, OPENING), for_ms=300)
+    fleet.rest()
+    searched = engines[0].nodes
+    fleet.new_game()
+    # What is mated in a few plies comes to its last depth; nothing waits for a stop that cannot come.
+    fleet.ponder(SearchRequest(2, "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1", ("G*5b",)), for_ms=1000)
+    fleet.rest()
+    fleet.rest()
+    assert 0 < searched < 5000 * 0.4
+    assert fleet.search(SearchRequest(3, STARTPOS, nodes=1000)).source == "vote"
+
+
+def test_an_engine_that_cannot_be_driven_by_steps_does_not_ponder() -> None:
+    found = fleet(2)
+    found.ponder(SearchRequest(1, STARTPOS, OPENING), for_ms=500)
+    refused = [event.fields["error"] for _, event in found.log if event.name == "job_failed"]
+    assert len(refused) == 2
+    assert "cannot be driven by steps" in str(refused[0])
+    assert found.search(SearchRequest(2, STARTPOS, OPENING, nodes=5000)).source == "split"

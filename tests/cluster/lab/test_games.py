@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.engine_spec import Variety
-from cluster.lab.engines import EnginePool
+from cluster.engine_spec import EngineSpec, Variety
+from cluster.lab.engines import EngineMaker, EnginePool
 from cluster.lab.errors import LabError
 from cluster.lab.games import Adjudicator, Arena
 from cluster.lab.processes import Task, play_all
@@ -128,6 +128,18 @@ class TestArena:
         assert (game.end, game.points, game.moves) == ("mate", 1.0, ("G*5b",))
         game = arena.play(Game(Point("split", 1), 1), MATED_SOON)
         assert (game.end, game.points) == ("mate", 0.0)
+
+    @pytest.mark.usefixtures("warm")
+    def test_who_ponders_searches_on_the_opponents_time(self) -> None:
+        settings = LabSettings(400, max_moves=14)
+        arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
+        game = Game(Point("consult:majority+ponder=1", 2), 1)
+        found = arena.play(game, STARTPOS)
+        assert (found.a.moves, found.b.moves) == (7, 7)
+        assert 0 < found.a.hits <= 7
+        assert found.b.hits == 0
+        assert arena.play(game, STARTPOS) == found
+        assert arena.play(Game(Point("consult:majority", 2), 1), STARTPOS).a.hits == 0
 
     def test_repetition(self) -> None:
         """Kings that step to and fro."""

@@ -58,8 +58,10 @@ def test_the_table() -> None:
     assert len({len(line) for line in lines}) == 1
     assert lines[1].split()[:8] == ["split", "2", "4", "2", "1", "1", "62.5%", "+89"]
     assert "+inf" in lines[2]
-    assert lines[3].split()[-3:] == ["80%", "0.0", "0.0%"]
+    assert lines[3].split()[-4:] == ["80%", "0.0", "0.0%", "-"]
     assert table([]).startswith("strategy")
+    (ponders,) = summarize([record(0, 1.0, "split+ponder=1", hits=1)])
+    assert (ponders.hits, table([ponders]).split()[-1]) == (0.5, "50%")
 
 
 def test_the_plot_has_a_line_for_each_strategy_and_a_spot_for_each_point() -> None:
