@@ -62,7 +62,7 @@ _STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
     ("mate search", expansion.board_key, (POS,)),
     ("mate search", expansion.path_push, (MS, int64, uint64, int64, uint64)),
     ("mate search", hands.hand_of, (POS, int64)),
-    ("root search", root.search_root, (POS, NN, TH, int64, int64, int64, int64)),
+    ("root search", root.search_root, (POS, NN, TH, int64, int64, int64, int64, int64)),
 )
 
 

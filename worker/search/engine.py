@@ -46,6 +46,9 @@ _ONE_MOVE_DEPTH: Final = 6
 """The only legal move needs no time, but a score, and a reply to ponder on."""
 _BOUNDS_FROM_MS: Final = 3000
 """From then on a score that fell out of its window is reported; before, its exact value comes soon enough."""
+_CHANGES_FROM_DEPTH: Final = 5
+"""From there on another best move is reported within its iteration: a fleet's coordinator decides by reports, at any
+time. Shallower iterations are over at once."""
 
 
 class NumbaEngine:
@@ -236,8 +239,12 @@ class NumbaEngine:
         def elapsed_ms() -> int:
             return (time.monotonic_ns() - began) // 1_000_000
 
+        shown = ""
+
         def show(infos: Sequence[SearchInfo]) -> None:
-            if on_info is not None:
+            nonlocal shown
+            if on_info is not None and infos:
+                shown = infos[0].pv[0]
                 for info in infos:
                     on_info(info)
 
@@ -252,10 +259,13 @@ class NumbaEngine:
                 return False
             return enough_ms is None or elapsed_ms() < enough_ms
 
-        def on_fail(line: Line) -> None:
+        def on_news(line: Line) -> None:
+            if limits.multipv > 1:
+                return
             # Who gave a window waits for the news that a score is above it.
             awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
-            if limits.multipv == 1 and (awaited or elapsed_ms() >= _BOUNDS_FROM_MS):
+            changed = line.bound is not Bound.UPPER and move_to_usi(line.pv[0]) != shown
+            if awaited or (changed and line.depth >= _CHANGES_FROM_DEPTH) or elapsed_ms() >= _BOUNDS_FROM_MS:
                 show(self._infos([line], elapsed_ms()))
 
         with self._lock:
@@ -269,7 +279,7 @@ class NumbaEngine:
             helper.start()
         self._look_for_mate(limits)
         try:
-            main.run(task, on_iteration, on_fail)
+            main.run(task, on_iteration, on_news)
             if limits.infinite:
                 if self._root_mate.line:
                     show(self._infos(self._or_mate(main.lines), elapsed_ms()))

@@ -1,4 +1,8 @@
-"""One iteration at the root: the root's moves from ``first`` on, searched within (alpha, beta)."""
+"""One iteration at the root: the root's moves from ``first`` on, searched within (alpha, beta).
+
+It returns early where another move than the first takes over, so that this can be told at once: the search may be
+stopped, and the move wanted, long before the iteration ends. Its caller then goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +22,22 @@ from worker.shogi.pieces import DROP_BIT
 
 
 @jit()
-def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int) -> Any:
-    """Search ``th.root_moves[first:]`` to ``depth``; a move that raises alpha goes to place ``first``.
+def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int, begin: int) -> Any:
+    """Search ``th.root_moves[begin:]`` to ``depth``; a move that raises alpha goes to place ``first``.
 
-    Returns the best score (fail-soft). ``th.root_improved`` says whether a line was found: the move at ``first`` then
-    is the best one so far, ``th.pv`` its line, also where the search was stopped.
+    ``begin`` is ``first``, or to go on, the ``th.root_next`` that an earlier call left; alpha is what it returned then.
+
+    Returns the best score (fail-soft). ``th.root_next`` is behind the last move unless the iteration is to go on.
+    ``th.root_improved`` says whether it has found a line: the move at ``first`` then is the best one so far, ``th.pv``
+    its line, also where the search was stopped.
     """
     update_checks(pos)
-    th.root_improved = 0
+    best = np.int64(-INFINITE)
+    if begin == first:
+        th.root_improved = 0
+    else:
+        best = np.int64(alpha)
+    th.root_next = th.root_count
     th.null_floor = 0
     th.root_depth = depth
     th.excluded[OFFSET] = 0
@@ -34,8 +46,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     th.cutoffs[OFFSET + 1] = 0
     th.static_eval[OFFSET] = NO_SCORE if in_check(pos) else evaluate_score(pos, nn)
     zero = np.int64(0)
-    best = np.int64(-INFINITE)
-    for i in range(first, th.root_count):
+    for i in range(begin, th.root_count):
         move = th.root_moves[i]
         quiet = (move & DROP_BIT) != 0 or pos.board[move & 127] == 0
         th.pv_length[1] = 0
@@ -70,6 +81,9 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
                 if score >= beta:
                     break
                 alpha = score
+                if i > first:
+                    th.root_next = i + 1
+                    break
         else:
             th.root_scores[i] = -MATE
     return best

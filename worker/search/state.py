@@ -71,6 +71,7 @@ TH_DTYPE: Final = np.dtype(
         ("root_moves", np.int64, (MAX_MOVES,)),
         ("root_scores", np.int64, (MAX_MOVES,)),
         ("root_depth", np.int64),
+        ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
         ("root_improved", np.int64),  # 1 where the last root search found a line (its first move or a better one)
         ("pv", np.int64, (PV_ROW * PV_ROW,)),  # triangular: row by ply
         ("pv_length", np.int64, (PV_ROW,)),

@@ -125,13 +125,14 @@ class SearchThread:
         self,
         task: Task,
         on_iteration: Callable[[int], bool],
-        on_fail: Callable[[Line], None] = lambda _line: None,
+        on_news: Callable[[Line], None] = lambda _line: None,
     ) -> None:
         """Search until a limit or `stop`; ``lines`` then holds the best lines, as many as ``task.multipv``.
 
         Args:
             on_iteration: called with each finished depth, ``lines`` in place; False ends the search.
-            on_fail: called with each line whose score fell out of its aspiration window, before it is searched again.
+            on_news: called within an iteration: with each line whose score fell out of its aspiration window, before it
+                is searched again, and with that of each move that takes over from the iteration's first.
         """
         th = self._prepare(task)
         wanted = min(task.multipv, len(task.root_moves))
@@ -142,7 +143,7 @@ class SearchThread:
                 continue
             fresh: list[Line] = []
             for first in range(wanted):
-                line = self._search_line(th, depth, first, task.window, on_fail)
+                line = self._search_line(th, depth, first, task.window, on_news)
                 if line is not None:
                     fresh.append(line)
                 if th.stopped:
@@ -156,7 +157,7 @@ class SearchThread:
                 return
 
     def _search_line(
-        self, th: Any, depth: int, first: int, window: tuple[int, int], on_fail: Callable[[Line], None]
+        self, th: Any, depth: int, first: int, window: tuple[int, int], on_news: Callable[[Line], None]
     ) -> Line | None:
         """The best line among the root moves from ``first`` on; None where the search was stopped before it had one.
 
@@ -176,7 +177,10 @@ class SearchThread:
         th.seldepth = 0
         found: Line | None = None
         while True:
-            score = int(search_root(record, nnue, th, alpha, beta, depth, first))
+            score = int(search_root(record, nnue, th, alpha, beta, depth, first, first))
+            while th.root_next < th.root_count and not th.stopped:
+                on_news(self._line(th, depth, score, alpha, beta))
+                score = int(search_root(record, nnue, th, score, beta, depth, first, th.root_next))
             if th.stopped:
                 # What was proven before the stop stands: a move that beat the window, or the first one within it.
                 if th.root_improved and int(th.root_scores[first]) > alpha:
@@ -190,7 +194,7 @@ class SearchThread:
                 beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
             else:
                 return found
-            on_fail(found)
+            on_news(found)
             delta += delta
 
     @staticmethod
