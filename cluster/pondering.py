@@ -2,13 +2,15 @@
 
 ::
 
-    Ponder ─ likely replies known ───────────────────────► a `Course` for each ─ Start for one ─► hit: it goes on
-       │                                                          ▲            ─ other Start ───► miss: all stop
-       └─ too few ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
+    Ponder ─ likely replies known ────────────────────► a `Course` for each ─ Start for one ─► hit: it goes on
+       │                                                       ▲            ─ other Start ───► miss: all stop
+       └─ none ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
 
 How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
-far as they go through it, and those of the scouting. Nodes go to replies by highest averages, so that a likelier reply
-never has fewer. Each reply's nodes search as those of any search do, in groups (`cluster.group`).
+far as they go through it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier
+reply never has fewer. All nodes search the reply that is played, so that pondering only adds to as much: each reply is
+dealt to as if the whole fleet were on it already, and another one gets a node only where it is more than half as likely
+as the first. Each reply's nodes search as those of any search do, in groups (`cluster.group`).
 
 A hit keeps its jobs: nothing is restarted, and what was found counts. The nodes of the other replies join it. This is
 dlshogi's multi-ponder, with the numbers by likelihood, and with the split trees going on.
@@ -70,7 +72,7 @@ class Pondering:
         """Give every node a job, if there is one."""
         if not self._roster:
             return
-        if len({line.pv[0] for line in self._hints} | ({self._expected} - {""})) >= self._width:
+        if self._hints or self._expected:
             self._deal(self._hints, now_ms)
             return
         settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
@@ -97,7 +99,8 @@ class Pondering:
         """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""
         course = self.course_of(node_id)
         if course is None and self.courses:
-            reply = max(self.courses, key=lambda reply: self._likely[reply] / (1 + self._nodes_of(reply)))
+            fleet = len(self._roster)
+            reply = max(self.courses, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
             course = self.courses[reply]
         if course is not None:
             course.joined(node_id, now_ms)
@@ -200,7 +203,7 @@ class Pondering:
             if len(roots) == self._width:
                 break
         self._likely = {reply: likely[reply] for reply in roots}
-        seats = highest_averages(self._likely, len(self._roster))
+        seats = highest_averages(self._likely, len(self._roster), len(self._roster))
         speeds = self._roster.speeds
         nodes = sorted(self._roster, key=lambda node_id: -speed_class(speeds[node_id]))
         dealt: dict[str, list[str]] = {}
@@ -230,12 +233,13 @@ def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
     return {move: weight / total for move, weight in weights.items()}
 
 
-def highest_averages(weights: Mapping[str, float], seats: int) -> dict[str, int]:
-    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt).
+def highest_averages(weights: Mapping[str, float], seats: int, head_start: int = 0) -> dict[str, int]:
+    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt), as if each had
+    ``head_start`` already.
 
     Of equal averages the greater weight's goes first, else rounding could give a likelier name fewer; then the first.
     """
     dealt = dict.fromkeys(weights, 0)
     for _ in range(seats if weights else 0):
-        dealt[max(weights, key=lambda name: (weights[name] / (dealt[name] + 1), weights[name]))] += 1
+        dealt[max(weights, key=lambda name: (weights[name] / (head_start + dealt[name] + 1), weights[name]))] += 1
     return dealt
