@@ -49,6 +49,7 @@ CONTROLS = {
     "25m, least 1s": TimeControl(total_ms=1_500_000, least_ms=1_000),
     "5m+3F, rounded up": TimeControl(total_ms=300_000, increment_ms=3_000, roundup=True),
     "15m, rounded up": TimeControl(total_ms=900_000, roundup=True),
+    "sudden death 5m, in ms": TimeControl(total_ms=300_000, unit_ms=1),
     "60s+1F, in ms": TimeControl(total_ms=60_000, increment_ms=1_000, unit_ms=1),
     "byoyomi 2s, in ms": TimeControl(byoyomi_ms=2_000, unit_ms=1),
     "30m, byoyomi 60s, in min": TimeControl(total_ms=1_800_000, byoyomi_ms=60_000, unit_ms=60_000),

@@ -9,7 +9,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.clock import BAD_LINES, CONTROLS, DELAY_KEPT, GUARD_MS, KINDS, LINES, SETTINGS, play
@@ -104,6 +104,7 @@ def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> N
     kind=st.sampled_from(KINDS),
     seed=st.integers(0, 1 << 30),
 )
+@example(42, 0, 0, 0, False, 1, "far", soft, "stuck", 0)
 def test_no_flag_falls_under_any_control(
     total: int,
     byoyomi: int,
