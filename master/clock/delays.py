@@ -50,6 +50,8 @@ class Delays:
         self._all: list[float] = []
         self._worst_ms = 0.0
         self.usual_ms = start_ms
+        self.middle_ms = start_ms / 2
+        """The median: what a move is charged beyond what was aimed at, as often more as less."""
 
     def add(self, line_ms: float, after_soft_ms: float = 0.0, after_hard_ms: float = 0.0) -> None:
         """What a move of ours has shown.
@@ -65,6 +67,7 @@ class Delays:
         ordered = sorted([*self._recent, *self._missing(len(self._recent))])
         middle, high = (ordered[int(share * len(ordered))] for share in (0.5, 0.9))
         self.usual_ms = max(self._start_ms, high + (high - middle) / 2)
+        self.middle_ms = middle
 
     def cost(self, cost: Callable[[float], float]) -> tuple[float, float, int]:
         """What the delays of all moves would have cost, and one more that is worse than all of them.

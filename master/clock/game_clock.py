@@ -257,8 +257,8 @@ class GameClock:
         comes_back = not control.byoyomi_ms and not control.unlimited
         comfortable = latest - min(plan.holding.all_ms, latest / 3) if comes_back else latest
         if unit <= _FINE_MS:  # there is nothing to align to, and the way of the lines is charged too
-            usual = self.delays.usual_ms
-            return max(0.0, min(target_ms - usual, comfortable) - (margin - usual))
+            charged_as_well = self.delays.middle_ms
+            return max(0.0, min(target_ms - charged_as_well, comfortable) - (margin - self.delays.usual_ms))
         # A unit at least is charged whatever happens: less of it than all would be given away.
         units = max(1, math.floor(max(target_ms, control.least_ms) / unit + 0.5) + (not control.roundup))
         if comes_back:
