@@ -19,6 +19,7 @@ import json
 import math
 import multiprocessing
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +31,7 @@ import numpy as np
 from cluster.api import SearchRequest
 from cluster.engine_spec import EngineSpec, Networks
 from cluster.lab.engines import EngineMaker
-from cluster.strategies import SINGLE, strategy
+from cluster.strategies import SINGLE, StrategyError, strategy
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
 from worker.engine import Limits
@@ -42,6 +43,9 @@ _SCALE_CP = 300
 
 Place = tuple[str, tuple[str, ...]]
 """A position: SFEN and the moves since."""
+
+_networks = Networks()
+"""Of this process, one for all that it judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def places_of(folder: Path, number: int, seed: int) -> list[Place]:
     openings = [line for line in (folder / "openings.txt").read_text("utf-8").splitlines() if line.strip()]
     games = [json.loads(line) for line in (folder / "games.jsonl").read_text("utf-8").splitlines()]
     found = {
-        (openings[game["pair"]].removeprefix("sfen "), tuple(moves[:ply])): None
+        (openings[game["pair"]].removeprefix("sfen "), tuple(moves[:ply]))
         for game in games
         for moves in [game["moves"].split()]
         for ply in range(8, min(len(moves) - 12, 110))
@@ -93,11 +97,8 @@ def judge(spec: EngineSpec, nodes: int, task: tuple[Place, tuple[str, ...]]) -> 
     return scores
 
 
-_networks = Networks()
-
-
 def losses(chosen: Sequence[str], judged: Sequence[dict[str, int]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The loss of each choice; positions that are decided are left out."""
+    """The loss of each choice, 0 to 1; positions that are decided are left out."""
 
     def chance(score: int) -> float:
         return 1 / (1 + math.exp(-score / _SCALE_CP))
@@ -125,7 +126,12 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
     spec = EngineSpec(hash_mb=4, eval_file=options.net)
-    places = places_of(options.folder, options.positions, options.seed)
+    try:
+        places = places_of(options.folder, options.positions, options.seed)
+        for name in options.strategy.split(","):
+            strategy(name)
+    except (OSError, StrategyError) as error:
+        parser.error(str(error))
     choosers = {f"{times}x": Chooser("", 1, times * options.budget) for times in TIMES}
     choosers |= {name: Chooser(name, options.nodes, options.budget) for name in options.strategy.split(",")}
 
@@ -134,7 +140,7 @@ def main() -> None:
         for name, chooser in choosers.items():
             parts = pool.imap(partial(chooser.choose, spec), [places[at : at + 50] for at in range(0, len(places), 50)])
             chosen[name] = [move for part in parts for move in part]
-            print(f"{name}: {len(places)} moves chosen", flush=True)
+            print(f"{name}: {len(places)} moves chosen", file=sys.stderr)
         tasks = [
             (place, tuple(sorted(set(moves) - {"resign", "win"})))
             for place, *moves in zip(places, *chosen.values(), strict=True)

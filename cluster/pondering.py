@@ -74,7 +74,8 @@ class Pondering:
             return
         if self._hints or self._expected:
             self._deal(self._hints, now_ms)
-            return
+            if self.courses:
+                return  # else what is likely leaves us no choice, and something less likely is looked for
         settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
         self._scouts = self._course(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)

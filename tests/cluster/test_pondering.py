@@ -43,6 +43,17 @@ def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = Fa
     return bench
 
 
+def voters_expecting(*expected: str) -> Bench:
+    """Pondering on 7g7f, behind a search in which each voter expected a reply of its own."""
+    bench = Bench(len(expected), CONSULT)
+    bench.feed(Start(TIMED))
+    for number, reply in enumerate(expected, start=1):
+        bench.report(f"n{number}", 9, 30, "7g7f", reply)
+    bench.feed(StopSearch(1))
+    bench.feed(Ponder(PONDER))
+    return bench
+
+
 class TestDealing:
     def test_scouting_then_the_likely_replies(self) -> None:
         bench = Bench(4)
@@ -97,25 +108,12 @@ class TestDealing:
         assert not bench.coordinator.pondering
 
     def test_voters_name_several_replies(self) -> None:
-        bench = Bench(3, CONSULT)
-        bench.feed(Start(TIMED))
-        bench.report("n1", 9, 30, "7g7f", "3c3d")
-        bench.report("n2", 9, 30, "7g7f", "4a3b")
-        bench.report("n3", 9, 25, "7g7f", "8c8d")
-        bench.feed(StopSearch(1))
-        bench.feed(Ponder(PONDER))
-        assert bench.events("pondering")[0]["replies"] == {"8c8d": ["n1"], "3c3d": ["n2"], "4a3b": ["n3"]}
+        bench = voters_expecting("3c3d", "4a3b", "8c8d")
+        assert bench.events("pondering")[0]["replies"] == {"3c3d": ["n1"], "4a3b": ["n2"], "8c8d": ["n3"]}
 
     def test_a_reply_that_is_half_as_likely_as_another_is_not_worth_a_node(self) -> None:
         """On a hit the whole fleet searches it anyway: a first node adds a third to that, a second one a fourth."""
-        bench = Bench(3, CONSULT)
-        bench.feed(Start(TIMED))
-        bench.report("n1", 9, 30, "7g7f", "3c3d")
-        bench.report("n2", 9, 30, "7g7f", "3c3d")
-        bench.report("n3", 9, 25, "7g7f", "8c8d")
-        bench.feed(StopSearch(1))
-        bench.feed(Ponder(PONDER))
-        assert replies(bench) == {"3c3d": ["n1", "n2", "n3"]}
+        assert replies(voters_expecting("3c3d", "3c3d", "8c8d")) == {"3c3d": ["n1", "n2", "n3"]}
 
     def test_bounds_on_replies_that_nobody_would_play_are_no_hints(self) -> None:
         bench = Bench(1)
@@ -148,6 +146,15 @@ class TestDealing:
         assert bench.events("pondering")[0]["replies"] == {}
         assert bench.jobs["n1"] is None
         assert bench.coordinator.wake_ms(bench.now) is None
+
+    def test_where_the_likely_reply_leaves_no_choice_another_is_looked_for(self) -> None:
+        """After R*2a our king has one square; most other replies leave it three."""
+        bench = Bench(1)
+        bench.feed(Ponder(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
+        assert bench.job("n1").moves == ()
+        bench.report("n1", 5, 900, "9a9b", "1i2h")
+        bench.tick(300)
+        assert bench.job("n1").moves == ("9a9b",)
 
     @pytest.mark.parametrize("sfen", [MATED, DECLARABLE])
     def test_nothing_is_pondered_where_the_game_is_over(self, sfen: str) -> None:
