@@ -33,6 +33,21 @@ def test_a_fast_line_does_not_lower_it() -> None:
     assert (delays.usual_ms, delays.worst_ms) == (300, 300)
 
 
+def test_the_middle_is_what_half_of_the_moves_took() -> None:
+    delays = Delays(300)
+    assert delays.middle_ms == 150
+    for number in range(40):
+        delays.add(4_000.0 if number % 10 == 0 else 20.0 + number)
+    assert 35 < delays.middle_ms < 50
+
+
+def test_in_fine_units_the_way_of_the_lines_is_taken_off_the_thinking() -> None:
+    """Both are charged, so that what was aimed at is charged and no more."""
+    near, far = (GameClock((TimeControl(total_ms=600_000, unit_ms=1),) * 2) for _ in range(2))
+    far.delays.middle_ms += 100
+    assert near.budget(0.0).soft_ms - far.budget(0.0).soft_ms == 100
+
+
 def test_one_outlier_is_no_habit_but_the_flag_is_kept_clear_of_it_for_a_while() -> None:
     delays = Delays(300)
     for number in range(60):
