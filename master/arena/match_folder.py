@@ -1,0 +1,131 @@
+"""Where a match keeps itself: settings, openings, a line and a record for each game. A later run goes on with it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from master.arena.players import SettingsError
+from master.arena.schedule import PlayedGame
+from master.arena.settings import FREE, MatchSettings
+from master.records import GameRecord
+
+
+class MatchFolder:
+    """A folder with ``match.json``, ``openings.txt``, ``games.jsonl``, ``records/`` and ``result.json``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = path / "match.json"
+        self.openings = path / "openings.txt"
+        self.games = path / "games.jsonl"
+        self.records = path / "records"
+        self.result = path / "result.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep it from other processes.
+
+        Raises:
+            SettingsError: another process is at work in it.
+            OSError: it cannot be made.
+        """
+        self.records.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SettingsError(f"{self.path}: another gougi match is at work there") from None
+            yield
+
+    def claim(self, settings: MatchSettings) -> None:
+        """Note the settings, where no game was played yet; else check that they are those that games were played with.
+
+        Raises:
+            SettingsError: the folder holds another match.
+            OSError: it cannot be read or written.
+        """
+        wanted = settings.to_json()
+        if not self.games.exists():
+            if any(self.records.iterdir()):
+                raise SettingsError(f"{self.records} holds other records: choose another folder")
+            self.openings.unlink(missing_ok=True)
+            _write(self.settings, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+            return
+        try:
+            known = dict(json.loads(self.settings.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise SettingsError(f"{self.settings}: not readable: {error}") from error
+        changed = sorted(key for key in wanted if key not in FREE and known.get(key) != wanted[key])
+        if changed:
+            raise SettingsError(
+                f"{self.path} holds a match with other settings ({', '.join(changed)}): "
+                "repeat its settings to go on with it, or choose another folder"
+            )
+        _write(self.settings, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+
+    def read(self) -> list[PlayedGame]:
+        """The games played.
+
+        A last line without its end, as a crash or a full disk leaves it, is cut off: its game is played again.
+
+        Raises:
+            SettingsError: another line is damaged, or a game is there twice.
+            OSError: the file cannot be read, or not be mended.
+        """
+        if not self.games.exists():
+            return []
+        data = self.games.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            os.truncate(self.games, len(whole))
+        games: dict[int, PlayedGame] = {}
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                game = PlayedGame.from_line(line.decode("utf-8"))
+                if game.number in games:
+                    raise ValueError(f"game {game.number} again")
+            except ValueError as error:
+                raise SettingsError(f"{self.games}, line {number}: {error}") from error
+            games[game.number] = game
+        return list(games.values())
+
+    def add(self, game: PlayedGame, record: GameRecord) -> None:
+        """Keep a game: its record first, so that a game that counts has one.
+
+        Raises:
+            OSError: the disk refuses. The game does not count then, and is played again.
+        """
+        path = self.records / f"game-{game.number:04d}.csa"
+        try:
+            _write(path, record.to_csa())
+            length = self.games.stat().st_size if self.games.exists() else 0
+            try:
+                with self.games.open("a", encoding="utf-8") as file:
+                    file.write(game.to_line() + "\n")
+            except OSError:
+                if self.games.exists():
+                    os.truncate(self.games, length)
+                raise
+        except OSError as error:
+            raise OSError(f"{self.path}: game {game.number} cannot be kept: {error.strerror or error}") from error
+
+    def keep_result(self, facts: dict[str, Any]) -> None:
+        """Write the result. Raises OSError."""
+        _write(self.result, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file as a whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
