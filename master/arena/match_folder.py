@@ -61,7 +61,7 @@ class MatchFolder:
             known = dict(json.loads(self.settings.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as error:
             raise SettingsError(f"{self.settings}: not readable: {error}") from error
-        changed = sorted(key for key in wanted if key not in FREE and known.get(key) != wanted[key])
+        changed = [name for key in wanted if key not in FREE for name in _differences(key, known.get(key), wanted[key])]
         if changed:
             raise SettingsError(
                 f"{self.path} holds a match with other settings ({', '.join(changed)}): "
@@ -120,12 +120,22 @@ class MatchFolder:
         _write(self.result, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
 
+def _differences(name: str, known: Any, wanted: Any) -> list[str]:
+    """The names of what differs, such as ``players.a.options.Threads``."""
+    if name == "players" and isinstance(known, list):
+        known, wanted = dict(zip("ab", known, strict=False)), dict(zip("ab", wanted, strict=False))
+    if isinstance(known, dict) and isinstance(wanted, dict):
+        keys = sorted(known.keys() | wanted.keys())
+        return [found for key in keys for found in _differences(f"{name}.{key}", known.get(key), wanted.get(key))]
+    return [] if known == wanted else [name]
+
+
 def _write(path: Path, text: str) -> None:
     """Replace a file as a whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -22,6 +22,8 @@ _FIRST_SEARCH_MS: Final = 60_000
 _TRIES: Final = 2
 """Starts of a dead engine before the match is ended."""
 
+_QUIT_S: Final = 5.0
+
 
 class MatchError(Exception):
     """A match cannot go on; the text says why. What was played is kept."""
@@ -54,8 +56,9 @@ def play_all(
     try:
         for engine in tables[0].engines if tables else ():
             check_player(engine, settings.pace)
-        for table in tables:
-            threading.Thread(target=table.work, args=(todo, done), name="match", daemon=True).start()
+        threads = [threading.Thread(target=table.work, args=(todo, done), daemon=True) for table in tables]
+        for thread in threads:
+            thread.start()
         for _ in numbers:
             result = done.get()
             if isinstance(result, Exception):
@@ -65,6 +68,9 @@ def play_all(
             if guilty is not None:
                 words = f"{settings.names[guilty]} has lost game after game by its own fault"
                 raise MatchError(f"{words}; the last, game {result[0].number}: {fault_text(result[0])}")
+        for thread in threads:
+            # The engines are being told to quit.
+            thread.join(_QUIT_S)
     finally:
         for table in tables:
             table.end()
@@ -89,9 +95,10 @@ def check_player(engine: MatchEngine, pace: Pace) -> None:
         if not pace.timed and not engine.understands(word):
             raise SettingsError(f"player {name} does not understand 'go {word}': give --byoyomi or --time")
         engine.new_game()
-        limit = f"nodes {pace.nodes}" if pace.nodes is not None else f"depth {pace.depth}"
-        go = "btime 0 wtime 0 byoyomi 200" if pace.timed else limit
-        engine.think("position startpos", f"go {go}", _FIRST_SEARCH_MS if pace.timed else None)
+        go = "btime 0 wtime 0 byoyomi 200"
+        if pace.nodes is not None or pace.depth is not None:
+            go = f"nodes {min(pace.nodes, 1000)}" if pace.nodes is not None else "depth 1"
+        engine.think("position startpos", f"go {go}", _FIRST_SEARCH_MS)
     except EngineError as error:
         raise SettingsError(f"player {name}: {error}") from error
 

@@ -176,13 +176,18 @@ def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
 
 
 def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
+    from master.arena.match_loop import MatchError
     from master.arena.report import facts, finished, standing, table
 
     folder.claim(settings)
     games = folder.read()
     whole = True
-    if not finished(settings, standing(games)):
-        whole = _play(settings, folder, games, _openings(settings, folder))
+    try:
+        if not finished(settings, standing(games)):
+            whole = _play(settings, folder, games, _openings(settings, folder))
+    except MatchError:
+        folder.keep_result(facts(settings, games))
+        raise
     found = facts(settings, games)
     folder.keep_result(found)
     print(json.dumps(found, ensure_ascii=False) if as_json else table(settings, found))
