@@ -93,9 +93,8 @@ class MatchEngine:
         if process is None:
             raise EngineError(f"{self.player.name} is not running")
         try:
-            process.send(position_line)
             began = time.monotonic()
-            process.send(go_line)
+            process.send(f"{position_line}\n{go_line}")
             return self._follow(process, began, _LONGEST_S if allowed_ms is None else allowed_ms / 1000)
         except SilentError:
             raise

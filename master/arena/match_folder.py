@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cluster.lab.folder import sources
 from master.arena.players import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
@@ -43,31 +44,45 @@ class MatchFolder:
                 raise SettingsError(f"{self.path}: another gougi match is at work there") from None
             yield
 
-    def claim(self, settings: MatchSettings) -> None:
+    def claim(self, settings: MatchSettings) -> str:
         """Note the settings, where no game was played yet; else check that they are those that games were played with.
+
+        Returns:
+            What the user should know, or nothing: our own searcher plays, and its sources are not those of the games
+            that are there.
 
         Raises:
             SettingsError: the folder holds another match.
             OSError: it cannot be read or written.
         """
         wanted = settings.to_json()
+        ours = any(player.is_ours for player in settings.players)
+        now = {"sources": sources()} if ours else {}
+        known: dict[str, Any] = {}
         if not self.games.exists():
             if any(self.records.iterdir()):
                 raise SettingsError(f"{self.records} holds other records: choose another folder")
             self.openings.unlink(missing_ok=True)
-            _write(self.settings, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
-            return
+        else:
+            known = self._known()
+            changed = [
+                name for key in wanted if key not in FREE for name in _differences(key, known.get(key), wanted[key])
+            ]
+            if changed:
+                raise SettingsError(
+                    f"{self.path} holds a match with other settings ({', '.join(changed)}): "
+                    "repeat its settings to go on with it, or choose another folder"
+                )
+        _write(self.settings, json.dumps(wanted | now, indent=2, ensure_ascii=False) + "\n")
+        if ours and known and known.get("sources") != now["sources"]:
+            return f"{self.path}: our sources are not those it was begun with: games of both are counted together"
+        return ""
+
+    def _known(self) -> dict[str, Any]:
         try:
-            known = dict(json.loads(self.settings.read_text(encoding="utf-8")))
+            return dict(json.loads(self.settings.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as error:
             raise SettingsError(f"{self.settings}: not readable: {error}") from error
-        changed = [name for key in wanted if key not in FREE for name in _differences(key, known.get(key), wanted[key])]
-        if changed:
-            raise SettingsError(
-                f"{self.path} holds a match with other settings ({', '.join(changed)}): "
-                "repeat its settings to go on with it, or choose another folder"
-            )
-        _write(self.settings, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
 
     def read(self) -> list[PlayedGame]:
         """The games played.

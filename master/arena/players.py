@@ -37,6 +37,11 @@ class Player:
     options: Mapping[str, str]
     folder: str
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is our searcher as it is installed here."""
+        return self.command[-len(_OUR_COMMAND) :] == _OUR_COMMAND
+
 
 def player(spec: str, name: str | None, options: Sequence[str], timed: bool = True) -> Player:
     """A player from the command line.

@@ -179,7 +179,9 @@ def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
     from master.arena.match_loop import MatchError
     from master.arena.report import facts, finished, standing, table
 
-    folder.claim(settings)
+    notice = folder.claim(settings)
+    if notice:
+        print(f"gougi: {notice}", file=sys.stderr, flush=True)
     games = folder.read()
     whole = True
     try:

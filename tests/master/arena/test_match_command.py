@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from master.arena.schedule import MOST_FAULTS, PlayedGame
 from master.arena.settings import MatchSettings, Pace
 from master.commands.common import CommandError
 from master.commands.match import match
-from tests.master.command import Running
+from tests.master.command import GOUGI, Running, environment, gougi
 from worker.arena.statistics import Sprt, Tally
 from worker.nnue.network import DEFAULT_NETWORK
 
@@ -231,6 +232,30 @@ def test_a_killed_engine_is_started_again_and_a_killed_match_goes_on(
     assert again.end() == 0
     assert played(folder)[: len(known)] == known
     assert {game.number for game in played(folder)} >= set(range(1, 7))
+
+
+def test_a_full_disk_is_one_line_and_nothing_is_lost(common: list[str], folder: Path, tmp_path: Path) -> None:
+    """A limit of the size of files stands for the disk: 2,048 bytes hold eight games or so."""
+    players = (shuffler(), shuffler("name", "B"))
+    words = ["match", *players, "--nodes", "1", "--games", "20", *common]
+    limited = subprocess.run(
+        ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *GOUGI, *words],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert limited.returncode == 1
+    known = played(folder)
+    said = limited.stderr.splitlines()[-1]
+    assert f"game {len(known) + 1} cannot be kept: File too large; the same command goes on" in said
+    assert "Traceback" not in limited.stderr
+    assert len(known) > 2
+    assert gougi(*words, cwd=tmp_path).returncode == 0
+    assert played(folder)[: len(known)] == known
+    assert sorted(game.number for game in played(folder)) == list(range(1, 21))
 
 
 class TestReport:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from master.arena.match_folder import MatchFolder
-from master.arena.players import SettingsError
+from master.arena.players import SettingsError, player
 from master.arena.schedule import PlayedGame
 from master.csa.timecontrol import TimeControl
 from master.records import Ending, GameRecord, RecordedMove
@@ -54,6 +54,18 @@ def test_a_match_that_has_played_does(folder: MatchFolder) -> None:
     folder.settings.write_text("{", encoding="utf-8")
     with pytest.raises(SettingsError, match="not readable"):
         folder.claim(settings())
+
+
+def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = replace(settings(), players=(player("gougi", "A", []), settings().players[1]))
+    assert not folder.claim(ours)
+    monkeypatch.setattr("master.arena.match_folder.sources", lambda: "others")
+    assert not folder.claim(ours), "no game was played"
+    folder.add(game(1), record(1))
+    assert not folder.claim(ours)
+    monkeypatch.undo()
+    assert "our sources are not those it was begun with" in folder.claim(ours)
+    assert not folder.claim(ours), "it is told once"
 
 
 def test_records_of_others_are_not_overwritten(folder: MatchFolder) -> None:
