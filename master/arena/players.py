@@ -49,7 +49,7 @@ def player(spec: str, name: str | None, options: Sequence[str], timed: bool = Tr
     Args:
         spec: a USI command as a shell would take it; or ``gougi``, our own single searcher as it is installed here;
             or a configuration file of ours (``*.toml``), whose engine section sets that searcher up. ``env NAME=VALUE
-            …`` may stand before each.
+            …``, ``taskset -c CPUS`` and ``nice -n N`` may stand before each.
         name: what it is called; None: by its program.
         options: USI options as ``NAME=VALUE``.
         timed: whether the match has a clock. The referee keeps a margin then, so our searcher is told to keep none,
@@ -62,7 +62,7 @@ def player(spec: str, name: str | None, options: Sequence[str], timed: bool = Tr
         words = shlex.split(spec)
     except ValueError as error:
         raise SettingsError(f"{spec!r} is no command: {error}") from error
-    before, words = _environment(words)
+    before, words = _wrappers(words)
     if not words:
         raise SettingsError("a player is empty: expected a USI command, gougi, or a configuration file")
     given: dict[str, str] = {}
@@ -83,14 +83,26 @@ def player(spec: str, name: str | None, options: Sequence[str], timed: bool = Tr
     return Player(name or Path(words[0]).stem, (*before, *command), given, os.getcwd())
 
 
-def _environment(words: list[str]) -> tuple[list[str], list[str]]:
-    """``env NAME=VALUE …`` in front of a command, and the rest."""
-    if words[:1] not in (["env"], ["/usr/bin/env"]):
-        return [], words
-    end = 1
-    while end < len(words) and _ASSIGNMENT.fullmatch(words[end]):
-        end += 1
-    return [_program("env"), *words[1:end]], words[end:]
+def _wrappers(words: list[str]) -> tuple[list[str], list[str]]:
+    """The programs in front of a player that only start it, and the rest."""
+    before: list[str] = []
+    while words:
+        end = 1
+        match Path(words[0]).name:
+            case "env":
+                while end < len(words) and _ASSIGNMENT.fullmatch(words[end]):
+                    end += 1
+            case "taskset":
+                while end < len(words) and words[end].startswith("-"):
+                    end += 1
+                end += 1  # the CPUs
+            case "nice":
+                end = 3 if words[1:2] == ["-n"] else 1
+            case _:
+                break
+        before += [_program(words[0]), *words[1:end]]
+        words = words[end:]
+    return before, words
 
 
 def _program(word: str) -> str:

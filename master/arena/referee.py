@@ -30,7 +30,7 @@ class Answer:
 class Clock:
     """Both sides' remaining times, in milliseconds; without a limit where the pace has none.
 
-    A side may overrun its time by the margin: that costs it no game, and gains it none.
+    A side may overrun its time by the margin at no cost: operating system and pipes take some of it.
     """
 
     def __init__(self, pace: Pace) -> None:

@@ -213,7 +213,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
     known, began = len(games), None
     try:
         with closing(play_all(settings, openings, numbers)) as playing, _Line() as shown:
-            shown.show(line(settings, standing(games), 0, 0))
+            shown.show("starting the players")
             for game, record in playing:
                 folder.add(game, record)
                 games.append(game)
