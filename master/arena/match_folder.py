@@ -33,10 +33,12 @@ class MatchFolder:
         """Make the folder, and keep it from other processes.
 
         Raises:
-            SettingsError: another process is at work in it.
-            OSError: it cannot be made.
+            SettingsError: another process is at work in it, or it cannot be made.
         """
-        self.records.mkdir(parents=True, exist_ok=True)
+        try:
+            self.records.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingsError(f"{self.path} cannot be made: {error.strerror}") from error
         with (self.path / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -134,5 +134,8 @@ def test_two_processes_do_not_share_a_folder(folder: MatchFolder) -> None:
     with folder.held(), pytest.raises(SettingsError, match="another gougi match is at work"), folder.held():
         pass
     (folder.path.parent / "file").write_text("", encoding="utf-8")
-    with pytest.raises(OSError, match="file"), MatchFolder(folder.path.parent / "file" / "below").held():
+    with (
+        pytest.raises(SettingsError, match="below cannot be made: Not a directory"),
+        MatchFolder(folder.path.parent / "file" / "below").held(),
+    ):
         pass
