@@ -75,9 +75,9 @@ class MatchSettings:
     seed: int = 1
     max_moves: int = 320
     """The ply after which a game is drawn, counted from move 1 of the opening."""
-    resign_cp: int = 2500
+    resign_cp: int = 2000
     """A side is lost that is so far behind, `resign_moves` moves of a side in a row; 0: games are played to the end."""
-    resign_moves: int = 4
+    resign_moves: int = 3
     resign_by: ResignBy = ResignBy.BOTH
     opening_file: str | None = None
     opening_plies: int = DEFAULT_PLIES

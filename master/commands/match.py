@@ -67,10 +67,10 @@ def match(
     seed: Annotated[int, typer.Option(metavar="N", help="Of the openings made, and of their order.")] = 1,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
-    ] = 2500,
+    ] = 2000,
     resign_moves: Annotated[
         int, typer.Option(min=1, metavar="N", help="For --resign: so many moves of a side in a row.")
-    ] = 4,
+    ] = 3,
     resign_by: Annotated[
         str, typer.Option(metavar="both|own", help="For --resign: both sides must see it, or the side that is behind.")
     ] = "both",
