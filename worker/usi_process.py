@@ -49,6 +49,7 @@ class UsiProcess:
         self.name = ""
         self.options: dict[str, AnnouncedOption] = {}
         self._errors: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._complaint = ""
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._write_lock = threading.Lock()
         try:
@@ -97,6 +98,9 @@ class UsiProcess:
             if line is None:
                 if time.monotonic() >= deadline:
                     raise EngineError(f"{self.label}: no {last} within {timeout_s:g} s{self._said()}")
+            elif line.startswith("info string error"):
+                # USI engines have no other word for what keeps them from getting ready.
+                self._complaint = f"; {line.removeprefix('info string ')[:300]}"
             elif line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
             elif (option := parse_option(line)) is not None:
@@ -165,7 +169,7 @@ class UsiProcess:
             self.send(f"setoption name {name}" if button else f"setoption name {name} value {value}")
 
     def death(self) -> EngineError:
-        """What is known about an engine that closed its output: how it ended, and its last words on stderr."""
+        """What is known about an engine that closed its output: how it ended, and its last words."""
         try:
             code = self._process.wait(timeout=_QUIT_S)
         except subprocess.TimeoutExpired:
@@ -175,7 +179,7 @@ class UsiProcess:
         return EngineError(f"{self.label}: {how}{self._said()}")
 
     def _said(self) -> str:
-        return f"; stderr: {' | '.join(self._errors)}" if self._errors else ""
+        return self._complaint + (f"; stderr: {' | '.join(self._errors)}" if self._errors else "")
 
     def quit(self) -> None:
         """Ask the engine to end, and make sure that it did. No zombie is left."""

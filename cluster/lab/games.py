@@ -13,36 +13,11 @@ from cluster.lab.settings import LabSettings
 from cluster.strategies import SINGLE, Strategy, strategy
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
+from worker.arena.adjudication import Adjudicator
 from worker.shogi import Position, Repetition
 
 SEARCH_MS: Final = 1000
 """What a search takes in virtual time."""
-
-
-@dataclass(slots=True)
-class Adjudicator:
-    """Ends games that both sides see as decided. ``resign_moves`` of each side in a row, ``resign_cp`` 0: never."""
-
-    resign_cp: int
-    resign_moves: int
-    _run: int = 0
-    """Plies in a row with a decided score: positive for black, negative for white."""
-
-    def winner(self, turn: int, score: int | None) -> int | None:
-        """Take the score of the side that moves; returns the colour that has won, or None. Without a score (the move
-        was forced) nothing changes."""
-        if not self.resign_cp or score is None:
-            return None
-        score = -score if turn else score
-        if score >= self.resign_cp:
-            self._run = max(self._run, 0) + 1
-        elif score <= -self.resign_cp:
-            self._run = min(self._run, 0) - 1
-        else:
-            self._run = 0
-        if abs(self._run) < 2 * self.resign_moves:
-            return None
-        return 0 if self._run > 0 else 1
 
 
 @dataclass(slots=True)

@@ -1,242 +1,163 @@
-"""The referee: plays the games of a match with shogiarena (https://github.com/nyoki-mtl/ShogiArena, MIT).
-
-It schedules the pairs, runs the engines, keeps the clocks, rules repetition (fourth time, perpetual check),
-declaration, resignation by score and the move limit, stores every game at once and goes on after an interruption.
-docs/match.md says what is done around it, and why.
-"""
+"""The referee of one game: what ends it, and what a clock has left. Pure; the caller brings answers and their times."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from master.arena.games import database, forget_failed, played_games, results_of, write_records
-from master.arena.settings import MatchFolder, MatchSettings, Player, SettingsError
-from worker.arena.statistics import Tally, Verdict, tally
-from worker.engine import STARTPOS, EngineError, Limits
-from worker.usi_engine import Patience, UsiEngine
+from master.arena.settings import MatchSettings, Pace, ResignBy
+from master.records import Ending, RecordedMove
+from worker.arena.adjudication import Adjudicator, Resignation
+from worker.engine import STARTPOS
+from worker.shogi import MoveError, Position, Repetition
 
-REQUIREMENT: Final = "shogiarena>=1.3.2,<1.4"
-
-_ENV: Final = "/usr/bin/env"
-_ROUNDS: Final = 3
-"""Times that games without a result are played over in one run."""
-
-_FIRST_SEARCH: Final = Patience(stop_s=15.0)
-"""A searcher may still be loading itself while it first searches."""
-
-OnGame = Callable[[Tally], None]
-"""Told how the match stands, after each game."""
+_COLOURS: Final = ("black", "white")
 
 
-def standing(settings: MatchSettings, folder: MatchFolder) -> tuple[Tally, int]:
-    """How the match stands for player A, and how many games have no result (an engine that would not start).
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a player said to a position: a USI move, ``resign`` or ``win``, and what its last line told."""
 
-    Raises:
-        OSError: the referee's database cannot be read.
+    move: str
+    elapsed_ms: int
+    """From ``go`` to ``bestmove``, by the referee's clock."""
+    score: int | None = None
+    """Its own view, as `worker.score` has it; None: it told none."""
+    nodes: int = 0
+    depth: int = 0
+
+
+class Clock:
+    """Both sides' remaining times, in milliseconds; without a limit where the pace has none.
+
+    A side may overrun its time by the margin at no cost: operating system and pipes take some of it.
     """
-    games = played_games(database(folder.referee))
-    results = list(results_of(games, settings.players[0].name))
-    return tally(results), len(games) - len(results)
+
+    def __init__(self, pace: Pace) -> None:
+        self._control = pace.control
+        self._margin_ms = pace.margin_ms
+        self.remaining_ms = [pace.main_ms, pace.main_ms]
+
+    def allowed_ms(self, colour: int) -> int | None:
+        """How long a move may take at most, margin included; None: for ever."""
+        if self._control.unlimited:
+            return None
+        return self._control.limit_ms(self.remaining_ms[colour]) + self._margin_ms
+
+    def charge(self, colour: int, elapsed_ms: int) -> bool:
+        """Take what a move took off the side's time; whether it was in time."""
+        allowed = self.allowed_ms(colour)
+        if allowed is None:
+            return True
+        self.remaining_ms[colour] = self._control.after(self.remaining_ms[colour], elapsed_ms)
+        return elapsed_ms < allowed
+
+    def words(self) -> str:
+        """Both times for ``go``. As in CSA, the increment of the move that is asked for is not in them yet."""
+        black, white = self.remaining_ms
+        control = self._control
+        if control.increment_ms:
+            return f"btime {black} wtime {white} binc {control.increment_ms} winc {control.increment_ms}"
+        return f"btime {black} wtime {white} byoyomi {control.byoyomi_ms}"
 
 
-def decided(settings: MatchSettings, result: Tally) -> Verdict:
-    """What the match's test says; open where it has none."""
-    return settings.sprt.verdict(result.pairs) if settings.sprt is not None else Verdict.OPEN
-
-
-def check_player(player: Player, settings: MatchSettings) -> str:
-    """Start a player once, with its options, and let it think shortly; returns the name that it gives itself.
-
-    The referee would find a wrong option after two minutes and count the game as played, and one of its games would
-    find that an engine dies on ``go nodes``.
-
-    Raises:
-        SettingsError: it does not start, refuses an option, or cannot search at this pace.
-    """
-    try:
-        engine = UsiEngine(player.command, player.options, folder=player.folder, patience=_FIRST_SEARCH)
-        try:
-            engine.set_position(STARTPOS)
-            nodes = settings.pace.nodes
-            engine.go(Limits(movetime_ms=200) if nodes is None else Limits(nodes=nodes))
-            return engine.name
-        finally:
-            engine.close()
-    except EngineError as error:
-        raise SettingsError(f"player {player.name}: {error}") from error
-
-
-def play(settings: MatchSettings, folder: MatchFolder, on_game: OnGame) -> None:
-    """Play what is missing of the match, up to its last game or its test's decision.
-
-    Ctrl-C ends it after what the referee needs to clean up; the games in progress are lost, all others kept.
+class Referee:
+    """Rules one game: legality, repetition, declaration, mate, move limit, resignation by score, clock.
 
     Args:
-        folder: claimed, its openings written.
-
-    Raises:
-        SettingsError: shogiarena is not installed, or refuses the settings.
-        OSError: a record cannot be written.
+        sfen: the opening.
     """
-    os.environ.setdefault("SHOGI_ARENA_GRACEFUL_SHUTDOWN_TIMEOUT_SECONDS", "10")
-    try:
-        from shogiarena import tournament
-    except ImportError as error:
-        raise SettingsError(f"gougi match needs shogiarena ({error}): pip install '{REQUIREMENT}'") from error
-    handler = _log_to(folder)
-    try:
-        for _ in range(_ROUNDS):
-            config = tournament.load_tournament_config(_config(settings, folder), base_dir=folder.path)
-            forget_failed(database(folder.referee))
-            asyncio.run(_play(tournament, config, settings, folder, on_game))
-            result, failed = standing(settings, folder)
-            if not failed or result.games + failed < settings.games or decided(settings, result) is not Verdict.OPEN:
-                break
-    except (ValueError, TypeError) as error:
-        raise SettingsError(f"the referee refuses the match: {error}") from error
-    finally:
-        logging.getLogger("shogiarena").removeHandler(handler)
-        handler.close()
 
-
-async def _play(tournament: Any, config: Any, settings: MatchSettings, folder: MatchFolder, on_game: OnGame) -> None:
-    reporter = _Reporter(settings, folder, on_game)
-    runner = tournament.build_tournament_runner(
-        config,
-        storage=tournament.create_run_storage(folder.referee),
-        instance_pool=_machine(tournament, settings),
-        progress_reporter=reporter,
-        is_dashboard_enabled=False,
-    )
-    reporter.stop = lambda: runner.stop_controller.request_stop(reason="the test is decided")
-    await runner.run()
-    if reporter.error is not None:
-        raise reporter.error
-
-
-def _machine(tournament: Any, settings: MatchSettings) -> Any:
-    """This machine, with room for both engines of each game."""
-    pool = tournament.InstancePool()
-    local = pool.ensure_local_instance()
-    local.config.slots = max(local.config.slots, 2 * settings.concurrency)
-    return pool
-
-
-class _Reporter:
-    """Hears of each game from the referee: writes its record, tells how the match stands, ends a decided test."""
-
-    def __init__(self, settings: MatchSettings, folder: MatchFolder, on_game: OnGame) -> None:
+    def __init__(self, settings: MatchSettings, sfen: str) -> None:
         self._settings = settings
-        self._folder = folder
-        self._on_game = on_game
-        self.stop: Callable[[], None] = lambda: None
-        self.error: OSError | None = None
+        self._sfen = sfen
+        self._position = Position.from_sfen(sfen)
+        self._usi = "position startpos" if sfen == STARTPOS else f"position sfen {sfen}"
+        both = settings.resign_by is ResignBy.BOTH
+        self._adjudicator = Adjudicator(settings.resign_cp if both else 0, settings.resign_moves)
+        self._resignation = Resignation(0 if both else settings.resign_cp, settings.resign_moves)
+        self.clock = Clock(settings.pace)
+        self.moves: list[RecordedMove] = []
+        self.ending: Ending | None = None
+        self._rule_position()
 
-    def on_game_start(self, payload: Mapping[str, Any]) -> None:
-        """Nothing: a game counts when it is over."""
+    @property
+    def turn(self) -> int:
+        """Whose move it is: 0 black, 1 white."""
+        return self._position.turn
 
-    def on_game_complete(self, payload: Mapping[str, Any]) -> None:
-        """A game is over and stored."""
+    @property
+    def position_line(self) -> str:
+        """The USI line of the position."""
+        return self._usi
+
+    @property
+    def go_line(self) -> str:
+        """The USI line that asks for the move."""
+        pace = self._settings.pace
+        if pace.nodes is not None:
+            return f"go nodes {pace.nodes}"
+        return f"go depth {pace.depth}" if pace.depth is not None else f"go {self.clock.words()}"
+
+    def answered(self, answer: Answer) -> None:
+        """The side to move has answered."""
+        mover = self.turn
+        if not self.clock.charge(mover, answer.elapsed_ms):
+            self._late(answer.elapsed_ms)
+        elif answer.move == "win":
+            # A side that may declare is not asked: the referee declares for it.
+            self._foul(f"declares a win that the rules do not give in {self._position.sfen()}")
+        elif answer.move == "resign" or self._resignation.resigns(mover, answer.score):
+            self.ending = Ending("RESIGN", 1 - mover)
+        else:
+            self._move(answer)
+
+    def silent(self, elapsed_ms: int) -> None:
+        """The side to move has not answered in time."""
+        self.clock.charge(self.turn, elapsed_ms)
+        self._late(elapsed_ms)
+
+    def crashed(self, words: str) -> None:
+        """The side to move cannot answer any more."""
+        self.ending = Ending("CRASH", 1 - self.turn, words)
+
+    def _late(self, elapsed_ms: int) -> None:
+        self.ending = Ending("TIME_UP", 1 - self.turn, f"no move in {elapsed_ms / 1000:g} s")
+
+    def _foul(self, words: str) -> None:
+        self.ending = Ending("ILLEGAL_MOVE", 1 - self.turn, words)
+
+    def _move(self, answer: Answer) -> None:
+        mover = self.turn
         try:
-            write_records(database(self._folder.referee), self._folder.records, self._folder.path.name)
-            result, _ = standing(self._settings, self._folder)
-        except OSError as error:
-            # An exception here would be one more failed game to the referee: end the match, and tell it then.
-            self.error = error
-            self.stop()
+            self._position.push_usi(answer.move)
+        except MoveError as error:
+            self._foul(str(error))
             return
-        self._on_game(result)
-        if decided(self._settings, result) is not Verdict.OPEN:
-            self.stop()
+        self._usi += f" {answer.move}" if self.moves else f" moves {answer.move}"
+        black_view = None if answer.score is None else answer.score if mover == 0 else -answer.score
+        nodes = answer.nodes or None
+        self.moves.append(RecordedMove(answer.move, answer.elapsed_ms, black_view, nodes=nodes))
+        self._rule_position()
+        winner = self._adjudicator.winner(mover, answer.score)
+        # The lost side resigns on its own turn, as a player would.
+        if self.ending is None and winner == mover:
+            self.ending = Ending("RESIGN", winner, f"both see {_COLOURS[winner]} far ahead")
 
-    def finalize(self, payload: Mapping[str, Any]) -> None:
-        """Nothing: the standing is read from the database."""
-
-
-def _log_to(folder: MatchFolder) -> logging.Handler:
-    """Send what the referee logs to a file: on the terminal it would tear the progress bar."""
-    handler = logging.FileHandler(folder.log, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logger = logging.getLogger("shogiarena")
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    logger.addHandler(handler)
-    return handler
-
-
-def _config(settings: MatchSettings, folder: MatchFolder) -> dict[str, Any]:
-    """The match in shogiarena's words; writes the engine files that it wants."""
-    engines = []
-    for number, player in enumerate(settings.players):
-        file = folder.path / f"engine-{'ab'[number]}.yaml"
-        facts = {
-            "name": player.name,
-            # It follows symbolic links, and a virtual environment's python is one: what it ends at lacks our packages.
-            "engine_path": _ENV,
-            "engine_args": list(player.command),
-            "working_directory": player.folder,
-            # Every JSON text is YAML.
-            "options": with_folders(dict(player.options)),
-        }
-        file.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        engines.append({"name": player.name, "engine_path": str(file.resolve())})
-    return {
-        "experiment_name": folder.path.name or "match",
-        "engines": engines,
-        "tournament": {
-            "scheduler": "round_robin",
-            "games_per_pair": settings.games,
-            "num_parallel": settings.concurrency,
-            "seed": settings.seed,
-            "game_order": "pairwise",
-        },
-        "rules": {
-            "time_control": _time_control(settings),
-            "initial_positions": {
-                "type": "file",
-                "source": str(folder.openings.resolve()),
-                "source_format": "sfen",
-                "selection_policy": "without_replacement",
-                "flip_policy": "pair_both",
-            },
-            "adjudication": {
-                "resign_threshold_cp": settings.resign_cp,
-                "resign_move_count": settings.resign_moves,
-                "resign_two_sided": True,
-                "max_plies": settings.max_moves,
-                # It would insist on an option that gpsusi, fairy-stockfish and others do not have.
-                "sync_max_plies_with_engine": False,
-            },
-            "repetition_occurrences_to_draw": 4,
-        },
-        "dashboard": {"enabled": False},
-        "system": {"resource_capacity_preflight": "off"},
-        "output_dir": str(folder.referee.resolve()),
-    }
-
-
-def with_folders(options: dict[str, str]) -> dict[str, str]:
-    """An absolute ``EvalFile`` as ``EvalDir`` and a name, books alike: alone it would arrive as the bare name."""
-    for folder_key, file_key in (("EvalDir", "EvalFile"), ("BookDir", "BookFile")):
-        file = Path(options.get(file_key, ""))
-        if file.is_absolute() and not options.get(folder_key):
-            options |= {folder_key: str(file.parent), file_key: file.name}
-    return options
-
-
-def _time_control(settings: MatchSettings) -> dict[str, Any]:
-    pace = settings.pace
-    if pace.nodes is not None:
-        return {"node_limit": pace.nodes}
-    control: dict[str, Any] = {"time_ms": pace.main_ms, "expiry_margin_ms": pace.margin_ms}
-    if pace.byoyomi_ms:
-        control["byoyomi_ms"] = pace.byoyomi_ms
-    else:
-        control["increment_ms"] = pace.increment_ms
-    return control
+    def _rule_position(self) -> None:
+        """End the game where the rules end it before the next move."""
+        position, mover = self._position, self._position.turn
+        match position.repetition():
+            case Repetition.DRAW:
+                self.ending = Ending("SENNICHITE")
+            case Repetition.WIN:
+                self.ending = Ending("OUTE_SENNICHITE", mover)
+            case Repetition.LOSE:
+                self.ending = Ending("OUTE_SENNICHITE", 1 - mover)
+            case Repetition.NONE:
+                if position.is_mated():
+                    self.ending = Ending("RESIGN", 1 - mover, "no legal move")
+                elif position.move_number > self._settings.max_moves:
+                    self.ending = Ending("MAX_MOVES")
+                elif position.can_declare():
+                    self.ending = Ending("JISHOGI", mover, "27 points")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import signal
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
 
 if TYPE_CHECKING:
-    from master.arena.settings import MatchFolder, MatchSettings
-    from worker.arena.statistics import Tally
+    from master.arena.match_folder import MatchFolder
+    from master.arena.schedule import PlayedGame
+    from master.arena.settings import MatchSettings, Pace, ResignBy
+    from worker.arena.statistics import Sprt
 
 PLAYER_HELP = "A USI command in quotes; or gougi, our own searcher; or a configuration file of ours (.toml)."
 
@@ -28,6 +34,7 @@ def match(
     ] = None,
     games: Annotated[int, typer.Option(min=2, metavar="N", help="Games at most; even, two for each opening.")] = 40,
     nodes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Nodes a move, without a clock.")] = None,
+    depth: Annotated[int | None, typer.Option(min=1, metavar="N", help="Depth of each move, without a clock.")] = None,
     byoyomi: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Byoyomi.")] = 0,
     time: Annotated[
         str | None, typer.Option(metavar="MAIN+INC", help="Main time and increment (Fischer), in seconds.")
@@ -44,6 +51,9 @@ def match(
     option_b: Annotated[
         list[str] | None, typer.Option("--option-b", "-B", metavar="NAME=VALUE", help="A USI option of B; repeatable.")
     ] = None,
+    option_both: Annotated[
+        list[str] | None, typer.Option("--each", metavar="NAME=VALUE", help="A USI option of both; repeatable.")
+    ] = None,
     openings: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Positions, one a line (sfen ..., startpos moves ...). Default: made."),
@@ -56,10 +66,14 @@ def match(
     ] = 120,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the openings made, and of their order.")] = 1,
     resign: Annotated[
-        int | None,
-        typer.Option(min=100, metavar="CP", help="End a game where both see one side so far ahead. Default: never."),
-    ] = None,
-    resign_moves: Annotated[int, typer.Option(min=1, metavar="N", help="For --resign: so many moves in a row.")] = 6,
+        int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
+    ] = 2000,
+    resign_moves: Annotated[
+        int, typer.Option(min=1, metavar="N", help="For --resign: so many moves of a side in a row.")
+    ] = 3,
+    resign_by: Annotated[
+        str, typer.Option(metavar="both|own", help="For --resign: both sides must see it, or the side that is behind.")
+    ] = "both",
     max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
     sprt: Annotated[
         str | None, typer.Option(metavar="ELO0,ELO1", help="End as soon as a test decides between these.")
@@ -70,44 +84,58 @@ def match(
 ) -> int:
     """Play games between A and B, and say how much stronger A is.
 
-    Each opening is played twice with colours swapped. FOLDER gets a CSA record of every game, the openings and
-    result.json. Ctrl-C keeps what was played; the same command goes on with it. Needs the package shogiarena.
+    Give --nodes, --depth, --byoyomi or --time. Each opening is played twice with colours swapped, and all engines stay
+    alive from game to game. FOLDER gets a CSA record of every game, the openings and result.json. Ctrl-C keeps what was
+    played; the same command goes on with it, also with more games or another --concurrency. A player that crashes,
+    makes an illegal move or oversteps its time loses the game, and the match goes on.
 
     Examples:
 
-      gougi match gougi fairy-stockfish --byoyomi 0.1 --games 40 --out runs/fairy
+      gougi match gougi gougi -A Threads=2 --byoyomi 0.3 --games 200
 
-      gougi match gougi "gpsusi" -B BookDepth=0 --byoyomi 0.5 --concurrency 2
+      gougi match gougi "other/gougi usi --single" --nodes 20000 --games 2000 --sprt 0,10 --concurrency 2
 
-      gougi match gougi "other/gougi usi --single" --nodes 20000 --games 2000 --sprt 0,10
+      gougi match gougi "env GOUGI_WITHOUT=probcut gougi" --nodes 20000 --games 400
+
+      gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
-    from master.arena.settings import MatchFolder, MatchSettings, SettingsError, player
+    from master.arena.match_folder import MatchFolder
+    from master.arena.match_loop import MatchError
+    from master.arena.players import SettingsError, player, with_names
+    from master.arena.settings import MatchSettings
 
     try:
+        pace = _pace(nodes, depth, byoyomi, time, margin_ms)
+        each = option_both or []
+        a_player = player(a, name_a, [*each, *(option_a or [])], pace.timed)
+        b_player = player(b, name_b, [*each, *(option_b or [])], pace.timed)
         settings = MatchSettings(
-            players=(player(a, name_a, option_a or []), player(b, name_b, option_b or [])),
-            pace=_pace(nodes, byoyomi, time, margin_ms),
+            players=(a_player, b_player) if name_a or name_b else with_names(a_player, b_player),
+            pace=pace,
             games=games,
             concurrency=concurrency,
             seed=seed,
             max_moves=max_moves,
             resign_cp=resign,
             resign_moves=resign_moves,
+            resign_by=_resign_by(resign_by),
             opening_file=None if openings is None else str(openings.resolve()),
             opening_plies=opening_plies,
             opening_margin_cp=opening_margin,
             sprt=_sprt(sprt, alpha, beta),
         )
-        folder = MatchFolder(out or Path("runs") / "-".join(p.name for p in settings.players))
-        return _run(settings, folder, as_json)
+        folder = MatchFolder(out or Path("runs") / "-".join(settings.names))
+        with folder.held():
+            return _run(settings, folder, as_json)
     except SettingsError as error:
         raise CommandError(str(error)) from error
-    except OSError as error:
-        raise CommandError(str(error), FAILED) from error
+    except (MatchError, OSError) as error:
+        raise CommandError(f"{error}; the same command goes on", FAILED) from error
 
 
-def _pace(nodes: int | None, byoyomi_s: float, time: str | None, margin_ms: int) -> Any:
-    from master.arena.settings import Pace, SettingsError
+def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | None, margin_ms: int) -> Pace:
+    from master.arena.players import SettingsError
+    from master.arena.settings import Pace
 
     main_s = increment_s = 0.0
     if time is not None:
@@ -118,11 +146,21 @@ def _pace(nodes: int | None, byoyomi_s: float, time: str | None, margin_ms: int)
             raise SettingsError(f"--time {time}: expected MAIN+INC in seconds, such as 60+1") from None
         if not (math.isfinite(main_s) and math.isfinite(increment_s) and min(main_s, increment_s) >= 0):
             raise SettingsError(f"--time {time}: expected two times from 0 up")
-    return Pace(nodes, round(main_s * 1000), round(byoyomi_s * 1000), round(increment_s * 1000), margin_ms)
+    return Pace(nodes, depth, round(main_s * 1000), round(byoyomi_s * 1000), round(increment_s * 1000), margin_ms)
 
 
-def _sprt(bounds: str | None, alpha: float, beta: float) -> Any:
-    from master.arena.settings import SettingsError
+def _resign_by(word: str) -> ResignBy:
+    from master.arena.players import SettingsError
+    from master.arena.settings import ResignBy
+
+    try:
+        return ResignBy(word)
+    except ValueError:
+        raise SettingsError(f"--resign-by {word}: expected both or own") from None
+
+
+def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
+    from master.arena.players import SettingsError
     from worker.arena.statistics import Sprt
 
     if bounds is None:
@@ -138,43 +176,81 @@ def _sprt(bounds: str | None, alpha: float, beta: float) -> Any:
 
 
 def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
-    from master.arena.referee import check_player, decided, play, standing
-    from worker.arena.statistics import Verdict
+    from master.arena.match_loop import MatchError
+    from master.arena.report import facts, finished, standing, table
 
-    if folder.claim(settings) or not folder.openings.exists():
-        _write_openings(settings, folder)
-    result, _ = standing(settings, folder)
-    if result.games < settings.games and decided(settings, result) is Verdict.OPEN:
-        for one in settings.players:
-            interruptible(lambda one=one: check_player(one, settings))  # type: ignore[misc]
-        with _Board(settings, result) as board:
-            play(settings, folder, board.show)
-    result, failed = standing(settings, folder)
-    facts = report(settings, result, failed)
-    folder.result.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(json.dumps(facts, ensure_ascii=False) if as_json else _table(settings, facts))
-    if facts["finished"]:
+    notice = folder.claim(settings)
+    if notice:
+        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+    games = folder.read()
+    whole = True
+    try:
+        if not finished(settings, standing(games)):
+            whole = _play(settings, folder, games, _openings(settings, folder))
+    except MatchError:
+        folder.keep_result(facts(settings, games))
+        raise
+    found = facts(settings, games)
+    folder.keep_result(found)
+    print(json.dumps(found, ensure_ascii=False) if as_json else table(settings, found))
+    if whole:
         return 0
-    if result.games + failed >= settings.games:
-        raise CommandError(f"{failed} games have no result: see {folder.log}", FAILED)
     print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
     return INTERRUPTED
 
 
-def _write_openings(settings: MatchSettings, folder: MatchFolder) -> None:
-    """Put an opening for every pair into the folder; a list that is too short begins again."""
-    from master.arena.settings import SettingsError
+def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame], openings: Sequence[str]) -> bool:
+    """Play what is missing of the match, up to its last game or its test's decision. False: Ctrl-C or SIGTERM ended it.
+
+    ``games`` gets each game that is kept.
+    """
+    from master.arena.match_loop import fault_text, play_all
+    from master.arena.report import finished, line, standing
+    from master.arena.schedule import games_left
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = list(games_left(settings.games, {game.number for game in games}))
+    known, began = len(games), None
+    try:
+        with closing(play_all(settings, openings, numbers)) as playing, _Line() as shown:
+            shown.show("starting the players")
+            for game, record in playing:
+                folder.add(game, record)
+                games.append(game)
+                if game.at_fault is not None:
+                    shown.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
+                result = standing(games)
+                began = began or record.started
+                seconds = (record.ended - began).total_seconds() if began and record.ended else 0.0
+                shown.show(line(settings, result, len(games) - known, seconds))
+                if finished(settings, result):
+                    break
+    except KeyboardInterrupt:
+        return False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
+    """An opening for each pair. Those that are missing are made, or read, and kept; a short list begins again."""
+    from master.arena.players import SettingsError
     from worker.arena.openings import OpeningError, read_openings, write_openings
 
     wanted = settings.games // 2
     try:
+        known = read_openings(folder.openings) if folder.openings.exists() else []
+        if len(known) >= wanted:
+            return known
         if settings.opening_file is not None:
-            known = read_openings(Path(settings.opening_file))
+            source = read_openings(Path(settings.opening_file))
         else:
-            known = _made_openings(settings, min(wanted, MOST_OPENINGS))
+            source = _made_openings(settings, min(wanted, MOST_OPENINGS))
     except OpeningError as error:
         raise SettingsError(str(error)) from error
-    write_openings(folder.openings, [known[number % len(known)] for number in range(wanted)])
+    openings = known + [source[number % len(source)] for number in range(len(known), wanted)]
+    write_openings(folder.openings, openings)
+    return openings
 
 
 MOST_OPENINGS = 1000
@@ -188,124 +264,47 @@ def _made_openings(settings: MatchSettings, count: int) -> list[str]:
     compile_searcher()
 
     def make() -> list[str]:
-        engine = NumbaEngine(hash_mb=1)
-        return make_openings(count, settings.seed, engine, settings.opening_plies, settings.opening_margin_cp)
+        with _Line() as shown:
+            shown.show(f"making {count} openings")
 
-    print(f"making {count} openings", file=sys.stderr, flush=True)
+            def found(number: int) -> None:
+                if shown.live:
+                    shown.show(f"making openings: {number} of {count}")
+
+            engine = NumbaEngine(hash_mb=1)
+            margin = settings.opening_margin_cp
+            return make_openings(count, settings.seed, engine, settings.opening_plies, margin, found)
+
     return interruptible(make)
 
 
-class _Board:
-    """The standing on stderr while the match runs: a bar at a terminal, else a line after each game."""
+class _Line:
+    """One line on stderr that says how far the work is: at a terminal rewritten, else a line for each state."""
 
-    def __init__(self, settings: MatchSettings, result: Tally) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    def __init__(self) -> None:
+        self.live = sys.stderr.isatty()
+        self._text = ""
 
-        self._settings = settings
-        self._live = sys.stderr.isatty()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            disable=not self._live,
-        )
-        self._task = self._bar.add_task(self._line(result), total=settings.games, completed=result.games)
+    def show(self, text: str) -> None:
+        """Say how it stands now."""
+        self._text = text
+        if self.live:
+            width = shutil.get_terminal_size().columns
+            sys.stderr.write(f"\r\x1b[2K{text[: width - 1]}")
+        else:
+            sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
-    def _line(self, result: Tally) -> str:
-        from worker.arena.statistics import strength
+    def note(self, text: str) -> None:
+        """Say something that stays, above the line."""
+        sys.stderr.write(f"\r\x1b[2K{text}\n" if self.live else f"{text}\n")
+        if self.live:
+            self.show(self._text)
 
-        words = f"{result.wins} won, {result.draws} drawn, {result.losses} lost, {_elo(strength(result))}"
-        if self._settings.sprt is not None:
-            lower, upper = self._settings.sprt.bounds
-            words += f", LLR {self._settings.sprt.llr(result.pairs):.2f} ({lower:.2f} to {upper:.2f})"
-        return words
-
-    def show(self, result: Tally) -> None:
-        """A game is over."""
-        self._bar.update(self._task, description=self._line(result), completed=result.games)
-        if not self._live:
-            print(f"{result.games}/{self._settings.games}: {self._line(result)}", file=sys.stderr, flush=True)
-
-    def __enter__(self) -> _Board:
-        self._bar.start()
+    def __enter__(self) -> _Line:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-
-def _elo(strength: Any) -> str:
-    def number(value: float) -> str:
-        return f"{value:+.0f}" if math.isfinite(value) else ("+inf" if value > 0 else "-inf")
-
-    return f"Elo {number(strength.elo)} ({number(strength.low)} to {number(strength.high)})"
-
-
-def report(settings: MatchSettings, result: Tally, failed: int) -> dict[str, Any]:
-    """The match in plain values: JSON has no infinity, so an Elo without an end is null."""
-    from master.arena.referee import decided
-    from worker.arena.statistics import Verdict, strength
-
-    def number(value: float) -> float | None:
-        return round(value, 1) if math.isfinite(value) else None
-
-    measured = strength(result)
-    verdict = decided(settings, result)
-    facts: dict[str, Any] = {
-        "a": settings.players[0].name,
-        "b": settings.players[1].name,
-        "pace": str(settings.pace),
-        "games": result.games,
-        "wins": result.wins,
-        "draws": result.draws,
-        "losses": result.losses,
-        "pairs": list(result.pairs),
-        "score": round(result.score, 4),
-        "elo": number(measured.elo),
-        "elo_low": number(measured.low),
-        "elo_high": number(measured.high),
-        "los": round(measured.superiority, 4),
-        "without_result": failed,
-        "finished": result.games >= settings.games or verdict is not Verdict.OPEN,
-    }
-    if settings.sprt is not None:
-        lower, upper = settings.sprt.bounds
-        facts["sprt"] = {
-            "elo0": settings.sprt.elo0,
-            "elo1": settings.sprt.elo1,
-            "llr": round(settings.sprt.llr(result.pairs), 3),
-            "bounds": [round(lower, 3), round(upper, 3)],
-            "verdict": verdict.value,
-        }
-    return facts
-
-
-def _table(settings: MatchSettings, facts: dict[str, Any]) -> str:
-    def elo(key: str, missing: str) -> str:
-        return missing if facts[key] is None else f"{facts[key]:+.0f}"
-
-    pairs = "  ".join(f"{points}: {n}" for points, n in zip(("0", "½", "1", "1½", "2"), facts["pairs"], strict=True))
-    swept = "+inf" if facts["score"] > 0.5 else "-inf"
-    rows = [
-        ("A", facts["a"]),
-        ("B", facts["b"]),
-        ("pace", facts["pace"]),
-        ("games", f"{facts['games']} of {settings.games}"),
-        ("A won, drawn, lost", f"{facts['wins']}, {facts['draws']}, {facts['losses']}"),
-        ("pairs by A's points", pairs),
-        ("score of A", f"{facts['score']:.1%}"),
-        ("Elo of A over B", f"{elo('elo', swept)} (95 %: {elo('elo_low', '-inf')} to {elo('elo_high', '+inf')})"),
-        ("A is stronger", f"{facts['los']:.1%} likely"),
-    ]
-    if facts["without_result"]:
-        rows.append(("without result", str(facts["without_result"])))
-    if "sprt" in facts:
-        test = facts["sprt"]
-        meaning = {"open": "open", "H0": f"H0: {test['elo0']:+g} Elo", "H1": f"H1: {test['elo1']:+g} Elo"}
-        rows.append(
-            ("SPRT", f"{meaning[test['verdict']]}, LLR {test['llr']:.2f} in {test['bounds'][0]} to {test['bounds'][1]}")
-        )
-    return "\n".join(f"{name:<20} {value}" for name, value in rows)
+        if self.live:
+            sys.stderr.write("\n")
+            sys.stderr.flush()

@@ -1,7 +1,7 @@
 """A USI engine that does what its arguments say, for tests: ``python scripted_usi.py [FAULT ...]``.
 
 Faults: ``silent`` (no usiok), ``slow-start``, ``no-ready``, ``crash-on-go``, ``crash-once FILE``, ``hang``,
-``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``,
+``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``, ``refuse-ready``,
 ``blank`` (empty lines everywhere).
 ``log FILE`` appends each line that it hears to FILE.
 """
@@ -77,6 +77,9 @@ def main() -> None:
                 say("option name Clear type button")
                 say("option name EvalFile type string default <empty>")
                 say("usiok")
+            case ["isready"] if "refuse-ready" in FAULTS:
+                say("info string error: nn.bin: no such file")
+                sys.exit(6)
             case ["isready"] if "no-ready" not in FAULTS:
                 say("readyok")
             case ["go"]:

@@ -137,6 +137,8 @@ def test_start_that_fails(make: Make) -> None:
         UsiEngine(["/no/such/engine"])
     with pytest.raises(EngineError, match=r"exit code 7; stderr: no network file"):
         make("die-at-start")
+    with pytest.raises(EngineError, match=r"exit code 6; error: nn\.bin: no such file$"):
+        make("refuse-ready")
     with pytest.raises(EngineError, match=r"no usiok within 0\.3 s"):
         make("silent", patience=Patience(start_s=0.3))
     with pytest.raises(EngineError, match=r"no readyok within 0\.3 s"):

@@ -1,1 +1,1 @@
-"""What a match between two players needs beside a referee: balanced openings, and the statistics of its result."""
+"""Balanced openings, adjudication by score, and the statistics of a result: what matches and the lab have in common."""

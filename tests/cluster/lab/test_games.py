@@ -11,7 +11,7 @@ import pytest
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.lab.engines import EngineMaker, EnginePool
 from cluster.lab.errors import LabError
-from cluster.lab.games import Adjudicator, Arena
+from cluster.lab.games import Arena
 from cluster.lab.processes import Task, play_all
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game, Plan, Point
@@ -29,21 +29,6 @@ def tasks(games: int = 4) -> list[Task]:
     plan = Plan(("split", "consult:optimistic"), (1, 3), games)
     sfens = [STARTPOS, STARTPOS.replace(" b ", " w ")]
     return [(game, sfens[game.pair % 2]) for game in plan.left([])]
-
-
-class TestAdjudicator:
-    def test_both_sides_have_to_see_it_in_a_row(self) -> None:
-        judge = Adjudicator(1000, 2)
-        scores = [(0, 1200), (1, -1000), (0, 999), (1, -1500), (0, 3000), (1, -1000), (0, 1000)]
-        assert [judge.winner(turn, score) for turn, score in scores] == [None] * 6 + [0]
-
-    def test_white_may_be_ahead_and_a_forced_move_says_nothing(self) -> None:
-        judge = Adjudicator(1000, 1)
-        assert [judge.winner(0, 1000), judge.winner(1, 1000), judge.winner(0, None)] == [None, None, None]
-        assert judge.winner(0, -1000) == 1
-
-    def test_never(self) -> None:
-        assert Adjudicator(0, 1).winner(0, 30_000) is None
 
 
 class TestArena:

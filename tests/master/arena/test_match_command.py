@@ -1,21 +1,31 @@
-"""``gougi match`` as a user meets it: its errors, and a whole match where the referee and an engine are installed."""
+"""``gougi match`` as a user meets it: errors, whole matches of scripted engines, faults, interruptions."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
 import pytest
 import typer
 
-from master.arena.settings import MatchSettings, Pace, Player
+from master.arena.players import Player
+from master.arena.report import facts, line, table
+from master.arena.schedule import MOST_FAULTS, PlayedGame
+from master.arena.settings import MatchSettings, Pace
 from master.commands.common import CommandError
-from master.commands.match import match, report
+from master.commands.match import match
+from tests.master.command import GOUGI, Running, environment, gougi
 from worker.arena.statistics import Sprt, Tally
 from worker.nnue.network import DEFAULT_NETWORK
+
+ENGINE = Path(__file__).with_name("usi_player.py")
 
 
 def run(*arguments: str) -> object:
@@ -24,65 +34,268 @@ def run(*arguments: str) -> object:
     return app(args=list(arguments), standalone_mode=False)
 
 
+def shuffler(*words: str) -> str:
+    return " ".join([sys.executable, str(ENGINE), *words])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "match"
+
+
+@pytest.fixture
+def common(tmp_path: Path, folder: Path) -> list[str]:
+    openings = tmp_path / "openings"
+    openings.write_text("startpos\n", encoding="utf-8")
+    return ["--openings", str(openings), "--out", str(folder), "--json"]
+
+
+def played(folder: Path) -> list[PlayedGame]:
+    return [PlayedGame.from_line(text) for text in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("sh", "no-such-engine", "--nodes", "5"), "no such program"),
-        (("sh", "sh", "--nodes", "5"), "both players are called 'sh'"),
-        (("sh", "cat"), "expected nodes a move or a time control"),
-        (("sh", "cat", "--nodes", "5", "--byoyomi", "1"), "and not both"),
+        (("sh", "sh", "--nodes", "5", "--name-a", "sh"), "both players are called 'sh'"),
+        (("sh", "cat"), "^give --nodes, --depth, --byoyomi or --time$"),
+        (("sh", "cat", "--nodes", "5", "--byoyomi", "1"), "not several"),
         (("sh", "cat", "--time", "soon"), "expected MAIN[+]INC"),
         (("sh", "cat", "--time", "inf+1"), "two times from 0 up"),
         (("sh", "cat", "--nodes", "5", "--games", "5"), "even number"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5"), "expected two numbers"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5,0"), "elo0"),
+        (("sh", "cat", "--nodes", "5", "--resign-by", "him"), "expected both or own"),
         (("sh", "cat", "--nodes", "5", "--openings", "/no/such/file"), "cannot be read"),
+        (("false", "cat", "--nodes", "5"), r"player false: .*false: ended with exit code 1"),
+        ((shuffler(), "cat", "--nodes", "5", "-A", "Hash=1"), r"player python.*: .*no option 'Hash'"),
+        ((shuffler("name", "gpsshogi"), "cat", "--nodes", "5"), "does not understand 'go nodes'"),
     ],
 )
-def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, tmp_path: Path) -> None:
+def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, common: list[str]) -> None:
+    # Of an option that is given twice the last counts.
     with pytest.raises(CommandError, match=words) as error:
-        run(*arguments, "--out", str(tmp_path / "match"))
+        run(arguments[0], arguments[1], *common, *arguments[2:])
     assert error.value.code == 2
 
 
-def test_a_player_that_is_no_engine(tmp_path: Path) -> None:
-    openings = tmp_path / "openings"
-    openings.write_text("startpos\n", encoding="utf-8")
-    arguments = ("false", "cat", "--nodes", "5", "--openings", str(openings), "--out", str(tmp_path / "match"))
-    with pytest.raises(CommandError, match=r"player false: .*false: ended with exit code 1") as error:
-        run(*arguments)
-    assert error.value.code == 2
+def test_a_whole_match(common: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log"
+    players = (shuffler("name", "A", "log", str(log)), shuffler("score", "-20"))
+    arguments = (*players, "--nodes", "100", "-A", "Threads=2", "--name-a", "A", "--name-b", "B", *common)
+    assert run(*arguments, "--games", "4") == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert (found["games"], found["draws"], found["pairs"], found["endings"]) == (
+        4,
+        4,
+        [0, 0, 2, 0, 0],
+        {"SENNICHITE": 4},
+    )
+    assert found["searching"]["a"]["nodes_a_move"] == 120
+    assert found["searching"]["a"]["depth"] == 3, "a bound is no depth that was reached"
+    assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == found
+    assert "4/4 games, +0 =4 -0, Elo +0" in err
+    assert "games/h" in err
+    heard = log.read_text(encoding="utf-8").splitlines()
+    assert len({text.split()[0] for text in heard}) == 1, "one process for all games"
+    assert sum(text.endswith(" usinewgame") for text in heard) == 5, "one for each game and the first search"
+    assert sum(text.endswith(" gameover draw") for text in heard) == 4
+    assert any(text.endswith(" setoption name Threads value 2") for text in heard)
+    records = sorted(path.name for path in (folder / "records").iterdir())
+    assert records == [f"game-{number:04d}.csa" for number in range(1, 5)]
+    first, second = ((folder / "records" / name).read_text(encoding="utf-8") for name in records[:2])
+    assert "N+A\nN-B" in first
+    assert "N+B\nN-A" in second, "the pair swaps colours"
+    assert "'** 10 #120" in first, "A's score as black"
+    assert "'** 20 #120" in first, "B's own -20 is black's +20"
+    assert "%SENNICHITE" in first
+
+    log.unlink()
+    assert run(*arguments, "--games", "4") == 0
+    assert json.loads(capsys.readouterr().out) == found, "a finished match is only told again"
+    assert not log.exists(), "and starts nobody"
+    before = (folder / "games.jsonl").read_text(encoding="utf-8")
+    assert run(*arguments, "--games", "6", "--concurrency", "2") == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 6, "more games may be asked for"
+    assert (folder / "games.jsonl").read_text(encoding="utf-8").startswith(before)
 
 
-def test_report_is_json_whatever_the_result() -> None:
-    players = (Player("A", ("a",), {}, "/"), Player("B", ("b",), {}, "/"))
-    settings = MatchSettings(players, Pace(nodes=1), games=40, sprt=Sprt(0, 50))
-    swept = report(settings, Tally(40, 0, 0, (0, 0, 0, 0, 20)), 0)
-    json.loads(json.dumps(swept, allow_nan=False))
-    assert (swept["elo"], swept["elo_high"], swept["finished"]) == (None, None, True)
-    begun = report(settings, Tally(2, 0, 0, (0, 0, 0, 0, 1)), 1)
-    assert (begun["finished"], begun["without_result"], begun["sprt"]["verdict"]) == (False, 1, "open")
+def test_a_test_ends_the_match(common: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (shuffler(), shuffler("resign-at", "3", "name", "B"), "--nodes", "1", "--games", "400", *common)
+    # White resigns at ply 3, and as black B goes on to a repetition: A has one and a half of two.
+    assert run(*arguments, "--sprt", "0,100") == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert found["sprt"]["verdict"] == "H1"
+    assert found["games"] < 100
+    assert found["games"] % 2 == 0
+    assert found["finished"]
+    assert "LLR" in err
+    assert "at most" in err
+
+
+def test_scores_end_games(common: list[str], folder: Path) -> None:
+    # Both see A ahead.
+    players = (shuffler("score", "3000"), shuffler("score", "-3000"))
+    assert run(*players, "--nodes", "1", "--games", "2", "--resign-moves", "2", *common) == 0
+    assert [(game.end, game.points, game.plies) for game in played(folder)] == [("RESIGN", 1, 5), ("RESIGN", 1, 4)]
+    assert "%TORYO" in (folder / "records" / "game-0001.csa").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("fault", "end", "words"),
+    [
+        ("illegal-at", "ILLEGAL_MOVE", "1a9i is not legal"),
+        ("win-at", "ILLEGAL_MOVE", "declares a win"),
+        ("crash-at", "CRASH", "ended with exit code 4; stderr: the engine is out of order"),
+        ("hang-at", "TIME_UP", "no move in 1 s"),
+    ],
+)
+def test_a_fault_loses_the_game_and_the_match_goes_on(
+    fault: str,
+    end: str,
+    words: str,
+    common: list[str],
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    once = str(tmp_path / "once")
+    players = (shuffler(fault, "5", "once", once, "log", str(tmp_path / "log")), shuffler())
+    names = ("--name-a", "A", "--name-b", "B")
+    assert run(*players, *names, "--byoyomi", "0.7", "--margin-ms", "300", "--games", "4", *common) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert (found["losses"], found["draws"], found["faults"]) == (1, 3, {"A": 1, "B": 0})
+    # Game 2 is the first in which A is white, and has the fifth ply.
+    lost = played(folder)[1]
+    assert (lost.number, lost.end, lost.points, lost.plies) == (2, end, 0.0, 5)
+    assert words in lost.comment
+    assert "game 2: A lost: " in err
+    assert words in err
+    pids = {text.split()[0] for text in (tmp_path / "log").read_text(encoding="utf-8").splitlines()}
+    assert len(pids) == (2 if end in ("CRASH", "TIME_UP") else 1), "started again where it was gone"
+
+
+def test_fault_after_fault_ends_the_match(common: list[str], folder: Path) -> None:
+    players = (shuffler(), shuffler("illegal-at", "any"))
+    words = r"B has lost game after game .* the last, game 4: illegal move: 1a9i .*; the same command goes on"
+    with pytest.raises(CommandError, match=words) as error:
+        run(*players, "--name-b", "B", "--nodes", "1", "--games", "40", *common)
+    assert error.value.code == 1
+    assert [game.at_fault for game in played(folder)] == [1] * MOST_FAULTS
+    assert json.loads((folder / "result.json").read_text(encoding="utf-8"))["faults"] == {"python": 0, "B": 4}
+
+
+def match_words(common: list[str]) -> list[str]:
+    players = (shuffler("delay", "0.1"), shuffler("delay", "0.1", "name", "B"))
+    return ["match", *players, "--nodes", "1", "--concurrency", "2", *common]
+
+
+@pytest.fixture
+def started(common: list[str], tmp_path: Path) -> Iterator[Running]:
+    running = Running([*match_words(common), "--games", "40"], tmp_path)
+    yield running
+    running.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_was_played(started: Running, number: int, folder: Path) -> None:
+    started.wait_for("2/40 games")
+    started.process.send_signal(number)
+    assert started.end() == 130
+    assert "interrupted: the same command goes on with" in started.output
+    assert not started.left_behind(), "no engine outlives the match"
+    assert 2 <= len(played(folder)) < 40
+    assert all(game.end == "SENNICHITE" for game in played(folder)), "a game that was cut short has no result"
+
+
+def test_a_killed_engine_is_started_again_and_a_killed_match_goes_on(
+    started: Running, folder: Path, common: list[str], tmp_path: Path
+) -> None:
+    started.wait_for("1/40 games")
+    engine = next(pid for pid, command in started.left_behind().items() if "-m master" not in command)
+    os.kill(engine, signal.SIGKILL)
+    assert "crashed: " in started.wait_for("killed by SIGKILL")
+    started.wait_for("4/40 games")
+    started.process.kill()
+    started.end()
+    known = played(folder)
+    assert [game.end for game in known].count("CRASH") == 1
+    deadline = time.monotonic() + 20
+    while started.left_behind() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not started.left_behind(), "engines end with their input"
+    again = Running([*match_words(common), "--games", "6"], tmp_path)
+    assert again.end() == 0
+    assert played(folder)[: len(known)] == known
+    assert {game.number for game in played(folder)} >= set(range(1, 7))
+
+
+def test_a_full_disk_is_one_line_and_nothing_is_lost(common: list[str], folder: Path, tmp_path: Path) -> None:
+    """A limit of the size of files stands for the disk: 2,048 bytes hold eight games or so."""
+    players = (shuffler(), shuffler("name", "B"))
+    words = ["match", *players, "--nodes", "1", "--games", "20", *common]
+    limited = subprocess.run(
+        ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *GOUGI, *words],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert limited.returncode == 1
+    known = played(folder)
+    said = limited.stderr.splitlines()[-1]
+    assert f"game {len(known) + 1} cannot be kept: File too large; the same command goes on" in said
+    assert "Traceback" not in limited.stderr
+    assert len(known) > 2
+    assert gougi(*words, cwd=tmp_path).returncode == 0
+    assert played(folder)[: len(known)] == known
+    assert sorted(game.number for game in played(folder)) == list(range(1, 21))
+
+
+class TestReport:
+    settings = MatchSettings(
+        (Player("A", ("a",), {}, "/"), Player("B", ("b",), {}, "/")), Pace(nodes=1), games=40, sprt=Sprt(0, 50)
+    )
+
+    def games(self, points: float, count: int) -> list[PlayedGame]:
+        return [PlayedGame(number, points, "RESIGN", "", 50) for number in range(1, count + 1)]
+
+    def test_json_whatever_the_result(self) -> None:
+        for points, count in ((1.0, 40), (0.0, 40), (0.5, 2), (0.5, 0)):
+            found = facts(self.settings, self.games(points, count))
+            json.loads(json.dumps(found, allow_nan=False))
+            assert table(self.settings, found)
+        swept = facts(self.settings, self.games(1.0, 40))
+        assert (swept["elo"], swept["elo_high"], swept["finished"]) == (None, None, True)
+        assert facts(self.settings, self.games(0.5, 2))["sprt"]["verdict"] == "open"
+
+    def test_line(self) -> None:
+        words = line(self.settings, Tally(2, 1, 1, (0, 0, 1, 1, 0)), 4, 60.0)
+        assert words.startswith("4/40 games, +2 =1 -1, Elo +89 (")
+        assert "LLR 0." in words
+        assert words.endswith("(-2.94 to 2.94), 240 games/h, at most 0:09:00 left")
 
 
 @pytest.mark.slow
-def test_whole_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_own_searchers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     openings = tmp_path / "openings"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n", encoding="utf-8")
-    engine = f"{sys.executable} -m master usi --single"
     network = resources.files("worker.nnue") / "data" / DEFAULT_NETWORK
-    arguments = [engine, engine, "--name-a", "A", "--name-b", "B", "--nodes", "300"]
-    arguments += ["-A", f"EvalFile={network}", "-A", "USI_Hash=4", "-B", "USI_Hash=4", "-B", "DepthLimit=1"]
+    arguments = ["gougi", "gougi", "--nodes", "300", "--each", "USI_Hash=4"]
+    arguments += ["-A", f"EvalFile={network}", "-B", "DepthLimit=1"]
     arguments += ["--games", "4", "--max-moves", "60", "--openings", str(openings), "--out", str(tmp_path / "match")]
     assert run(*arguments, "--json") == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["games"] == facts["wins"] + facts["draws"] + facts["losses"] == 4
-    assert sum(facts["pairs"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["a"], found["b"]) == (f"gougi-EvalFile={DEFAULT_NETWORK}", "gougi-DepthLimit=1")
+    assert found["games"] == found["wins"] + found["draws"] + found["losses"] == 4
+    assert sum(found["pairs"]) == 2
+    assert found["searching"]["b"]["nodes_a_cpu_s"]
     records = sorted((tmp_path / "match" / "records").iterdir())
-    assert [record.name for record in records] == [f"game-{number:04d}.csa" for number in range(1, 5)]
-    boards = [[line for line in record.read_text().splitlines() if line.startswith("P")] for record in records]
+    boards = [[text for text in record.read_text().splitlines() if text.startswith("P")] for record in records]
     assert boards[0] == boards[1] != boards[2] == boards[3], "both games of a pair have one opening"
-    assert "N+A" in records[0].read_text()
-    assert "N+B" in records[1].read_text()
-    records[3].unlink()
-    assert run(*arguments, "--json") == 0, "a finished match is only told again"
-    assert json.loads(capsys.readouterr().out) == facts

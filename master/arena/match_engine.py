@@ -1,0 +1,180 @@
+"""A player's process in a match: kept alive from game to game, started anew where it died.
+
+It is driven by whole USI lines and not through `worker.usi_engine`: a match has a clock for each side, and reads of a
+search its last line only, so that the referee takes next to nothing of the players' time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from master.arena.players import Player
+from master.arena.referee import Answer
+from worker.engine import Bound, EngineError
+from worker.usi_lines import dialect_of, parse_bestmove, parse_info, parse_nodes
+from worker.usi_process import UsiProcess
+
+_START_S: Final = 60.0
+"""To ``usiok``; on a busy machine an interpreter with its libraries takes its time."""
+_READY_S: Final = 900.0
+"""To ``readyok``; Gougi may compile itself."""
+_LONGEST_S: Final = 600.0
+"""For a search without a clock; then the engine counts as hanging."""
+_STOP_S: Final = 3.0
+"""From ``stop`` to ``bestmove``; then the process is ended."""
+
+
+class SilentError(EngineError):
+    """An engine has given no best move in time. It lives on where it gave one soon after ``stop``."""
+
+
+class MatchEngine:
+    """A player and its process. For one thread; `kill` may come from any."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self._process: UsiProcess | None = None
+        self._killed = False
+
+    def start(self) -> None:
+        """Start the process, set its options and wait until it is ready; does nothing where it lives.
+
+        Raises:
+            EngineError: it does not start, or refuses an option.
+        """
+        if self._process is not None:
+            return
+        process = UsiProcess(self.player.command, _START_S, self.player.folder)
+        self._process = process
+        try:
+            if self._killed:
+                raise EngineError("ended")
+            process.set_options(self.player.options)
+            process.ready(_READY_S)
+        except BaseException:
+            self._drop()
+            raise
+
+    def understands(self, word: str) -> bool:
+        """Whether the engine, once started, knows ``nodes`` or ``depth`` behind ``go``."""
+        assert self._process is not None
+        return bool(getattr(dialect_of(self._process.name), word, True))
+
+    def new_game(self) -> None:
+        """Prepare for another game; starts the process where it is gone. Raises EngineError."""
+        alive = self._process is not None
+        self.start()
+        assert self._process is not None
+        try:
+            if alive:
+                self._process.ready(_READY_S)
+            self._process.send("usinewgame")
+        except EngineError:
+            # It died between two games: that is nobody's loss.
+            self._drop()
+            if not alive:
+                raise
+            self.new_game()
+
+    def think(self, position_line: str, go_line: str, allowed_ms: int | None) -> Answer:
+        """Ask for a move.
+
+        Args:
+            allowed_ms: after it the search is stopped and its answer dropped; None: after ten minutes.
+
+        Raises:
+            SilentError: no best move within that time.
+            EngineError: the engine died. Its process is gone; `new_game` starts another.
+        """
+        process = self._process
+        if process is None:
+            raise EngineError(f"{self.player.name} is not running")
+        try:
+            began = time.monotonic()
+            process.send(f"{position_line}\n{go_line}")
+            return self._follow(process, began, _LONGEST_S if allowed_ms is None else allowed_ms / 1000)
+        except SilentError:
+            raise
+        except EngineError:
+            self._drop()
+            raise
+
+    def _follow(self, process: UsiProcess, began: float, allowed_s: float) -> Answer:
+        """Read the search to its best move."""
+        scored = ""
+        counted = ""
+        deadline = began + allowed_s
+        while True:
+            line = process.receive(deadline)
+            if line is None:
+                if time.monotonic() >= deadline:
+                    self._interrupt(process)
+                    raise SilentError(f"no move in {allowed_s:g} s")
+                continue
+            if line.startswith("bestmove"):
+                break
+            if line.startswith("info string"):
+                continue
+            if " nodes " in line:
+                counted = line
+            if " score " in line and "bound" not in line and (" multipv " not in line or " multipv 1 " in line):
+                scored = line
+        elapsed_ms = int((time.monotonic() - began) * 1000)
+        move, _ = parse_bestmove(line)
+        info = parse_info(scored, lambda words: tuple(words[:1]))
+        assert info is None or info.bound is Bound.EXACT
+        nodes = parse_nodes(counted) or 0
+        return Answer(move, elapsed_ms, None if info is None else info.score, nodes, 0 if info is None else info.depth)
+
+    def _interrupt(self, process: UsiProcess) -> None:
+        """End a search that came too late; the process too, where it does not answer."""
+        deadline = time.monotonic() + _STOP_S
+        try:
+            process.send("stop")
+            while time.monotonic() < deadline:
+                if (process.receive(deadline) or "").startswith("bestmove"):
+                    return
+        except EngineError:
+            pass
+        self._drop()
+
+    def game_over(self, result: str) -> None:
+        """Tell the end of a game: ``win``, ``lose`` or ``draw``."""
+        if self._process is not None:
+            try:
+                self._process.send(f"gameover {result}")
+            except EngineError:
+                self._drop()
+
+    def cpu_ms(self) -> int:
+        """What the process has computed so far; 0 where the system does not tell (only Linux does)."""
+        if self._process is None:
+            return 0
+        try:
+            text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return 0
+        # The name in brackets may hold blanks; user and system time are the 12th and 13th fields behind it.
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) * 1000 // os.sysconf("SC_CLK_TCK")
+
+    def _drop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """End the process as the protocol has it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.quit()
+
+    def kill(self) -> None:
+        """End the process at once, from any thread: whoever waits for it gets an EngineError."""
+        self._killed = True
+        process = self._process
+        if process is not None:
+            process.kill()

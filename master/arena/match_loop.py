@@ -1,0 +1,202 @@
+"""The games of a match, played: some at a time, each in a thread with two engines that stay from game to game."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Generator, Sequence
+from datetime import datetime
+from typing import Final
+
+from master.arena.match_engine import MatchEngine, SilentError
+from master.arena.players import SettingsError
+from master.arena.referee import Referee
+from master.arena.schedule import Faults, PlayedGame, SideFigures, colour_of_a, pair_of
+from master.arena.settings import MatchSettings, Pace
+from master.records import GameRecord
+from worker.engine import EngineError
+
+_FIRST_SEARCH_MS: Final = 60_000
+"""A searcher may still be loading itself while it first searches."""
+_TRIES: Final = 2
+"""Starts of a dead engine before the match is ended."""
+
+_QUIT_S: Final = 5.0
+
+
+class MatchError(Exception):
+    """A match cannot go on; the text says why. What was played is kept."""
+
+
+class _EndedError(Exception):
+    """The match is over: a game that is still being played is dropped."""
+
+
+_Result = tuple[PlayedGame, GameRecord] | Exception
+
+
+def play_all(
+    settings: MatchSettings, openings: Sequence[str], numbers: Sequence[int]
+) -> Generator[tuple[PlayedGame, GameRecord], None, None]:
+    """Play the games ``numbers``; yields each as it ends, with its record.
+
+    Closing the generator ends the match: games in progress are dropped and all processes ended.
+
+    Args:
+        openings: the SFEN of each pair.
+
+    Raises:
+        SettingsError: a player does not start, refuses an option, or cannot search at this pace.
+        MatchError: a player cannot be started again, or loses game after game by its own fault.
+    """
+    todo, done = deque(numbers), queue.SimpleQueue[_Result]()
+    tables = [_Table(settings, openings) for _ in range(min(settings.concurrency, len(numbers)))]
+    faults = Faults()
+    try:
+        for engine in tables[0].engines if tables else ():
+            check_player(engine, settings.pace)
+        threads = [threading.Thread(target=table.work, args=(todo, done), daemon=True) for table in tables]
+        for thread in threads:
+            thread.start()
+        for _ in numbers:
+            result = done.get()
+            if isinstance(result, Exception):
+                raise result
+            yield result
+            guilty = faults.too_many(result[0])
+            if guilty is not None:
+                words = f"{settings.names[guilty]} has lost game after game by its own fault"
+                raise MatchError(f"{words}; the last, game {result[0].number}: {fault_text(result[0])}")
+        for thread in threads:
+            # The engines are being told to quit.
+            thread.join(_QUIT_S)
+    finally:
+        for table in tables:
+            table.end()
+
+
+def fault_text(game: PlayedGame) -> str:
+    """The fault that lost a game, in words."""
+    kind = {"CRASH": "crashed", "ILLEGAL_MOVE": "illegal move", "TIME_UP": "out of time"}[game.end]
+    return f"{kind}: {game.comment}" if game.comment else kind
+
+
+def check_player(engine: MatchEngine, pace: Pace) -> None:
+    """Start a player with its options, and let it search once: what is wrong with it is known before the first game.
+
+    Raises:
+        SettingsError: it does not start, refuses an option, or cannot search at this pace.
+    """
+    name = engine.player.name
+    try:
+        engine.start()
+        word = "nodes" if pace.nodes is not None else "depth"
+        if not pace.timed and not engine.understands(word):
+            raise SettingsError(f"player {name} does not understand 'go {word}': give --byoyomi or --time")
+        engine.new_game()
+        go = "btime 0 wtime 0 byoyomi 200"
+        if pace.nodes is not None or pace.depth is not None:
+            go = f"nodes {min(pace.nodes, 1000)}" if pace.nodes is not None else "depth 1"
+        engine.think("position startpos", f"go {go}", _FIRST_SEARCH_MS)
+    except EngineError as error:
+        raise SettingsError(f"player {name}: {error}") from error
+
+
+class _Table:
+    """Two engines and the thread in which they play."""
+
+    def __init__(self, settings: MatchSettings, openings: Sequence[str]) -> None:
+        self._settings = settings
+        self._openings = openings
+        self._ended = False
+        self.engines = (MatchEngine(settings.players[0]), MatchEngine(settings.players[1]))
+
+    def work(self, todo: deque[int], done: queue.SimpleQueue[_Result]) -> None:
+        """Play games until none is left to take."""
+        try:
+            while not self._ended:
+                try:
+                    number = todo.popleft()
+                except IndexError:
+                    break
+                done.put(self._play(number))
+            for engine in self.engines:
+                engine.close()
+        except _EndedError:
+            pass
+        except Exception as error:
+            done.put(error)
+
+    def end(self) -> None:
+        """End the processes at once, from another thread; a game in progress has no result."""
+        self._ended = True
+        for engine in self.engines:
+            engine.kill()
+
+    def _play(self, number: int) -> tuple[PlayedGame, GameRecord]:
+        settings, sfen = self._settings, self._openings[pair_of(number)]
+        colour = colour_of_a(number)
+        sides = (self.engines[colour], self.engines[1 - colour])
+        for engine in sides:
+            self._prepare(engine)
+        referee = Referee(settings, sfen)
+        black, white = sides[0].player, sides[1].player
+        control = settings.pace.control
+        record = GameRecord(
+            f"game {number}",
+            (black.name, white.name),
+            sfen,
+            (control, control),
+            settings.max_moves,
+            started=datetime.now(),
+            moves=referee.moves,
+        )
+        figures = (SideFigures(), SideFigures())
+        before = [engine.cpu_ms() for engine in sides]
+        while referee.ending is None:
+            self._turn(referee, sides[referee.turn], figures[referee.turn])
+        ending = record.ending = referee.ending
+        record.ended = datetime.now()
+        for side in (0, 1):
+            figures[side].cpu_ms = max(0, sides[side].cpu_ms() - before[side])
+            won = "draw" if ending.winner is None else "win" if ending.winner == side else "lose"
+            sides[side].game_over(won)
+        points = 0.5 if ending.winner is None else float(ending.winner == colour)
+        a, b = figures[colour], figures[1 - colour]
+        return PlayedGame(number, points, ending.reason, ending.comment, len(referee.moves), a, b), record
+
+    def _prepare(self, engine: MatchEngine) -> None:
+        """A new game for a player, started again where it died."""
+        for attempt in range(1, _TRIES + 1):
+            try:
+                engine.new_game()
+                return
+            except EngineError as error:
+                self._leave_if_ended()
+                if attempt == _TRIES:
+                    raise MatchError(f"player {engine.player.name} cannot be started again: {error}") from error
+
+    def _turn(self, referee: Referee, engine: MatchEngine, figures: SideFigures) -> None:
+        """One move."""
+        allowed_ms = referee.clock.allowed_ms(referee.turn)
+        try:
+            answer = engine.think(referee.position_line, referee.go_line, allowed_ms)
+        except SilentError as error:
+            self._leave_if_ended()
+            if allowed_ms is None:
+                referee.crashed(str(error))
+            else:
+                referee.silent(allowed_ms)
+            return
+        except EngineError as error:
+            self._leave_if_ended()
+            referee.crashed(str(error))
+            return
+        figures.add(SideFigures(1, answer.nodes, answer.depth, answer.elapsed_ms))
+        referee.answered(answer)
+
+    def _leave_if_ended(self) -> None:
+        """An engine that was ended with the match is nobody's loss."""
+        if self._ended:
+            raise _EndedError

@@ -1,0 +1,171 @@
+"""How a match stands, in words and in plain values. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from master.arena.schedule import PlayedGame, SideFigures, results_of
+from master.arena.settings import MatchSettings
+from worker.arena.statistics import Strength, Tally, Verdict, strength, tally
+
+
+def standing(games: Sequence[PlayedGame]) -> Tally:
+    """The results of the games so far, for A."""
+    return tally(results_of(games))
+
+
+def decided(settings: MatchSettings, result: Tally) -> Verdict:
+    """What the match's test says; open where it has none."""
+    return settings.sprt.verdict(result.pairs) if settings.sprt is not None else Verdict.OPEN
+
+
+def finished(settings: MatchSettings, result: Tally) -> bool:
+    """Whether no game is to be played any more."""
+    return result.games >= settings.games or decided(settings, result) is not Verdict.OPEN
+
+
+def line(settings: MatchSettings, result: Tally, played: int, seconds: float) -> str:
+    """The standing in one line.
+
+    Args:
+        played: games of this run, in ``seconds``.
+    """
+    words = [
+        f"{result.games}/{settings.games} games",
+        f"+{result.wins} ={result.draws} -{result.losses}",
+        f"Elo {_interval(strength(result))}",
+    ]
+    if settings.sprt is not None:
+        lower, upper = settings.sprt.bounds
+        words.append(f"LLR {settings.sprt.llr(result.pairs):.2f} ({lower:.2f} to {upper:.2f})")
+    if played and seconds > 0:
+        words.append(f"{played * 3600 / seconds:.0f} games/h")
+        left = max(0, settings.games - result.games)
+        # A test may end it sooner.
+        most = "at most " if settings.sprt is not None else ""
+        words.append(f"{most}{_duration(left * seconds / played)} left")
+    return ", ".join(words)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+def _interval(measured: Strength) -> str:
+    def number(value: float) -> str:
+        return f"{value:+.0f}" if math.isfinite(value) else ("+inf" if value > 0 else "-inf")
+
+    return f"{number(measured.elo)} ({number(measured.low)} to {number(measured.high)})"
+
+
+def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any]:
+    """The match in plain values: JSON has no infinity, so an Elo without an end is null."""
+
+    def number(value: float) -> float | None:
+        return round(value, 1) if math.isfinite(value) else None
+
+    result = standing(games)
+    measured = strength(result)
+    found: dict[str, Any] = {
+        "a": settings.players[0].name,
+        "b": settings.players[1].name,
+        "pace": str(settings.pace),
+        "games": result.games,
+        "wins": result.wins,
+        "draws": result.draws,
+        "losses": result.losses,
+        "pairs": list(result.pairs),
+        "score": round(result.score, 4),
+        "elo": number(measured.elo),
+        "elo_low": number(measured.low),
+        "elo_high": number(measured.high),
+        "los": round(measured.superiority, 4),
+        "endings": _endings(games),
+        "faults": {name: sum(game.at_fault == side for game in games) for side, name in enumerate(settings.names)},
+        "searching": {
+            "a": _searching([game.a for game in games]),
+            "b": _searching([game.b for game in games]),
+        },
+        "finished": finished(settings, result),
+    }
+    if settings.sprt is not None:
+        lower, upper = settings.sprt.bounds
+        found["sprt"] = {
+            "elo0": settings.sprt.elo0,
+            "elo1": settings.sprt.elo1,
+            "llr": round(settings.sprt.llr(result.pairs), 3),
+            "bounds": [round(lower, 3), round(upper, 3)],
+            "verdict": decided(settings, result).value,
+        }
+    return found
+
+
+def _endings(games: Sequence[PlayedGame]) -> dict[str, int]:
+    """How many games ended how, the most frequent first."""
+    ends = [game.end for game in games]
+    return {end: ends.count(end) for end in sorted(set(ends), key=lambda end: (-ends.count(end), end))}
+
+
+def _searching(figures: Sequence[SideFigures]) -> dict[str, float | None]:
+    """What a player's moves were like: means a move, and nodes by each of the two clocks. None: not known."""
+    total = SideFigures()
+    for one in figures:
+        total.add(one)
+
+    def share(of: float, by: int) -> float | None:
+        return round(of / by, 1) if by and of else None
+
+    return {
+        "nodes_a_move": share(total.nodes, total.moves),
+        "depth": share(total.depth, total.moves),
+        "ms_a_move": share(total.time_ms, total.moves),
+        "nps": share(1000 * total.nodes, total.time_ms),
+        "nodes_a_cpu_s": share(1000 * total.nodes, total.cpu_ms),
+    }
+
+
+def table(settings: MatchSettings, found: dict[str, Any]) -> str:
+    """What `facts` found, for a reader."""
+
+    def elo(key: str, missing: str) -> str:
+        return missing if found[key] is None else f"{found[key]:+.0f}"
+
+    pairs = "  ".join(f"{points}: {n}" for points, n in zip(("0", "½", "1", "1½", "2"), found["pairs"], strict=True))
+    swept = "+inf" if found["score"] > 0.5 else "-inf"
+    rows = [
+        ("A", found["a"]),
+        ("B", found["b"]),
+        ("pace", found["pace"]),
+        ("games", f"{found['games']} of {settings.games}"),
+        ("A won, drawn, lost", f"{found['wins']}, {found['draws']}, {found['losses']}"),
+        ("pairs by A's points", pairs),
+        ("score of A", f"{found['score']:.1%}"),
+        ("Elo of A over B", f"{elo('elo', swept)} (95 %: {elo('elo_low', '-inf')} to {elo('elo_high', '+inf')})"),
+        ("A is stronger", f"{found['los']:.1%} likely"),
+        ("endings", ", ".join(f"{end} {count}" for end, count in found["endings"].items()) or "none"),
+    ]
+    rows += [(f"{side.upper()} searched", _searching_text(found["searching"][side])) for side in "ab"]
+    for name, count in found["faults"].items():
+        if count:
+            rows.append(("own fault", f"{name} lost {count} by a crash, an illegal move or on time"))
+    if "sprt" in found:
+        test = found["sprt"]
+        meaning = {"open": "open", "H0": f"H0: {test['elo0']:+g} Elo", "H1": f"H1: {test['elo1']:+g} Elo"}
+        rows.append(
+            ("SPRT", f"{meaning[test['verdict']]}, LLR {test['llr']:.2f} in {test['bounds'][0]} to {test['bounds'][1]}")
+        )
+    return "\n".join(f"{name:<20} {value}" for name, value in rows)
+
+
+def _searching_text(figures: dict[str, float | None]) -> str:
+    words = (
+        ("nodes_a_move", "{:,.0f} nodes"),
+        ("depth", "depth {:.1f}"),
+        ("ms_a_move", "{:.0f} ms a move"),
+        ("nodes_a_cpu_s", "{:,.0f} nodes a CPU second"),
+    )
+    return ", ".join(text.format(figures[key]) for key, text in words if figures[key] is not None) or "no move"

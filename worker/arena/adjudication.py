@@ -1,0 +1,57 @@
+"""When a game is decided though nobody has resigned yet: by the scores that the players themselves report. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Adjudicator:
+    """Ends games that both sides see as decided.
+
+    Args:
+        resign_cp: centipawns that one side must be ahead; 0: never.
+        resign_moves: so many moves of *each* side in a row.
+    """
+
+    resign_cp: int
+    resign_moves: int
+    _run: int = 0
+    """Plies in a row with a decided score: positive for black, negative for white."""
+
+    def winner(self, turn: int, score: int | None) -> int | None:
+        """Take the score of the side that moves; returns the colour that has won, or None. Without a score (the move
+        was forced) nothing changes."""
+        if not self.resign_cp or score is None:
+            return None
+        score = -score if turn else score
+        if score >= self.resign_cp:
+            self._run = max(self._run, 0) + 1
+        elif score <= -self.resign_cp:
+            self._run = min(self._run, 0) - 1
+        else:
+            self._run = 0
+        if abs(self._run) < 2 * self.resign_moves:
+            return None
+        return 0 if self._run > 0 else 1
+
+
+@dataclass(slots=True)
+class Resignation:
+    """Ends games that one side alone sees as lost: it resigns, whatever the other thinks.
+
+    Args:
+        resign_cp: centipawns that it must be behind; 0: never.
+        resign_moves: so many of its own moves in a row.
+    """
+
+    resign_cp: int
+    resign_moves: int
+    _runs: list[int] = field(default_factory=lambda: [0, 0])
+
+    def resigns(self, turn: int, score: int | None) -> bool:
+        """Take the score of the side that moves; whether it resigns now. Without a score nothing changes."""
+        if not self.resign_cp or score is None:
+            return False
+        self._runs[turn] = self._runs[turn] + 1 if score <= -self.resign_cp else 0
+        return self._runs[turn] >= self.resign_moves
