@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from master.fleet.terraform import Step
-from master.fleet.view import FleetStatus, age
+from master.fleet.view import GONE, FleetStatus, age
 
 _COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
 
@@ -31,9 +31,14 @@ def status_table(now: FleetStatus) -> RenderableType:
         speed = f"{row.nps:,}" if row.nps else ""
         table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, age(row.age_s), speed, row.note)
     lines = [
-        f"{now.name} in {now.region}: {now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
+        f"{now.name} in {now.region}: {'' if now.head_runs else 'no head, '}"
+        f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
         f"{now.usd_per_hour:.2f} US dollars an hour, {now.usd:.2f} so far"
     ]
+    if now.head == GONE:
+        lines.append("[red]the head is gone: nobody plays[/]; gougi fleet up makes another")
+    elif not now.head_runs:
+        lines.append(f"[red]the head is {now.head}: nobody plays[/]; gougi fleet up starts it")
     if now.ended:
         lines.append(f"ended by itself: {now.ended}; gougi fleet up starts it again")
     return Group(table, *lines, *_doubts(now))

@@ -45,7 +45,7 @@ class Planned:
 
     def init(self) -> None: ...
 
-    def plan(self, _file: str) -> Any:
+    def plan(self, _file: str, _variables: dict[str, int], *, destroy: bool) -> Any:
         return {}
 
 
@@ -114,6 +114,6 @@ def test_without_a_region_there_are_no_prices(tmp_path: Path) -> None:
 def test_where_nobody_can_be_asked_nothing_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     owner = Owner(tmp_path)
-    with pytest.raises(CommandError, match="nobody is there to be asked: --yes"):
-        command._change(owner, lambda: pytest.fail("planned"), yes=False, wait_s=0)
+    with pytest.raises(CommandError, match="there is no terminal to ask on: --yes"):
+        command._change(owner, "up", lambda: pytest.fail("planned"), yes=False, wait_s=0, lock_wait_s=0)
     assert not owner.folder.exists
