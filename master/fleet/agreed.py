@@ -1,6 +1,6 @@
 """One table of what terraform, units, scripts, docs and code of a fleet's machines have to agree on. Pure data.
 
-Code takes it from here. Terraform, systemd, bash and the docs cannot; ``tests/deploy/agreement.py`` holds them against
+Code takes it from here. Terraform, systemd, bash and the docs cannot; ``tests/deploy/agreement`` holds them against
 it, file by file.
 """
 
@@ -19,7 +19,7 @@ BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
 """Of every command, after Ctrl-C or SIGTERM."""
 RAY_STOPPED: Final = 1
-"""Of ``ray start --block`` after SIGTERM."""
+"""Of ``ray start --block`` after SIGTERM (``sigterm_handler`` in its node.py; seen in `benchmarks.boot`)."""
 
 # --- Names -----------------------------------------------------------------------------------------------------------
 
@@ -238,6 +238,17 @@ PERMISSIONS: Final[Mapping[str, Mapping[str, Permission]]] = {
         "Report": Permission(("s3:PutObject",), "fleet/machines/*", "gougi fleet watch: how the machine is"),
     },
 }
+ARNS: Final[Mapping[str, str]] = {
+    "asg_name": "${var.name}-workers",
+    "asg_arn": "arn:${local.partition}:autoscaling:${local.region}:${local.account}:autoScalingGroup:*"
+    ":autoScalingGroupName/${local.asg_name}",
+    "parameter_arn": "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter",
+    "token_parameter": "/gougi/${var.name}/ray-token",
+    "token_arn": "${local.parameter_arn}${local.token_parameter}",
+    "password_arns": 'var.csa_password_parameter == "" ? [] : ["${local.parameter_arn}${var.csa_password_parameter}"]',
+    "bucket_arn": "arn:${local.partition}:s3:::${local.bucket}",
+}
+"""Terraform's locals behind these words: "group", "token", "password", "bucket"."""
 THROUGH_S3: Final[Mapping[str, Permission]] = {
     "FleetBucket": Permission(
         ("s3:GetObject", "s3:PutObject", "s3:ListBucket"), "bucket *", "all that the machines do with the bucket"
