@@ -33,8 +33,8 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     ),
     (
         ("NoCredentials", "No valid credential sources", "PartialCredentials", "failed to refresh cached credentials"),
-        "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run aws sso login "
-        "(what a fleet would cost says gougi fleet plan --offline, without any)",
+        "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run aws sso login; "
+        "what a fleet would cost says gougi fleet plan --offline without any",
     ),
     (
         ("InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "UnrecognizedClient", "InvalidAccessKeyId"),
@@ -44,7 +44,10 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         (*_DENIED, "is not authorized to perform"),
         "these credentials may not do that: the policy that is needed is in docs/fleet.md",
     ),
-    (("NoRegion", "You must specify a region"), "no region: set it in [fleet] or AWS_REGION"),
+    (
+        ("NoRegion", "You must specify a region"),
+        "no region: set [fleet] region or AWS_REGION, such as AWS_REGION=ap-northeast-1",
+    ),
     (("OptInRequired", "PendingVerification"), "this account or region is not activated yet: see the AWS console"),
     (("BucketAlreadyExists", "BucketAlreadyOwnedByYou"), "that bucket name is taken: choose another"),
     (("NoSuchBucket",), "there is no such bucket"),

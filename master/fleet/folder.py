@@ -136,7 +136,11 @@ class FleetFolder:
             return int(json.loads((self.path / _NODES).read_text(encoding="utf-8"))["nodes"])
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except NotADirectoryError as error:
+            raise FolderError(f"{self.path}: not a folder") from error
+        except OSError as error:
+            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError) as error:
             raise FolderError(f'{self.path / _NODES}: expected {{"nodes": N}}: {error}') from error
 
     def set_nodes(self, nodes: int) -> None:

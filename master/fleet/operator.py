@@ -19,7 +19,7 @@ from master.fleet.facts import Facts, read_facts
 from master.fleet.folder import FleetFolder, FolderError
 from master.fleet.lock import locked
 from master.fleet.plan import FleetPlan, Place, read_plan
-from master.fleet.prices import PriceBook, types_of
+from master.fleet.prices import PriceBook, table_regions, types_of
 from master.fleet.remains import Remains, remains
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
@@ -46,7 +46,7 @@ class PriceUnknown(Exception):
 
 
 class NotReady(Exception):
-    """Not all nodes came in time; the text says what is known of those that are missing."""
+    """Not all nodes came in time, or somebody wants another number now; the text says what is known of it."""
 
 
 class Operator:
@@ -99,6 +99,8 @@ class Operator:
         with ExitStack() as stack:
             try:
                 stack.enter_context(locked(self.folder.path, command, wait_s, tell))
+            except (FileExistsError, NotADirectoryError) as error:
+                raise FolderError(f"{self.folder.path}: not a folder") from error
             except OSError as error:
                 raise FolderError(f"{error.filename or self.folder.path}: {error.strerror or error}") from error
             self.folder.drop_plans()  # of commands that were killed
@@ -142,13 +144,20 @@ class Operator:
         Raises:
             FolderError: the folder has a root module of its own, which the settings do not describe.
             AwsError: no region is named anywhere.
+            PriceUnknown: the table knows nothing of the region.
         """
         if self.folder.root_is_given:
             raise FolderError(
                 f"{self.folder.path}: what its own root module (*.tf) would cost only terraform knows: "
                 "leave out --offline"
             )
-        return estimate(self._settings, self.nodes(nodes), named_region(self._settings.region))
+        region = named_region(self._settings.region)
+        found = estimate(self._settings, self.nodes(nodes), region)
+        if found.usd_per_hour["all"] is None and region not in table_regions():
+            raise PriceUnknown(
+                f"{region}: no prices of this region came with gougi; of these they did: {' '.join(table_regions())}"
+            )
+        return found
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """What would be destroyed. Raises as `plan`."""
@@ -285,6 +294,7 @@ class Operator:
         """
         since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
         told: list[str] = []
+        kept = self.folder.nodes
         while True:
             now = self.status(facts)
             troubles = self.cloud(facts.region).troubles(facts.group, since)
@@ -294,6 +304,11 @@ class Operator:
             came = now.ready if facts.plays else now.joined
             if now.head_runs and came >= facts.nodes and nodes <= facts.nodes:
                 return now
+            if self.folder.nodes != kept:
+                raise NotReady(
+                    f"not waited for any more: somebody has asked for {self.folder.nodes} nodes meanwhile, not "
+                    f"{facts.nodes}; gougi fleet status says how it is"
+                )
             if time.monotonic() >= deadline:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
             time.sleep(_LOOK_S)

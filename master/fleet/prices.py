@@ -70,6 +70,11 @@ def table_date() -> str:
     return str(_table()["read"])
 
 
+def table_regions() -> list[str]:
+    """Regions of which the table has the price of a type, sorted."""
+    return sorted({region for regions in _table()["per_vcpu"].values() for region in regions})
+
+
 def _table() -> dict[str, Any]:
     path = _PACKAGED if _PACKAGED.exists() else _CHECKOUT
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -99,7 +99,10 @@ def test_what_is_missing_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert offline("--dir", str(tmp_path / "fleet")) == 1
-    assert capsys.readouterr().err == "gougi: no region: set it in [fleet] or AWS_REGION\n"
+    assert (
+        capsys.readouterr().err
+        == "gougi: no region: set [fleet] region or AWS_REGION, such as AWS_REGION=ap-northeast-1\n"
+    )
     assert offline("--rebuild") == 2
     assert "--offline makes no release" in capsys.readouterr().err
     (tmp_path / "main.tf").touch()
@@ -121,6 +124,11 @@ def test_a_price_that_the_table_lacks_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GOUGI_FLEET_REGION", "mars-1")
+    assert offline("--dir", str(tmp_path / "fleet")) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gougi: mars-1: no prices of this region came with gougi; of these they did: ")
+    assert f" {TOKYO} " in said
+    monkeypatch.setenv("GOUGI_FLEET_REGION", "me-south-1")
     assert offline("--dir", str(tmp_path / "fleet")) == 0
     said = capsys.readouterr().out
     assert "what an hour costs is not known: no price of c7i.4xlarge, c7i.xlarge; give it in [fleet] variables" in said

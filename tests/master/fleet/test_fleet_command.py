@@ -68,6 +68,14 @@ def test_without_a_fleet(tmp_path: Path, env: dict[str, str], words: tuple[str, 
     assert error(result, 2) == f"there is no fleet in {tmp_path / 'fleet'}: gougi fleet up makes one"
 
 
+@pytest.mark.parametrize("words", [("plan",), ("plan", "--offline"), ("up", "--yes"), ("down", "--yes")])
+def test_a_file_in_the_folders_place(tmp_path: Path, env: dict[str, str], words: tuple[str, ...]) -> None:
+    shutil.copy("/bin/true", tmp_path / "bin" / "terraform")
+    (tmp_path / "file").touch()
+    result = gougi("fleet", *words, "--dir", str(tmp_path / "file"), cwd=tmp_path, env=env)
+    assert error(result, 2) == f"{tmp_path / 'file'}: not a folder"
+
+
 def test_a_configuration_that_cannot_be(tmp_path: Path, env: dict[str, str]) -> None:
     (tmp_path / "gougi.toml").write_text('[fleet]\nname = "No Name"\n')
     assert "[fleet] name:" in error(gougi("fleet", "plan", cwd=tmp_path, env=env), 2)

@@ -63,3 +63,11 @@ def test_nodes_without_a_head_are_not_enough(tmp_path: Path) -> None:
     facts = Facts("gougi", "eu-west-1", 1, "g", "i-head", "b", True, "a shell", True, {})
     with pytest.raises(NotReady, match="the head i-head is stopping"):
         Waiting(tmp_path, "ready", "stopping").wait(facts, 0.0, lambda _now, _troubles: None)
+
+
+def test_who_waits_hears_that_somebody_wants_another_number(tmp_path: Path) -> None:
+    facts = Facts("gougi", "eu-west-1", 1, "g", "i-head", "b", True, "a shell", True, {})
+    operator = Waiting(tmp_path, "joined")
+    operator.folder.set_nodes(1)
+    with pytest.raises(NotReady, match="somebody has asked for 5 nodes meanwhile, not 1; gougi fleet status"):
+        operator.wait(facts, 600.0, lambda _now, _troubles: operator.folder.set_nodes(5))
