@@ -73,18 +73,19 @@ def down(
 
 def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: Path) -> None:
     """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
+    from master.fleet.end import bucket_is_in_the_way, empty
     from master.fleet.terraform import TerraformError
 
     own = place if place is not None and place.bucket_is_own else None
     if own is not None and end.full_bucket_goes:
-        _copy_records(operator, own, records)  # it goes with all that is in it: there is no later moment
+        _copy_records(own, records)  # it goes with all that is in it: there is no later moment
     try:
         apply(operator, end)
     except TerraformError:
-        if own is None or not operator.bucket_is_in_the_way():
+        if own is None or not bucket_is_in_the_way(operator.terraform):
             raise
-        _copy_records(operator, own, records)
-        operator.empty(own)
+        _copy_records(own, records)
+        empty(own)
         rest = operator.plan_end(note)
         if more := rest.beyond(end):
             raise CommandError(
@@ -92,18 +93,23 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
             ) from None
         apply(operator, rest)
     if place is not None and own is None:
-        operator.empty(place)
+        empty(place)
 
 
-def _copy_records(operator: Operator, place: Place, records: Path) -> None:
-    note(f"{operator.copy_records(place, records, note)} files of the bucket {place.bucket} are in {records}")
+def _copy_records(place: Place, records: Path) -> None:
+    from master.fleet.end import copy_records
+
+    note(f"{copy_records(place, records, note)} files of the bucket {place.bucket} are in {records}")
 
 
 def _prove(operator: Operator, name: str, place: Place | None, wait_s: float) -> None:
     """Ask AWS for what is left of the fleet; where nothing is, the folder forgets it."""
+    from master.fleet.end import left_over
+
     keep = [place.bucket] if place is not None and not place.bucket_is_own else []
     note("asking AWS what is left")
-    left = operator.left_over(name, keep, wait_s, place.region if place is not None else None)
+    cloud = operator.cloud(place.region if place is not None else None)
+    left = left_over(operator.terraform, cloud, name, keep, wait_s)
     for thing in left.found:
         print(f"left: {thing}")
     for thing in left.unseen:

@@ -50,6 +50,10 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     ),
     (("OptInRequired", "PendingVerification"), "this account or region is not activated yet: see the AWS console"),
     (("BucketAlreadyExists", "BucketAlreadyOwnedByYou"), "that bucket name is taken: choose another"),
+    (
+        ("IncorrectInstanceState", "InvalidIPAddress.InUse", "ScalingActivityInProgress"),
+        "a machine of the fleet is just starting or ending: run the command again in a minute",
+    ),
     (("NoSuchBucket",), "there is no such bucket"),
     (("Throttling", "RequestLimitExceeded"), "AWS wants fewer requests: try again in a minute"),
     (

@@ -1,8 +1,7 @@
-"""What ``gougi fleet`` does, step by step, on the operator's machine: terraform, AWS and the fleet's bucket."""
+"""What ``gougi fleet`` does with a fleet, step by step, on the operator's machine: by terraform and AWS."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from master.fleet import costs, reports
-from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
+from master.fleet.archive import Archive, open_archive
 from master.fleet.aws import AwsError, named_region
 from master.fleet.cloud import Cloud
 from master.fleet.estimate import Estimate, estimate
@@ -20,7 +19,6 @@ from master.fleet.folder import FleetFolder, FolderError
 from master.fleet.lock import locked
 from master.fleet.plan import FleetPlan, Place, read_plan
 from master.fleet.prices import PriceBook, table_regions, types_of
-from master.fleet.remains import Remains, remains
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
 from master.fleet.view import FleetStatus, status
@@ -29,12 +27,6 @@ if TYPE_CHECKING:
     from master.config import FleetConfig
 
 _LOOK_S: Final = 5.0
-_WORTH: Final = ("records/", "logs/", "books/")
-"""What of a bucket is worth keeping; releases, configuration and nets came from here."""
-_STATUS: Final = "fleet/"
-_OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
-_MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
-"""Addresses of the module's in terraform's state."""
 
 
 class FleetDown(Exception):
@@ -312,55 +304,6 @@ class Operator:
             if time.monotonic() >= deadline:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
             time.sleep(_LOOK_S)
-
-    def bucket_is_in_the_way(self) -> bool:
-        """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it.
-
-        Raises:
-            TerraformError: terraform cannot say.
-        """
-        left = self.terraform.managed()
-        return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
-
-    def copy_records(self, place: Place, folder: Path, tell: Callable[[str], None]) -> int:
-        """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
-
-        A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
-
-        Raises:
-            ArchiveError: a copy failed.
-        """
-        bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
-        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
-        for key in filter(in_folder, kept):
-            copies.put(key, bucket.get(key) or b"")
-        refused = [key for key in kept if not in_folder(key)]
-        for key in refused:
-            tell(f"not copied: {key!r} in the bucket {place.bucket} is no path inside a folder")
-        return len(kept) - len(refused)
-
-    def empty(self, place: Place) -> None:
-        """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
-
-        Raises:
-            ArchiveError: that failed.
-        """
-        open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
-
-    def left_over(self, name: str, keep: list[str], patience_s: float, region: str | None) -> Remains:
-        """What is left of a fleet, by terraform's state and by AWS itself.
-
-        Args:
-            keep: names of what is meant to stay.
-            patience_s: how long AWS may take to forget what was destroyed.
-            region: where it was; None: where the settings say.
-
-        Raises:
-            TerraformError, AwsError: that cannot be seen.
-        """
-        in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
-        at_aws = remains(self.cloud(region), name, patience_s, keep)
-        return Remains((*in_state, *at_aws.found), at_aws.unseen)
 
 
 def _reports(archive: Archive) -> list[MachineReport]:

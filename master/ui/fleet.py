@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from master.fleet.terraform import Step
-from master.fleet.view import GONE, FleetStatus, age
+from master.fleet.view import FleetStatus, age
 
 _COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
 
@@ -35,10 +35,9 @@ def status_table(now: FleetStatus) -> RenderableType:
         f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
         f"{now.usd_per_hour:.2f} US dollars an hour, {now.usd:.2f} so far"
     ]
-    if now.head == GONE:
-        lines.append("[red]the head is gone: nobody plays[/]; gougi fleet up makes another")
-    elif not now.head_runs:
-        lines.append(f"[red]the head is {now.head}: nobody plays[/]; gougi fleet up starts it")
+    if not now.head_runs:
+        brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
+        lines.append(f"[red]the head is {now.head}: nobody plays[/]; gougi fleet up {brings_back}")
     if now.ended:
         lines.append(f"ended by itself: {now.ended}; gougi fleet up starts it again")
     return Group(table, *lines, *_doubts(now))

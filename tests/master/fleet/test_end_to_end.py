@@ -23,6 +23,7 @@ from tests.master.fleet.stand_in import (
     module,
     moto,
     placement_groups,
+    terminate,
     why_not,
 )
 
@@ -154,7 +155,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def _a_head_that_is_gone_comes_back(owner: Owner, head: str) -> None:
-    client("ec2", owner.url).terminate_instances(InstanceIds=[head])
+    terminate(head)
     said = owner.fleet("status", code=1)
     assert "no head, 3 of 3 nodes ready" in said
     assert "gougi fleet up makes another" in said

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from master.cli import run
+from master.fleet import end
 from master.fleet import operator as operators
 from master.fleet.cloud import Cloud
 from master.fleet.remains import Remains
@@ -229,7 +230,7 @@ def _agrees(folder: Path, pair: list[Operator]) -> list[str]:
 def main(words: list[str]) -> None:
     base = Path(words[0])
     operators.Operator.cloud = lambda _self, _region=None: Played("us-east-1")  # type: ignore[method-assign, assignment, misc]
-    operators.remains = lambda *_words, **_more: Remains((), ())  # type: ignore[attr-defined]
+    end.remains = lambda *_words, **_more: Remains((), ())  # type: ignore[attr-defined]
     os.environ["AWS_REGION"] = "us-east-1"
     first = base / "first"
     (first / "module").mkdir(parents=True)
