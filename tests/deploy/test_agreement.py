@@ -84,6 +84,9 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ("deploy/systemd/gougi.tmpfiles.conf", "d /run/gougi/nodes 0750 gougi gougi\n", "", "make '/run/gougi/nodes'"),
         ("deploy/systemd/gougi.tmpfiles.conf", "/records 0750 gougi", "/records 0750 root", "tmpfiles.conf: owners"),
         ("deploy/systemd/ray.env", "/run/gougi/ray-token", "/run/gougi/token", "fetch-secrets.sh puts no token there"),
+        ("deploy/ray/raycluster.yaml", "/drain.sh]", "/drains.sh]", "drains.sh: no such script"),
+        ("deploy/Dockerfile", '["/opt/gougi/release/deploy/', '["/opt/gougi/deploy/', "container.sh: no such script"),
+        ("deploy/Dockerfile", "/release /opt/gougi/venv", "/release /opt/gougi/env", "the environment's place"),
         # Who starts them.
         (SCRIPT.format("boot"), "gougi-keep.service ", "", "boot.sh: starts on a head"),
         (SCRIPT.format("boot"), " gougi-spot-watch.service", "", "boot.sh: starts on a node"),

@@ -20,6 +20,7 @@ def faults(tree: Tree) -> Iterator[str]:
     yield from _started(tree, units)
     yield from _exit_codes(tree, units)
     yield from _users_and_folders(tree)
+    yield from _images(tree)
     yield from _docs(tree)
 
 
@@ -167,6 +168,21 @@ def _users_and_folders(tree: Tree) -> Iterator[str]:
     for path in ("deploy/cloud-init/machine.yaml.tftpl", "deploy/scripts/lib.sh"):
         if agreed.FACTS not in tree.text(path):
             yield f"{path}: knows no {agreed.FACTS}"
+
+
+def _images(tree: Tree) -> Iterator[str]:
+    """Scripts and programs that images and pods name by their place."""
+    for where in ("deploy/Dockerfile", "deploy/ray/raycluster.yaml"):
+        named = set(re.findall(r"/opt/gougi/[\w./-]+\.sh", tree.text(where)))
+        there = {f"{tree.agreed.SCRIPTS}/{name}" for name in tree.scripts}
+        yield from (f"{where}: {script}: no such script" for script in sorted(named - there))
+        if not named:
+            yield f"{where}: names no script any more"
+    venv = tree.agreed.GOUGI.removesuffix("/bin/gougi")
+    built = re.findall(r"install\.sh /release (\S+)|COPY --from=build (\S+) (\S+)", tree.text("deploy/Dockerfile"))
+    yield from differs(
+        "deploy/Dockerfile", "the environment's place", {each for row in built for each in row if each}, {venv}
+    )
 
 
 def _docs(tree: Tree) -> Iterator[str]:
