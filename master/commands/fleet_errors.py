@@ -15,6 +15,7 @@ def told() -> Iterator[None]:
     from master.fleet.aws import AwsError
     from master.fleet.costs import LedgerError
     from master.fleet.folder import FolderError
+    from master.fleet.lock import FolderBusy
     from master.fleet.operator import FleetDown, NotReady, PriceUnknown
     from master.fleet.terraform import TerraformError
 
@@ -22,5 +23,5 @@ def told() -> Iterator[None]:
         yield
     except (FolderError, FleetDown, PriceUnknown) as error:
         raise CommandError(str(error), BAD_INPUT) from error
-    except (AwsError, ArchiveError, LedgerError, NotReady, TerraformError) as error:
+    except (AwsError, ArchiveError, FolderBusy, LedgerError, NotReady, TerraformError) as error:
         raise CommandError(str(error), FAILED) from error

@@ -16,12 +16,10 @@ import typer
 from master.commands.common import FAILED, CommandError
 from master.commands.fleet_errors import told
 from master.commands.settings import ConfigFile, load
+from master.fleet.agreed import RELEASED
 
 if TYPE_CHECKING:
     from master.fleet.archive import Archive
-
-RELEASED = 10
-"""Exit code of both where the machine, or the fleet, is to end now: systemd's units act on it."""
 
 
 def watch(

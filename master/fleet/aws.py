@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
+_NO_BOTO: Final = "boto3 is missing: pip install 'gougi[fleet]'"
 _DENIED: Final = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
 _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (
@@ -32,7 +33,8 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     ),
     (
         ("NoCredentials", "No valid credential sources", "PartialCredentials", "failed to refresh cached credentials"),
-        "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run aws sso login",
+        "no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run aws sso login; "
+        "what a fleet would cost says gougi fleet plan --offline without any",
     ),
     (
         ("InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "UnrecognizedClient", "InvalidAccessKeyId"),
@@ -42,9 +44,16 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         (*_DENIED, "is not authorized to perform"),
         "these credentials may not do that: the policy that is needed is in docs/fleet.md",
     ),
-    (("NoRegion", "You must specify a region"), "no region: set it in [fleet] or AWS_REGION"),
+    (
+        ("NoRegion", "You must specify a region"),
+        "no region: set [fleet] region or AWS_REGION, such as AWS_REGION=ap-northeast-1",
+    ),
     (("OptInRequired", "PendingVerification"), "this account or region is not activated yet: see the AWS console"),
     (("BucketAlreadyExists", "BucketAlreadyOwnedByYou"), "that bucket name is taken: choose another"),
+    (
+        ("IncorrectInstanceState", "InvalidIPAddress.InUse", "ScalingActivityInProgress"),
+        "a machine of the fleet is just starting or ending: run the command again in a minute",
+    ),
     (("NoSuchBucket",), "there is no such bucket"),
     (("Throttling", "RequestLimitExceeded"), "AWS wants fewer requests: try again in a minute"),
     (
@@ -76,6 +85,25 @@ def advice(text: str) -> str:
     return next((what for words, what in _ADVICE if any(word in text for word in words)), "")
 
 
+def named_region(given: str = "") -> str:
+    """The region that is given, or as AWS's tools find it in environment and profile. Nobody is asked over a network.
+
+    Raises:
+        AwsError: there is none, or boto3 is not installed.
+    """
+    given = given or os.environ.get("AWS_REGION", "")
+    if not given:
+        try:
+            from botocore.session import Session
+        except ImportError as error:
+            raise AwsError(_NO_BOTO) from error
+        with told(AwsError, "AWS"):
+            given = Session().get_config_variable("region") or ""
+    if not given:
+        raise AwsError(advice("NoRegion"))
+    return given
+
+
 def client(service: str, region: str | None = None, attempts: int = 3) -> Any:
     """A boto3 client that gives up within half a minute where nobody answers.
 
@@ -93,7 +121,7 @@ def client(service: str, region: str | None = None, attempts: int = 3) -> Any:
         import boto3
         from botocore.config import Config
     except ImportError as error:
-        raise AwsError("boto3 is missing: pip install 'gougi[fleet]'") from error
+        raise AwsError(_NO_BOTO) from error
     config = Config(connect_timeout=3, read_timeout=6, retries={"mode": "standard", "total_max_attempts": attempts})
     with told(AwsError, service):
         return boto3.client(service, region_name=region or os.environ.get("AWS_REGION"), config=config)

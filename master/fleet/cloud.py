@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from master.fleet import price_list
+from master.fleet.agreed import TAG
 from master.fleet.aws import AwsError, advice, client, told
 from master.fleet.costs import Machine
-
-TAG: Final = "gougi-fleet"
-"""Everything of a fleet has it, with the fleet's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from master.fleet.agreed import HOOK
 from master.fleet.archive import Archive, ArchiveError
 from master.fleet.aws import AwsError, AwsRefusal
 from master.fleet.cloud import Cloud
 from master.fleet.reports import PREFIX, ReportError, decode
 
-HOOK: Final = "drain"
-"""The lifecycle hook's name, as terraform/workers.tf has it."""
 _AFTER_FAILURE_S: Final = 60.0
 _RAN_OUT: Final = "ValidationError"
 """What the auto-scaling API says of a machine that no hook holds (any more)."""

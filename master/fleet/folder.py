@@ -2,8 +2,9 @@
 
 The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
 ``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
-whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``; the
-prices that AWS's price list said are in another, for the next plan, where the list does not answer.
+whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``; it is
+written when a plan with another number is applied. The prices that AWS's price list said are kept too, for the next
+plan, where the list does not answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +28,8 @@ ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
 _PLACE: Final = "fleet.json"
 _PRICES: Final = "prices.json"
+_PLAN: Final = ("plan-", ".tfplan")
+"""How the name of a plan's file begins and ends."""
 _RELEASE: Final = "release.tar"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -94,7 +98,6 @@ class FleetFolder:
         self,
         settings: FleetConfig,
         config_file: Path | None,
-        nodes: int | None,
         *,
         rebuild: bool,
         prices: Mapping[str, float] | None = None,
@@ -104,7 +107,6 @@ class FleetFolder:
         Args:
             settings: the section [fleet].
             config_file: of the master; None: the one to begin with.
-            nodes: how many from now on; None: as many as last time, the first time what the settings say.
             rebuild: make the release anew.
             prices: on demand, by type, as AWS's price list has them; what the settings give stands over them.
                 A root module that is given does not get them.
@@ -114,8 +116,6 @@ class FleetFolder:
         """
         try:
             self._make()
-            if nodes is not None or self.nodes is None:
-                self.set_nodes(settings.nodes if nodes is None else nodes)
             if self.root_is_given:
                 return
             module = self._module(settings)
@@ -136,15 +136,33 @@ class FleetFolder:
             return int(json.loads((self.path / _NODES).read_text(encoding="utf-8"))["nodes"])
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except NotADirectoryError as error:
+            raise FolderError(f"{self.path}: not a folder") from error
+        except OSError as error:
+            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError) as error:
             raise FolderError(f'{self.path / _NODES}: expected {{"nodes": N}}: {error}') from error
 
-    def set_nodes(self, nodes: int | None) -> None:
-        """Keep the number; None: nobody has said so."""
-        if nodes is None:
-            (self.path / _NODES).unlink(missing_ok=True)
-        else:
+    def set_nodes(self, nodes: int) -> None:
+        """Keep the number."""
+        try:
             (self.path / _NODES).write_text(json.dumps({"nodes": nodes}) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
+
+    def new_plan(self) -> Path:
+        """An empty file for one plan, which nobody else has and only its owner can read: it may hold secrets."""
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=_PLAN[0], suffix=_PLAN[1], dir=self.path)
+        except OSError as error:
+            raise FolderError(f"{self.path}: {error.strerror or error}") from error
+        os.close(descriptor)
+        return Path(name)
+
+    def drop_plans(self) -> None:
+        """Remove all of these that are left. Only for the one operator there is."""
+        for path in self.path.glob("*".join(_PLAN)):
+            path.unlink(missing_ok=True)
 
     def prices(self, region: str) -> dict[str, float]:
         """What AWS's price list said last of types in a region: US dollars an hour."""

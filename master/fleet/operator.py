@@ -1,24 +1,24 @@
-"""What ``gougi fleet`` does, step by step, on the operator's machine: terraform, AWS and the fleet's bucket."""
+"""What ``gougi fleet`` does with a fleet, step by step, on the operator's machine: by terraform and AWS."""
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from master.fleet import costs, reports
-from master.fleet.archive import Archive, FolderArchive, in_folder, open_archive
-from master.fleet.aws import AwsError
+from master.fleet.archive import Archive, open_archive
+from master.fleet.aws import AwsError, named_region
 from master.fleet.cloud import Cloud
+from master.fleet.estimate import Estimate, estimate
 from master.fleet.facts import Facts, read_facts
 from master.fleet.folder import FleetFolder, FolderError
+from master.fleet.lock import locked
 from master.fleet.plan import FleetPlan, Place, read_plan
-from master.fleet.prices import PriceBook, types_of
-from master.fleet.remains import Remains, remains
+from master.fleet.prices import PriceBook, table_regions, types_of
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
 from master.fleet.view import FleetStatus, status
@@ -26,14 +26,7 @@ from master.fleet.view import FleetStatus, status
 if TYPE_CHECKING:
     from master.config import FleetConfig
 
-_PLAN: Final = "gougi.plan"
 _LOOK_S: Final = 5.0
-_WORTH: Final = ("records/", "logs/", "books/")
-"""What of a bucket is worth keeping; releases, configuration and nets came from here."""
-_STATUS: Final = "fleet/"
-_OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
-_MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
-"""Addresses of the module's in terraform's state."""
 
 
 class FleetDown(Exception):
@@ -45,7 +38,7 @@ class PriceUnknown(Exception):
 
 
 class NotReady(Exception):
-    """Not all nodes came in time; the text says what is known of those that are missing."""
+    """Not all nodes came in time, or somebody wants another number now; the text says what is known of it."""
 
 
 class Operator:
@@ -62,7 +55,7 @@ class Operator:
         self.folder = FleetFolder(Path(settings.folder).expanduser())
         self._terraform: Terraform | None = None
         self._ready = False
-        self._planned: FleetPlan | None = None
+        self._shown: tuple[FleetPlan, Path, int | None] | None = None
         self._clouds: dict[str | None, Cloud] = {}
         self._books: dict[str, PriceBook] = {}
 
@@ -83,8 +76,33 @@ class Operator:
         region = region or self._settings.region or None
         return self._clouds.setdefault(region, Cloud(region))
 
+    @contextmanager
+    def alone(self, command: str, wait_s: float, tell: Callable[[str], None]) -> Iterator[None]:
+        """Be the only operator of the fleet for a block. Plans are made, shown, and applied in one.
+
+        Args:
+            command: what is done, for those who find the folder taken.
+            wait_s: how long to wait for another operator, in seconds.
+
+        Raises:
+            FolderBusy: another one is at it.
+            FolderError: the folder cannot be made or locked.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.folder.path, command, wait_s, tell))
+            except (FileExistsError, NotADirectoryError) as error:
+                raise FolderError(f"{self.folder.path}: not a folder") from error
+            except OSError as error:
+                raise FolderError(f"{error.filename or self.folder.path}: {error.strerror or error}") from error
+            self.folder.drop_plans()  # of commands that were killed
+            stack.callback(self.forget_plan)
+            yield
+
     def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
         """What would have to be done for a fleet of so many nodes (None: as many as last time); `apply` does it.
+
+        Nothing is kept of the number before that.
 
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
@@ -92,24 +110,46 @@ class Operator:
         """
         _ = self.terraform  # that it is missing is said before anything is made
         account = self.cloud().account()
-        before = self.folder.nodes if self.folder.exists else None
-        try:
-            prices = {} if self.folder.root_is_given else self._listed(tell)
-            self.folder.prepare(self._settings, self._config_file, nodes, rebuild=rebuild, prices=prices)
-            tell(f"account {account}, folder {self.folder.path}; terraform plans")
-            self._init()
-            planned = self._kept(read_plan(self.terraform.plan(_PLAN)))
-            if self._settings.price_cap_usd and planned.unpriced:
-                raise PriceUnknown(
-                    f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known "
-                    f"({', '.join(planned.unpriced_types) or 'its type'}): "
-                    "give that of each type in [fleet] variables, usd_per_hour"
-                )
-            return planned
-        except BaseException:
-            if before is not None:
-                self.folder.set_nodes(before)
-            raise
+        prices = {} if self.folder.root_is_given else self._listed(tell)
+        self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
+        tell(f"account {account}, folder {self.folder.path}; terraform plans")
+        self._init()
+        planned = self._planned(self.nodes(nodes))
+        if self._settings.price_cap_usd and planned.unpriced:
+            raise PriceUnknown(
+                f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known "
+                f"({', '.join(planned.unpriced_types) or 'its type'}): "
+                "give that of each type in [fleet] variables, usd_per_hour"
+            )
+        return planned
+
+    def nodes(self, asked: int | None) -> int:
+        """How many there are to be: as asked; else as last time; the first time as the settings say."""
+        if asked is not None:
+            return asked
+        kept = self.folder.nodes
+        return self._settings.nodes if kept is None else kept
+
+    def estimate(self, nodes: int | None) -> Estimate:
+        """What an hour of a fleet of so many nodes would cost, without asking anybody.
+
+        Raises:
+            FolderError: the folder has a root module of its own, which the settings do not describe.
+            AwsError: no region is named anywhere.
+            PriceUnknown: the table knows nothing of the region.
+        """
+        if self.folder.root_is_given:
+            raise FolderError(
+                f"{self.folder.path}: what its own root module (*.tf) would cost only terraform knows: "
+                "leave out --offline"
+            )
+        region = named_region(self._settings.region)
+        found = estimate(self._settings, self.nodes(nodes), region)
+        if found.usd_per_hour["all"] is None and region not in table_regions():
+            raise PriceUnknown(
+                f"{region}: no prices of this region came with gougi; of these they did: {' '.join(table_regions())}"
+            )
+        return found
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """What would be destroyed. Raises as `plan`."""
@@ -117,7 +157,7 @@ class Operator:
         account = self.cloud(place.region if place else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
         self._init()
-        return self._kept(read_plan(self.terraform.plan(_PLAN, destroy=True)))
+        return self._planned(None)
 
     def _init(self) -> None:
         """Once: of what terraform makes ready here nothing changes between two plans of a command."""
@@ -125,15 +165,42 @@ class Operator:
             self.terraform.init()
             self._ready = True
 
-    def apply(self, tell: Callable[[Step], None]) -> None:
-        """Do what was planned last. Raises TerraformError."""
-        if self._planned is not None and self._planned.place is not None:
-            self.folder.set_place(self._planned.place)  # first: it may fail half-way, and then there are no outputs
-        self.terraform.apply(_PLAN, tell)
+    def _planned(self, nodes: int | None) -> FleetPlan:
+        """The plan for so many nodes (None: for the end) from a file of its own, which is that of the next `apply`."""
+        self.forget_plan()
+        file = self.folder.new_plan()
+        try:
+            given = {} if nodes is None else {"nodes": nodes}
+            planned = read_plan(self.terraform.plan(file.name, given, destroy=nodes is None))
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
+        self._shown = (planned, file, nodes)
+        return planned
+
+    def apply(self, planned: FleetPlan, tell: Callable[[Step], None]) -> None:
+        """Do what that plan says, the last one that was made, to the letter; keep its number of nodes.
+
+        Raises:
+            TerraformError: it failed; where the fleet has become another since then, before anything was done.
+        """
+        if self._shown is None or self._shown[0] is not planned:
+            raise ValueError("not the plan that was made last")
+        _, file, nodes = self._shown
+        # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
+        if planned.place is not None:
+            self.folder.set_place(planned.place)
+        if nodes is not None:
+            self.folder.set_nodes(nodes)
+        if planned.empty:
+            return
+        self._shown = None
+        self.terraform.apply(file.name, tell)
 
     def forget_plan(self) -> None:
-        self._planned = None
-        (self.folder.path / _PLAN).unlink(missing_ok=True)
+        if self._shown is not None:
+            self._shown[1].unlink(missing_ok=True)
+            self._shown = None
 
     def _listed(self, tell: Callable[[str], None]) -> dict[str, float]:
         """What AWS's price list says for the root module; where it does not answer, what it said for the last one.
@@ -160,10 +227,6 @@ class Operator:
             given, kept = self._settings.variables.get("usd_per_hour"), self.folder.prices(region)
             self._books[region] = PriceBook(cloud, region, given, kept)
         return self._books[region]
-
-    def _kept(self, planned: FleetPlan) -> FleetPlan:
-        self._planned = planned
-        return planned
 
     def facts(self) -> Facts:
         """The fleet that there is.
@@ -211,7 +274,8 @@ class Operator:
         return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
 
     def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
-        """Wait until all nodes are ready, where no master plays have joined, and no machine is there that should go.
+        """Wait until the head runs and all nodes are ready, where no master plays have joined, and no machine is there
+        that should go.
 
         Args:
             news: gets the status every few seconds, with what the group has said meanwhile of why it cannot start some.
@@ -222,66 +286,24 @@ class Operator:
         """
         since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
         told: list[str] = []
+        kept = self.folder.nodes
         while True:
             now = self.status(facts)
             troubles = self.cloud(facts.region).troubles(facts.group, since)
             news(now, [trouble for trouble in troubles if trouble not in told])
             told = troubles
             nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
-            if (now.ready if facts.plays else now.joined) >= facts.nodes and nodes <= facts.nodes:
+            came = now.ready if facts.plays else now.joined
+            if now.head_runs and came >= facts.nodes and nodes <= facts.nodes:
                 return now
+            if self.folder.nodes != kept:
+                raise NotReady(
+                    f"not waited for any more: somebody has asked for {self.folder.nodes} nodes meanwhile, not "
+                    f"{facts.nodes}; gougi fleet status says how it is"
+                )
             if time.monotonic() >= deadline:
                 raise NotReady(_missing(facts, now, troubles, timeout_s))
             time.sleep(_LOOK_S)
-
-    def bucket_is_in_the_way(self) -> bool:
-        """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it.
-
-        Raises:
-            TerraformError: terraform cannot say.
-        """
-        left = self.terraform.managed()
-        return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
-
-    def copy_records(self, place: Place, folder: Path, tell: Callable[[str], None]) -> int:
-        """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
-
-        A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
-
-        Raises:
-            ArchiveError: a copy failed.
-        """
-        bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
-        kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
-        for key in filter(in_folder, kept):
-            copies.put(key, bucket.get(key) or b"")
-        refused = [key for key in kept if not in_folder(key)]
-        for key in refused:
-            tell(f"not copied: {key!r} in the bucket {place.bucket} is no path inside a folder")
-        return len(kept) - len(refused)
-
-    def empty(self, place: Place) -> None:
-        """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
-
-        Raises:
-            ArchiveError: that failed.
-        """
-        open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
-
-    def left_over(self, name: str, keep: list[str], patience_s: float, region: str | None) -> Remains:
-        """What is left of a fleet, by terraform's state and by AWS itself.
-
-        Args:
-            keep: names of what is meant to stay.
-            patience_s: how long AWS may take to forget what was destroyed.
-            region: where it was; None: where the settings say.
-
-        Raises:
-            TerraformError, AwsError: that cannot be seen.
-        """
-        in_state = [f"{address} (terraform's state)" for address in self.terraform.managed()]
-        at_aws = remains(self.cloud(region), name, patience_s, keep)
-        return Remains((*in_state, *at_aws.found), at_aws.unseen)
 
 
 def _reports(archive: Archive) -> list[MachineReport]:
@@ -297,6 +319,8 @@ def _reports(archive: Archive) -> list[MachineReport]:
 def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
     came, are = (now.ready, "are ready") if facts.plays else (now.joined, "have joined")
     lines = [f"{came} of {facts.nodes} nodes {are} after {timeout_s:.0f} s"]
+    if not now.head_runs:
+        lines.append(f"the head {facts.head} is {now.head}")
     lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
     lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
     return "\n".join([*lines, f"what the head says: {facts.session_command}"])

@@ -59,6 +59,11 @@ class FleetPlan:
     def empty(self) -> bool:
         return not self.changes
 
+    def beyond(self, other: FleetPlan) -> tuple[str, ...]:
+        """Addresses that this plan touches and the other does not."""
+        known = {change.address for change in other.changes}
+        return tuple(change.address for change in self.changes if change.address not in known)
+
     def lines(self) -> list[str]:
         """A line for each resource that is touched, what is destroyed first."""
         order = ("destroy", "replace", "change", "create")

@@ -43,8 +43,7 @@ def prices(
         spot: the market's, by type and zone, as AWS says now.
         listed: those of AWS's price list, by type; the table serves for the others.
     """
-    path = _PACKAGED if _PACKAGED.exists() else _CHECKOUT
-    table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    table = _table()
     types, given, listed = set(types), given or {}, listed or {}
     known = on_demand_prices(table, types, region, {**listed, **given})
     sources = ["AWS's price list"] if types & listed.keys() - given.keys() else []
@@ -52,6 +51,34 @@ def prices(
         sources.append(f"terraform/prices.json, read {table['read']}")
     source = f"on demand: {' and '.join(sources)}; spot: AWS, now"
     return Prices(known, spot or {}, source, {kind: assumed_price(table, kind) for kind in types - set(known)})
+
+
+def beside(region: str, endpoints: int, given: Mapping[str, float]) -> float:
+    """US dollars an hour of address and endpoints beside the machines, as terraform/cost.tf counts them.
+
+    Args:
+        endpoints: how many; where the price of one is not known in the region, they count as nothing.
+        given: what the user knows better; ``endpoint`` is one's.
+    """
+    table = _table()
+    each = given.get("endpoint", table["interface_endpoint"].get(region, 0.0))
+    return float(table["public_ipv4"] + endpoints * each)
+
+
+def table_date() -> str:
+    """The day on which the prices of the table were read, such as ``2026-11-21``."""
+    return str(_table()["read"])
+
+
+def table_regions() -> list[str]:
+    """Regions of which the table has the price of a type, sorted."""
+    return sorted({region for regions in _table()["per_vcpu"].values() for region in regions})
+
+
+def _table() -> dict[str, Any]:
+    path = _PACKAGED if _PACKAGED.exists() else _CHECKOUT
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 class PriceBook:

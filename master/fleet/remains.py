@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from master.fleet.agreed import BUDGET, ROLES, TAG
 from master.fleet.aws import AwsError, told
-from master.fleet.cloud import TAG, Cloud
+from master.fleet.cloud import Cloud
 
 _DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (
     # The call of EC2, the key of its answer, and the key of a thing's id.
@@ -25,8 +26,6 @@ _DESCRIBED: Final[tuple[tuple[str, str, str], ...]] = (
     ("describe_vpcs", "Vpcs", "VpcId"),
 )
 _GONE_STATES: Final = ("deleted", "deleting")
-_ROLES: Final = ("head", "worker")
-"""Of terraform/iam.tf: ``NAME-head``, ``NAME-worker``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _placement_groups(cloud: Cloud, fleet: str) -> Iterator[str]:
 
 def _iam_roles(cloud: Cloud, fleet: str) -> Iterator[str]:
     iam = cloud.service("iam")
-    for name in (f"{fleet}-{role}" for role in _ROLES):
+    for name in (f"{fleet}-{role}" for role in ROLES):
         try:
             if _ours(iam.get_role(RoleName=name)["Role"], fleet):
                 yield name
@@ -115,7 +114,7 @@ def _iam_roles(cloud: Cloud, fleet: str) -> Iterator[str]:
 
 def _instance_profiles(cloud: Cloud, fleet: str) -> Iterator[str]:
     iam = cloud.service("iam")
-    for name in (f"{fleet}-{role}" for role in _ROLES):
+    for name in (f"{fleet}-{role}" for role in ROLES):
         try:
             if _ours(iam.get_instance_profile(InstanceProfileName=name)["InstanceProfile"], fleet):
                 yield name
@@ -125,7 +124,7 @@ def _instance_profiles(cloud: Cloud, fleet: str) -> Iterator[str]:
 
 def _budget(cloud: Cloud, fleet: str) -> Iterator[str]:
     """By its name alone, that of terraform/cost.tf."""
-    budgets, name = cloud.service("budgets"), f"{fleet}-month"
+    budgets, name = cloud.service("budgets"), f"{fleet}-{BUDGET}"
     try:
         budgets.describe_budget(AccountId=cloud.account(), BudgetName=name)
         yield name

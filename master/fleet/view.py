@@ -10,6 +10,7 @@ from master.fleet.cloud import CloudMachine
 from master.fleet.costs import Ledger, Prices, observed
 from master.fleet.reports import MachineReport
 
+GONE: Final = "gone"
 SILENT_S: Final = 180.0
 """A machine that was not heard of for so long is not counted as ready; it tells every minute."""
 
@@ -36,6 +37,8 @@ class FleetStatus:
     name: str
     region: str
     asked: int
+    head: str
+    """AWS's word for the head's state; `GONE` where AWS has no such machine (any more)."""
     rows: tuple[Row, ...]
     usd_per_hour: float
     usd: float
@@ -48,6 +51,11 @@ class FleetStatus:
     ended: str
     counted: bool
     """Whether the head's ledger was there; without it only machines that still run are in the cost so far."""
+
+    @property
+    def head_runs(self) -> bool:
+        """Whether there is a head, or will be at once; without one nobody plays."""
+        return self.head in ("pending", "running")
 
     @property
     def ready(self) -> int:
@@ -90,6 +98,7 @@ def status(
         name=name,
         region=region,
         asked=asked,
+        head=next((machine.state for machine in machines if machine.facts.id == head), GONE),
         rows=tuple(sorted(rows, key=lambda row: (row.role != "head", -row.age_s, row.machine))),
         usd_per_hour=sum(prices.of(machine) or 0.0 for machine in costing),
         usd=so_far.usd,

@@ -31,9 +31,13 @@ def status_table(now: FleetStatus) -> RenderableType:
         speed = f"{row.nps:,}" if row.nps else ""
         table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, age(row.age_s), speed, row.note)
     lines = [
-        f"{now.name} in {now.region}: {now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
+        f"{now.name} in {now.region}: {'' if now.head_runs else 'no head, '}"
+        f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
         f"{now.usd_per_hour:.2f} US dollars an hour, {now.usd:.2f} so far"
     ]
+    if not now.head_runs:
+        brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
+        lines.append(f"[red]the head is {now.head}: nobody plays[/]; gougi fleet up {brings_back}")
     if now.ended:
         lines.append(f"ended by itself: {now.ended}; gougi fleet up starts it again")
     return Group(table, *lines, *_doubts(now))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.deploy.machine import SCRIPTS, facts_at, script_at, stand_in
+from tests.deploy.machine import facts_at, script_at, stand_in
 
 # Answers each question for the scheduled action with the next word of the file `left`; what `refuses` names fails.
 AWS = r"""
@@ -67,14 +66,3 @@ def test_the_time_is_over_only_where_the_action_stays_away(tmp_path: Path, left:
 
 def test_no_answer_is_no_reason_to_end(tmp_path: Path) -> None:
     assert _end(tmp_path, "when-due", refuses=LOOK) == [LOOK]
-
-
-def test_the_roles_allow_what_the_scripts_ask_of_aws() -> None:
-    allowed = (SCRIPTS.parents[1] / "terraform" / "iam.tf").read_text()
-    asked = {
-        f"{service}:{action.title().replace('-', '')}"
-        for script in SCRIPTS.glob("*.sh")
-        for service, action in re.findall(r"\baws (autoscaling|ssm) ([a-z-]+)", script.read_text())
-    }
-    assert len(asked) >= 5
-    assert {action for action in asked if f'"{action}"' not in allowed} == set()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from master.fleet.agreed import GCS_PORT, RAY_PORTS
 from tests.deploy.machine import SCRIPTS, script_at, stand_in
 
 # As cluster/presence.py writes it: dismissed 0.3 s after SIGTERM.
@@ -111,14 +112,10 @@ def test_ray_on_a_worker(tmp_path: Path) -> None:
     assert said[-1] == "--block"
 
 
-def test_rays_ports_are_those_that_the_security_group_lets_through(tmp_path: Path) -> None:
+def test_ray_gets_the_ports_that_were_agreed_on(tmp_path: Path) -> None:
     said = _ray(tmp_path, "head", RAY_AUTH_MODE="token").stdout.splitlines()
-    ports = {int(value) for option, value in pairwise(said) if option.endswith("-port")}
-    ports |= {int(said[said.index("--port") + 1])}
-    locals_tf = (SCRIPTS.parents[1] / "terraform" / "locals.tf").read_text()
-    assert "{ from = 6379, to = 6390 }" in locals_tf
-    assert "{ from = 10002, to = 10999 }" in locals_tf
-    assert all(6379 <= port <= 6390 or 10002 <= port <= 10999 for port in ports)
+    ports = {option.removeprefix("--"): int(value) for option, value in pairwise(said) if option.endswith("port")}
+    assert ports == {**RAY_PORTS, "port": GCS_PORT}
 
 
 def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:

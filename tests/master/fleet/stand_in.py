@@ -14,6 +14,7 @@ from typing import Any, Final
 import boto3
 import pytest
 from moto.core.authorization import ActionAuthenticatorMixin
+from moto.ec2.models import ec2_backends
 from moto.ec2.responses import EC2Response
 from moto.server import ThreadedMotoServer
 
@@ -22,6 +23,7 @@ from tests.master.command import ROOT
 
 PLUGINS = Path("/opt/tf-plugins")
 REGION = "us-east-1"
+ACCOUNT = "123456789012"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
 
 
@@ -76,6 +78,14 @@ def client(service: str, url: str) -> Any:
         aws_access_key_id="testing",
         aws_secret_access_key="testing",
     )
+
+
+def terminate(instance: str) -> None:
+    """End an instance of moto in this process; its address is free again, as at AWS, where moto keeps it."""
+    backend = ec2_backends[ACCOUNT][REGION]
+    (machine,) = backend.get_multi_instances_by_id([instance])
+    backend.terminate_instances([instance])
+    backend.get_subnet(machine.subnet_id).del_subnet_ip(machine.private_ip)
 
 
 def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

@@ -10,11 +10,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from master.commands import fleet as command
+from master.commands import fleet_down as command
 from master.commands.common import CommandError
 from master.config import FleetConfig
 from master.fleet import operator as operators
-from master.fleet.cloud import TAG
+from master.fleet.agreed import TAG
 from master.fleet.operator import Operator, PriceUnknown
 from master.fleet.plan import Place
 from master.fleet.terraform import Step, TerraformError
@@ -48,12 +48,18 @@ class Played:
     def managed(self) -> list[str]:
         return self.state
 
-    def plan(self, _file: str, *, destroy: bool = False) -> Any:
+    def plan(self, _file: str, _variables: dict[str, int], *, destroy: bool = False) -> Any:
         self.asked.append("plan")
         if not destroy:
             usd = {"head": 0.2, "node": None, "all": None}
             after = {"name": "mine", "region": REGION, "bucket": BUCKET, "bucket_is_own": True, "usd_per_hour": usd}
-            return {"output_changes": {"fleet": {"after": after}}}
+            made = {
+                "address": HEAD_ADDRESS,
+                "type": "aws_instance",
+                "mode": "managed",
+                "change": {"actions": ["create"]},
+            }
+            return {"resource_changes": [made], "output_changes": {"fleet": {"after": after}}}
         kinds = {address: address.split(".")[2] for address in self.state}
         return {
             "resource_changes": [
@@ -116,11 +122,11 @@ def game(played: Played) -> bytes:
 
 def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played: Played) -> None:
     operator = owner(played)
-    operator.plan(1, tell=lambda _text: None)
+    planned = operator.plan(1, tell=lambda _text: None)
     assert operator.place() is None
     played.fails = "no way"
     with pytest.raises(TerraformError):
-        operator.apply(lambda _step: None)
+        operator.apply(planned, lambda _step: None)
     assert owner(played).place() == PLACE
 
 
@@ -135,7 +141,7 @@ def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: 
     ec2 = boto3.client("ec2", region_name=REGION)
     tags = [{"ResourceType": "volume", "Tags": OURS}]
     volume = ec2.create_volume(AvailabilityZone="eu-west-1a", Size=1, TagSpecifications=tags)["VolumeId"]
-    with pytest.raises(CommandError, match="1 things of the fleet mine are left"):
+    with pytest.raises(CommandError, match="1 thing of the fleet mine left"):
         down(played)
     assert f"left: Volumes {volume}" in capsys.readouterr().out
     ec2.delete_volume(VolumeId=volume)

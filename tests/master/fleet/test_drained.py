@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
+from master.fleet.agreed import HOOK
 from master.fleet.archive import FolderArchive
 from master.fleet.aws import AwsError
 from master.fleet.cloud import Cloud
-from master.fleet.drained import HOOK, Drained
+from master.fleet.drained import Drained
 from master.fleet.reports import MachineReport, MachineState
 
 ROOT = Path(__file__).parents[3]
@@ -216,12 +217,3 @@ def test_where_nobody_answers_the_copies_do_not_wait_for_each_machine(tmp_path: 
     assert cloud.asked == ["i-1"]
     drained.step(5.0)
     assert cloud.asked == ["i-1", "i-1"]
-
-
-def test_the_hook_has_the_name_that_terraform_gives_it_and_runs_out_by_itself() -> None:
-    text = (ROOT / "terraform" / "workers.tf").read_text()
-    hook = text[text.index('"aws_autoscaling_lifecycle_hook" "drain"') :]
-    words = [line.split() for line in hook[: hook.index("}")].splitlines()]
-    assert ["name", "=", f'"{HOOK}"'] in words
-    assert ["default_result", "=", '"CONTINUE"'] in words
-    assert ["heartbeat_timeout", "=", "30"] in words

@@ -23,6 +23,7 @@ from tests.master.fleet.stand_in import (
     module,
     moto,
     placement_groups,
+    terminate,
     why_not,
 )
 
@@ -103,7 +104,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ssm.put_parameter(Name="/gougi/csa-password", Value=PASSWORD, Type="SecureString")
         vpcs = {vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"]}
 
-        assert "nobody is there to be asked" in owner.fleet("up", code=2)
+        assert "there is no terminal to ask on" in owner.fleet("up", code=2)
         assert "there is no fleet" in owner.fleet("status", code=2)
         assert not ec2.describe_instances()["Reservations"]
 
@@ -126,6 +127,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert sorted(row["role"] for row in rows) == ["head", "node", "node", "node"]
             assert _head(now) == before, "scaling replaced the head"
             assert "on demand" in owner.fleet("cost")
+            _a_head_that_is_gone_comes_back(owner, before)
 
         kept = ssm.get_parameter(Name=TOKEN_PARAMETER, WithDecryption=True)
         assert kept["Parameter"]["Value"] == TOKEN
@@ -150,6 +152,19 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert [parameter["Name"] for parameter in found] == ["/gougi/csa-password"]
     assert {"ec2:RunInstances", "autoscaling:CreateAutoScalingGroup", "s3:PutObject"} <= asked
     assert refused(asked) == []
+
+
+def _a_head_that_is_gone_comes_back(owner: Owner, head: str) -> None:
+    terminate(head)
+    said = owner.fleet("status", code=1)
+    assert "no head, 3 of 3 nodes ready" in said
+    assert "gougi fleet up makes another" in said
+    up = owner.fleet("up", "--yes")
+    assert "+ create   module.fleet.aws_instance.head" in up
+    assert not re.search(r"aws_autoscaling_group.*(destroy|replace)|(destroy|replace) .*aws_autoscaling_group", up)
+    now = owner.status()
+    assert (now["head"], now["asked"], now["ready"]) == ("running", 3, 3)
+    assert _head(now) != head
 
 
 def _head(status: dict[str, object]) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from master.cli import run
+from master.fleet.operator import Operator
+from master.fleet.view import FleetStatus
 from tests.master.command import gougi
 
 
@@ -49,10 +53,27 @@ def test_without_credentials_nothing_is_made(tmp_path: Path, env: dict[str, str]
     assert not (tmp_path / "fleet").exists()
 
 
+def test_without_credentials_the_way_to_prices_is_said(tmp_path: Path, env: dict[str, str]) -> None:
+    shutil.copy("/bin/true", tmp_path / "bin" / "terraform")
+    said = error(gougi("fleet", "plan", "--dir", str(tmp_path / "fleet"), cwd=tmp_path, env=env), 1)
+    assert "gougi fleet plan --offline" in said
+    result = gougi("fleet", "plan", "--offline", "--dir", str(tmp_path / "fleet"), cwd=tmp_path, env=env)
+    assert result.returncode == 0, result.stderr
+    assert "an hour costs " in result.stdout
+
+
 @pytest.mark.parametrize("words", [("status",), ("scale", "3")])
 def test_without_a_fleet(tmp_path: Path, env: dict[str, str], words: tuple[str, ...]) -> None:
     result = gougi("fleet", *words, "--dir", str(tmp_path / "fleet"), cwd=tmp_path, env=env)
     assert error(result, 2) == f"there is no fleet in {tmp_path / 'fleet'}: gougi fleet up makes one"
+
+
+@pytest.mark.parametrize("words", [("plan",), ("plan", "--offline"), ("up", "--yes"), ("down", "--yes")])
+def test_a_file_in_the_folders_place(tmp_path: Path, env: dict[str, str], words: tuple[str, ...]) -> None:
+    shutil.copy("/bin/true", tmp_path / "bin" / "terraform")
+    (tmp_path / "file").touch()
+    result = gougi("fleet", *words, "--dir", str(tmp_path / "file"), cwd=tmp_path, env=env)
+    assert error(result, 2) == f"{tmp_path / 'file'}: not a folder"
 
 
 def test_a_configuration_that_cannot_be(tmp_path: Path, env: dict[str, str]) -> None:
@@ -63,3 +84,15 @@ def test_a_configuration_that_cannot_be(tmp_path: Path, env: dict[str, str]) -> 
 def test_what_runs_on_machines_says_what_it_needs(tmp_path: Path, env: dict[str, str]) -> None:
     assert error(gougi("fleet", "keep", cwd=tmp_path, env=env), 2).startswith("no archive: set [fleet] archive")
     assert "--run-dir" in error(gougi("fleet", "watch", cwd=tmp_path, env=env), 2)
+
+
+@pytest.mark.parametrize(("head", "code"), [("running", 0), ("gone", 1), ("stopped", 1)])
+def test_status_fails_where_the_head_does_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, head: str, code: int
+) -> None:
+    now = FleetStatus("gougi", "us-east-1", 0, head, (), 0.0, 0.0, (), (), "", "", True)
+    monkeypatch.setattr(Operator, "facts", lambda _self: None)
+    monkeypatch.setattr(Operator, "status", lambda _self, _facts: now)
+    assert run(["fleet", "status", "--json", "--dir", str(tmp_path)]) == code
+    said = json.loads(capsys.readouterr().out)
+    assert (said["head"], said["head_runs"]) == (head, code == 0)

@@ -57,8 +57,8 @@ def test_text_means_itself() -> None:
 def test_a_folder_is_made_ready_and_only_its_owner_reads_it(tmp_path: Path, module: Path) -> None:
     folder = FleetFolder(tmp_path / "state" / "fleet")
     assert not folder.exists
-    folder.prepare(settings(module, nodes=4), None, None, rebuild=False)
-    assert folder.exists and folder.nodes == 4
+    folder.prepare(settings(module), None, rebuild=False)
+    assert folder.exists and folder.nodes is None
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     fleet = json.loads((folder.path / ROOT_MODULE).read_text())["module"]["fleet"]
     assert os.path.samefile(folder.path / fleet["source"], module)
@@ -68,46 +68,55 @@ def test_a_folder_is_made_ready_and_only_its_owner_reads_it(tmp_path: Path, modu
 
 def test_a_number_that_was_scaled_to_stays(tmp_path: Path, module: Path) -> None:
     folder = FleetFolder(tmp_path / "fleet")
-    folder.prepare(settings(module, nodes=2), None, 16, rebuild=False)
-    folder.prepare(settings(module, nodes=2), None, None, rebuild=False)
-    assert folder.nodes == 16
+    folder.prepare(settings(module, nodes=2), None, rebuild=False)
+    folder.set_nodes(16)
+    folder.prepare(settings(module, nodes=2), None, rebuild=False)
+    assert FleetFolder(folder.path).nodes == 16
+
+
+def test_a_plan_has_a_file_of_its_own_that_others_cannot_read(tmp_path: Path) -> None:
+    folder = FleetFolder(tmp_path)
+    first, second = folder.new_plan(), folder.new_plan()
+    assert first != second
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    folder.drop_plans()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_release_is_made_once_or_when_asked_for(tmp_path: Path, module: Path) -> None:
     folder = FleetFolder(tmp_path / "fleet")
     for rebuild in (False, False, True):
-        folder.prepare(settings(module), None, None, rebuild=rebuild)
+        folder.prepare(settings(module), None, rebuild=rebuild)
     assert (folder.path / "release.tar").read_text() == "made\nmade\n"
 
 
 def test_a_root_module_of_ones_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text("# mine")
     folder = FleetFolder(tmp_path)
-    folder.prepare(FleetConfig(module="/nowhere"), None, 3, rebuild=False)
+    folder.prepare(FleetConfig(module="/nowhere"), None, rebuild=False)
     assert not (tmp_path / ROOT_MODULE).exists()
-    assert folder.nodes == 3
 
 
 def test_what_is_missing_is_said(tmp_path: Path, module: Path) -> None:
     folder = FleetFolder(tmp_path / "fleet")
     with pytest.raises(FolderError, match="/nowhere: no terraform module: run gougi from a checkout"):
-        folder.prepare(FleetConfig(module="/nowhere"), None, None, rebuild=False)
+        folder.prepare(FleetConfig(module="/nowhere"), None, rebuild=False)
     (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo no such Python >&2; touch $1; exit 1\n")
     (module / "variables.tf").write_text('variable "nodes" {\n}\nvariable "tags" {\n}\n')
     twice = settings(module, variables={"nodes": 3})
     with pytest.raises(FolderError, match=r"variables\.nodes: the number is `\[fleet\] nodes`"):
-        folder.prepare(twice, None, None, rebuild=False)
+        folder.prepare(twice, None, rebuild=False)
     misspelt = settings(module, variables={"tagz": {}})
     with pytest.raises(
         FolderError, match=r"my\.toml: \[fleet\] variables\.tagz: no such variable; .* has: nodes, tags$"
     ):
-        folder.prepare(misspelt, tmp_path / "my.toml", None, rebuild=False)
+        folder.prepare(misspelt, tmp_path / "my.toml", rebuild=False)
     with pytest.raises(FolderError, match="the release cannot be made: no such Python"):
-        folder.prepare(settings(module), None, None, rebuild=False)
+        folder.prepare(settings(module), None, rebuild=False)
     assert not (folder.path / "release.tar").exists()
     (folder.path / "nodes.auto.tfvars.json").write_text("many")
     with pytest.raises(FolderError, match=r'expected \{"nodes": N\}'):
-        folder.prepare(settings(module), None, None, rebuild=False)
+        _ = folder.nodes
 
 
 def test_prices_are_kept_by_region_and_type(tmp_path: Path) -> None:

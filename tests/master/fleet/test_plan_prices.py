@@ -43,10 +43,20 @@ class Market(Cloud):
 class Planned:
     """Terraform, as far as a plan asks for it."""
 
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, int]]] = []
+        self.applied: list[str] = []
+
     def init(self) -> None: ...
 
-    def plan(self, _file: str) -> Any:
-        return {}
+    def plan(self, file: str, variables: dict[str, int], *, destroy: bool) -> Any:
+        assert not destroy
+        self.asked.append((file, variables))
+        made = {"address": "t.a", "type": "t", "mode": "managed", "change": {"actions": ["create"]}}
+        return {"resource_changes": [made]}
+
+    def apply(self, file: str, _tell: object) -> None:
+        self.applied.append(file)
 
 
 class Owner(Operator):
@@ -57,7 +67,8 @@ class Owner(Operator):
             folder=str(folder / "state"), region=region, instance_types=("x9.large",), variables=variables
         )
         super().__init__(settings, None)
-        self._terraform = Planned()  # type: ignore[assignment]
+        self.played = Planned()
+        self._terraform = self.played  # type: ignore[assignment]
         self.told: list[str] = []
 
     def cloud(self, region: str | None = None) -> Cloud:
@@ -114,6 +125,37 @@ def test_without_a_region_there_are_no_prices(tmp_path: Path) -> None:
 def test_where_nobody_can_be_asked_nothing_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     owner = Owner(tmp_path)
-    with pytest.raises(CommandError, match="nobody is there to be asked: --yes"):
-        command._change(owner, lambda: pytest.fail("planned"), yes=False, wait_s=0)
+    with pytest.raises(CommandError, match="there is no terminal to ask on: --yes"):
+        command._change(owner, "up", lambda: pytest.fail("planned"), yes=False, wait_s=0, lock_wait_s=0)
     assert not owner.folder.exists
+
+
+def test_a_number_is_kept_when_its_plan_is_applied(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    with owner.alone("gougi fleet plan", 0, owner.told.append):
+        owner.plan(7, tell=owner.told.append)
+        assert list(owner.folder.path.glob("plan-*"))
+    assert owner.folder.nodes is None
+    assert not list(owner.folder.path.glob("plan-*"))
+    with owner.alone("gougi fleet up", 0, owner.told.append):
+        first = owner.plan(7, tell=owner.told.append)
+        second = owner.plan(3, tell=owner.told.append)
+        with pytest.raises(ValueError, match="not the plan that was made last"):
+            owner.apply(first, lambda _step: None)
+        assert owner.played.applied == []
+        owner.apply(second, lambda _step: None)
+    files = [file for file, _ in owner.played.asked]
+    assert owner.played.applied == files[-1:]
+    assert len(set(files)) == 3
+    assert owner.played.asked[-1][1] == {"nodes": 3}
+    assert owner.folder.nodes == 3
+    assert owner.nodes(None) == 3
+
+
+def test_what_a_killed_command_left_goes_with_the_next(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    with owner.alone("gougi fleet up", 0, owner.told.append):
+        owner.folder.set_nodes(1)
+    left = owner.folder.new_plan()
+    with owner.alone("gougi fleet up", 0, owner.told.append):
+        assert not left.exists()

@@ -63,6 +63,8 @@ def test_progress_is_told_and_a_plan_serves_once(tmp_path: Path) -> None:
         ("api error VcpuLimitExceeded: You have requested more vCPU capacity", "quota of vCPUs is used up"),
         ("api error InsufficientInstanceCapacity: We currently do not have", "no such machines free"),
         ("UnauthorizedOperation: You are not authorized", "may not do that"),
+        ("api error IncorrectInstanceState: The instance 'i-1' is not in a state", "run the command again in a minute"),
+        ("api error InvalidIPAddress.InUse: Address 10.81.0.10 is in use.", "run the command again in a minute"),
         ("dial tcp: lookup ec2.mars-1.amazonaws.com: no such host", "cannot be reached"),
     ],
 )

@@ -59,6 +59,25 @@ def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
     assert {row.machine: row.note for row in now.rows}["i-4"] == "spot interruption (terminate)"
 
 
+@pytest.mark.parametrize(
+    ("machines", "head", "runs", "told"),
+    [
+        ([HEAD], "running", True, ""),
+        ([CloudMachine(HEAD.facts, "pending")], "pending", True, ""),
+        ([], "gone", False, "the head is gone: nobody plays; gougi fleet up makes another"),
+        ([CloudMachine(HEAD.facts, "stopped")], "stopped", False, "the head is stopped: nobody plays; gougi fleet up"),
+    ],
+)
+def test_a_head_that_does_not_run_is_told(machines: list[CloudMachine], head: str, runs: bool, told: str) -> None:
+    now = of([*machines, *map(node, (1, 2, 3))], [said(number) for number in (1, 2, 3)])
+    assert (now.head, now.head_runs, now.ready) == (head, runs, 3)
+    screen = StringIO()
+    Console(file=screen, width=160).print(status_table(now))
+    text = screen.getvalue()
+    assert told in text
+    assert ("nobody plays" in text, "no head, 3 of 3 nodes ready" in text) == (not runs, not runs)
+
+
 def test_cost_now_and_so_far() -> None:
     gone = Machine("i-9", "c7i.4xlarge", "a", False, NOW - 7200)
     ledger = observed(Ledger(), [HEAD.facts, gone], PRICES, NOW - 3600, HEAD.facts.launched)

@@ -18,9 +18,10 @@ from master.fleet.view import FleetStatus, status
 class Waiting(Operator):
     """A fleet of one node that is, and stays, in this state."""
 
-    def __init__(self, folder: Path, state: MachineState) -> None:
+    def __init__(self, folder: Path, state: MachineState, head: str = "running") -> None:
         super().__init__(FleetConfig(folder=str(folder)), None)
         self._state = state
+        self._head = head
 
     def cloud(self, region: str | None = None) -> Cloud:
         assert region == "eu-west-1"
@@ -28,8 +29,9 @@ class Waiting(Operator):
 
     def status(self, facts: Facts) -> FleetStatus:
         node = CloudMachine(Machine("i-1", "c7i.xlarge", "a", False, 0.0), "running")
+        head = CloudMachine(Machine("i-head", "c7i.xlarge", "a", False, 0.0), self._head)
         said = MachineReport("i-1", 100.0, self._state)
-        return status("gougi", facts.region, 1, "i-head", [node], [said], Ledger(), Prices({}), 100.0)
+        return status("gougi", facts.region, 1, "i-head", [head, node], [said], Ledger(), Prices({}), 100.0)
 
 
 class Quiet(Cloud):
@@ -55,3 +57,17 @@ def test_what_is_waited_for(tmp_path: Path, plays: bool, state: MachineState, en
     else:
         with pytest.raises(NotReady, match=f"i-1: {state}"):
             operator.wait(facts, 0.0, lambda _now, _troubles: None)
+
+
+def test_nodes_without_a_head_are_not_enough(tmp_path: Path) -> None:
+    facts = Facts("gougi", "eu-west-1", 1, "g", "i-head", "b", True, "a shell", True, {})
+    with pytest.raises(NotReady, match="the head i-head is stopping"):
+        Waiting(tmp_path, "ready", "stopping").wait(facts, 0.0, lambda _now, _troubles: None)
+
+
+def test_who_waits_hears_that_somebody_wants_another_number(tmp_path: Path) -> None:
+    facts = Facts("gougi", "eu-west-1", 1, "g", "i-head", "b", True, "a shell", True, {})
+    operator = Waiting(tmp_path, "joined")
+    operator.folder.set_nodes(1)
+    with pytest.raises(NotReady, match="somebody has asked for 5 nodes meanwhile, not 1; gougi fleet status"):
+        operator.wait(facts, 600.0, lambda _now, _troubles: operator.folder.set_nodes(5))

@@ -1,0 +1,122 @@
+"""``gougi fleet down``: the fleet's end, with proof that nothing of it is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from master.commands.common import FAILED, CommandError
+from master.commands.fleet_errors import told
+from master.commands.fleet_shared import (
+    Dir,
+    LockWait,
+    Yes,
+    agreed,
+    apply,
+    can_agree,
+    note,
+    operator_of,
+    settings,
+    show_plan,
+)
+from master.commands.settings import ConfigFile
+
+if TYPE_CHECKING:
+    from master.fleet.operator import Operator
+    from master.fleet.plan import FleetPlan, Place
+
+
+def down(
+    yes: Yes = False,
+    records: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where games, logs and books of the fleet's own bucket are copied."),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option("--wait", min=0, metavar="S", help="How many seconds AWS may take to forget what was destroyed."),
+    ] = 120,
+    lock_wait: LockWait = 0,
+    folder: Dir = None,
+    config: ConfigFile = None,
+) -> int:
+    """Destroy the fleet, and prove that nothing of it is left. Exit code 1, with a list, if something is.
+
+    Before the bucket that was made with the fleet goes, games, logs and books are copied from it to a folder (bucket/,
+    in the fleet's own). A bucket that you gave it stays. After a failure run it again: it goes on.
+
+    Examples:
+
+      gougi fleet down
+
+      gougi fleet down --yes --records ~/shogi/games
+    """
+    with told():
+        operator = operator_of(config, folder)
+        with operator.alone("gougi fleet down", lock_wait, note):
+            place = operator.place()
+            if place is None:
+                note(f"there is no fleet in {operator.folder.path}")
+            if operator.folder.exists and operator.terraform.managed():
+                can_agree(yes)  # a plan takes its time
+                end = operator.plan_end(note)
+                show_plan(end)
+                if not agreed(yes, "destroy all of this?"):
+                    return FAILED
+                _destroy(operator, end, place, records or operator.folder.path / "bucket")
+            name = place.name if place is not None else settings(config, folder).name
+            _prove(operator, name, place, wait)
+    return 0
+
+
+def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: Path) -> None:
+    """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
+    from master.fleet.end import bucket_is_in_the_way, empty
+    from master.fleet.terraform import TerraformError
+
+    own = place if place is not None and place.bucket_is_own else None
+    if own is not None and end.full_bucket_goes:
+        _copy_records(own, records)  # it goes with all that is in it: there is no later moment
+    try:
+        apply(operator, end)
+    except TerraformError:
+        if own is None or not bucket_is_in_the_way(operator.terraform):
+            raise
+        _copy_records(own, records)
+        empty(own)
+        rest = operator.plan_end(note)
+        if more := rest.beyond(end):
+            raise CommandError(
+                f"the fleet has got {', '.join(more)} since you agreed to its end: run it again", FAILED
+            ) from None
+        apply(operator, rest)
+    if place is not None and own is None:
+        empty(place)
+
+
+def _copy_records(place: Place, records: Path) -> None:
+    from master.fleet.end import copy_records
+
+    note(f"{copy_records(place, records, note)} files of the bucket {place.bucket} are in {records}")
+
+
+def _prove(operator: Operator, name: str, place: Place | None, wait_s: float) -> None:
+    """Ask AWS for what is left of the fleet; where nothing is, the folder forgets it."""
+    from master.fleet.end import left_over
+
+    keep = [place.bucket] if place is not None and not place.bucket_is_own else []
+    note("asking AWS what is left")
+    cloud = operator.cloud(place.region if place is not None else None)
+    left = left_over(operator.terraform, cloud, name, keep, wait_s)
+    for thing in left.found:
+        print(f"left: {thing}")
+    for thing in left.unseen:
+        print(f"not looked at: {thing}")
+    if left.found:
+        things = "1 thing" if len(left.found) == 1 else f"{len(left.found)} things"
+        raise CommandError(f"{things} of the fleet {name} left, which may cost money; see the list above", FAILED)
+    operator.folder.set_place(None)
+    seen = ", as far as could be seen" if left.unseen else ""
+    print(f"nothing is left of the fleet {name}{seen}" + (f"; the bucket {keep[0]} stays" if keep else ""))

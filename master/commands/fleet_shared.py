@@ -1,0 +1,102 @@
+"""What the commands of ``gougi fleet`` share: their options, what they ask, how they show and apply a plan."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import CommandError
+from master.commands.settings import load
+
+if TYPE_CHECKING:
+    from master.fleet.operator import Operator
+    from master.fleet.plan import FleetPlan
+
+Dir = Annotated[
+    str | None,
+    typer.Option("--dir", metavar="FOLDER", help="The fleet's folder. Default: ~/.local/state/gougi/fleet."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+LockWait = Annotated[
+    float,
+    typer.Option(
+        "--lock-wait",
+        min=0,
+        metavar="S",
+        help="How many seconds to wait while somebody else changes this fleet; 0: say who it is, and leave.",
+    ),
+]
+
+
+def settings(config: Path | None, folder: str | None) -> Any:
+    """The section [fleet], with the folder where one is given."""
+    return load(config, {"fleet": {"folder": folder}}).fleet
+
+
+def operator_of(config: Path | None, folder: str | None) -> Operator:
+    """Who does what the command asks for."""
+    from master.config import find_file
+    from master.fleet.operator import Operator
+
+    return Operator(settings(config, folder), config or find_file())
+
+
+def show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
+    """What would become of each resource, and what an hour costs then."""
+    for line in wanted.lines():
+        print(line)
+    print(f"plan: {wanted.summary()}")
+    show_cost(wanted.usd_per_hour, wanted.unpriced_types, cap_usd)
+
+
+def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd: float) -> None:
+    """What an hour costs. ``usd``: as the output ``usd_per_hour`` of the terraform module; empty: nothing is known."""
+    whole = usd.get("all")
+    if whole is not None:
+        print(f"an hour costs {whole:.2f} US dollars at on-demand prices")
+        machines = whole - (usd.get("beside") or 0.0)
+        if cap_usd and machines:
+            print(
+                f"price cap: {cap_usd:.2f} US dollars of machines a run, {cap_usd / machines:.1f} hours at these "
+                "prices; addresses, endpoints, disks and traffic come on top"
+            )
+    elif usd:
+        types = ", ".join(unpriced) or "one of the types"
+        print(f"what an hour costs is not known: no price of {types}; give it in [fleet] variables, usd_per_hour")
+
+
+def apply(operator: Operator, wanted: FleetPlan) -> None:
+    """Do what was shown, with its progress."""
+    from master.ui.fleet import Progress
+
+    with Progress(console(), len(wanted.changes)) as progress:
+        operator.apply(wanted, progress.step)
+
+
+def can_agree(yes: bool) -> None:
+    """Refuse a command that would have to ask where nobody sits."""
+    if not yes and not sys.stdin.isatty():
+        raise CommandError("it asks before it changes anything, and there is no terminal to ask on: --yes does not ask")
+
+
+def agreed(yes: bool, question: str) -> bool:
+    """Whether the user says yes, or has said so."""
+    can_agree(yes)
+    return yes or typer.confirm(question, default=False)
+
+
+def note(text: str) -> None:
+    """Say it at once, also where the output is a file."""
+    print(text, flush=True)
+
+
+def console() -> Any:
+    """Where tables and progress go; where no terminal is, they are not cut off at 80 columns."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "160")))
