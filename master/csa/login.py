@@ -34,16 +34,13 @@ def check_login(name: str, game: str, password: str) -> list[str]:
     """
     if not re.fullmatch(LOGIN_NAME, name):
         raise LoginError(f"the login name {name!r} must be 1 to 32 letters, digits or any of _ @ . -")
-    _check_password(game, password)
-    warnings = []
-    if game:
-        try:
-            warnings += [f"game name {warning}" for warning in check_game_name(game)]
-        except GameNameError as error:
-            raise LoginError(f"game name {error}") from error
-    elif len(password) > CSA_PASSWORD:
-        warnings.append(f"the password has {len(password)} characters; the CSA protocol allows {CSA_PASSWORD}")
-    return warnings
+    _check_password(password)
+    if not game:
+        return _check_bare_password(password)
+    try:
+        return [f"game name {warning}" for warning in check_game_name(game)]
+    except GameNameError as error:
+        raise LoginError(f"game name {error}") from error
 
 
 def login_password(game: str, password: str) -> str:
@@ -51,7 +48,7 @@ def login_password(game: str, password: str) -> str:
     return f"{game},{password}" if game else password
 
 
-def _check_password(game: str, password: str) -> None:
+def _check_password(password: str) -> None:
     if not password:
         raise LoginError("the password is empty")
     if len(password) > LONGEST_PASSWORD:
@@ -61,11 +58,17 @@ def _check_password(game: str, password: str) -> None:
             kind = "a space" if character == " " else "no printable ASCII character"
             raise LoginError(f"the password cannot be sent: its character {number} is {kind}")
     if password.endswith(","):
-        raise LoginError("the password ends in a comma, which the server drops: another password")
-    if game:
-        return
+        raise LoginError("the password ends in a comma, which the server drops: it would be another password")
+
+
+def _check_bare_password(password: str) -> list[str]:
+    """One that stands alone behind the login name: it may hold a game name, for those who write it there."""
     named, trip = split_password(password)
-    if named is None and "," in password:
-        raise LoginError("the password holds a comma, and in front of it no game name, for which the server takes that")
     if named is not None and named.floodgate and not trip:
         raise LoginError("floodgate pairs nobody without a password (trip) behind the game name: GAME,TRIP")
+    warnings = []
+    if named is None and "," in password:
+        warnings.append("the password holds a comma: shogi-server takes what stands in front of it for a game name")
+    if named is None and len(password) > CSA_PASSWORD:
+        warnings.append(f"the password has {len(password)} characters; the CSA protocol allows {CSA_PASSWORD}")
+    return warnings
