@@ -35,6 +35,7 @@ class Rivalry(enum.Enum):
 
     NONE = "none"
     SUSPECTED = "suspected"
+    """Said once in a row."""
     CERTAIN = "certain"
     """As good as: it will not end by itself."""
 
@@ -61,7 +62,7 @@ class ShownOut:
         self.times = self.times + 1 if waited_s < self.short_s else 0
         if self.times >= self.certain:
             return Rivalry.CERTAIN
-        return Rivalry.SUSPECTED if self.times >= self.suspected else Rivalry.NONE
+        return Rivalry.SUSPECTED if self.times == self.suspected else Rivalry.NONE
 
     def over(self) -> None:
         """Something else has happened: a game, or a server that cannot be reached."""

@@ -27,7 +27,7 @@ def test_a_name_that_is_shown_out_again_and_again() -> None:
         Rivalry.NONE,
         Rivalry.NONE,
         Rivalry.SUSPECTED,
-        Rivalry.SUSPECTED,
+        Rivalry.NONE,
         Rivalry.CERTAIN,
     ]
     assert shown_out.times == 5

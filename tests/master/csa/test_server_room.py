@@ -270,6 +270,22 @@ def test_a_move_behind_the_flag_comes_too_late() -> None:
     assert hall.say(0, "+7776FU", after_ms=5_000) == ["#TIME_UP", "#LOSE"]
 
 
+@pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
+def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
+    """As on the real server: also where that one resigns, or loses on time."""
+    hall = Hall(RoomOptions(max_moves=1))
+    hall.start("test-2-3")
+    assert hall.say(1, "LOGOUT") == ["LOGOUT:completed"]
+    if last:
+        hall.say(0, last)
+    else:
+        hall.tick(5_000)
+    assert [line for line in hall.heard[0] if line[0] in "%#"] == ["%TORYO", "#RESIGN", "#WIN"]
+    ending = hall.games[-1].record.ending
+    assert ending is not None
+    assert (ending.reason, ending.winner, ending.comment) == ("RESIGN", 0, "logged out")
+
+
 def test_least_time_per_move() -> None:
     hall = Hall(RoomOptions(least_ms=1000))
     hall.start("test-10-0")
