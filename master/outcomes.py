@@ -25,7 +25,7 @@ def left(protocol: CsaProtocol, why: str) -> GameOutcome:
     resignation, or with the opponent's next move, behind which the server resigns for who is not there."""
     if protocol.state is not State.PLAYING or protocol.reason not in ("", "RESIGN"):
         return with_result(protocol, Conclusion.ABORTED, why + _told(protocol))
-    how = "the resignation was not answered" if protocol.sent == "%TORYO" else "left on the opponent's turn"
+    how = f"{protocol.sent} was not answered" if protocol.sent else "left on the opponent's turn"
     return with_result(protocol, Conclusion.LOSE, "RESIGN", f"{why}, {how}")
 
 

@@ -114,8 +114,9 @@ def serve(
     """Run a practice server: the CSA protocol, for games at home.
 
     Whoever logs in with the same game name is paired. The game name sets the time in seconds: test-60-5F is 60 s and
-    5 s with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi. Any name and password may log in: keep it on a
-    network that you trust. Ctrl-C stops it.
+    5 s with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi; -B or -W behind it asks for a side. Another name
+    is taken for default-1500-0, as by the tournament server. Any name and password may log in: keep it on a network
+    that you trust. Ctrl-C stops it.
 
     Examples:
 

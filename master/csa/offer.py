@@ -53,7 +53,8 @@ def other_game(summary: GameSummary, asked: str) -> str:
     if not asked:
         return ""
     name = parse_game_name(asked)
-    if f"+{DEFAULT_GAME}+" in summary.game_id and (name is None or name.game != DEFAULT_GAME):
+    parts = summary.game_id.split("+")  # shogi-server's: EVENT+GAME+BLACK+WHITE+DATE, and an event may hold a plus
+    if len(parts) >= 5 and parts[-4] == DEFAULT_GAME and (name is None or name.game != DEFAULT_GAME):
         return f"asked for the game {asked}, and the server offers {DEFAULT_GAME}"
     if name is None:
         return ""

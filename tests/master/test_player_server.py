@@ -152,7 +152,7 @@ def test_a_line_that_drops_behind_the_resignation_is_a_loss(last: list[str]) -> 
     table.hear(*last)
     table.do(table.player.connection_lost("closed"))
     assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.LOSE, "RESIGN")
-    assert table.outcome.comment == "Ctrl-C, the resignation was not answered"
+    assert table.outcome.comment == "Ctrl-C, %TORYO was not answered"
 
 
 def test_an_ending_whose_result_was_not_heard_is_not_made_up() -> None:
@@ -183,4 +183,4 @@ def test_leaving_with_our_move_not_echoed() -> None:
     table.do(table.player.abort("Ctrl-C"))
     assert table.do(table.player.leave()) == []  # the line is dead or slow; more on it would not help
     table.do(table.player.connection_lost("stopped by us"))
-    assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.LOSE, "RESIGN")
+    assert (table.outcome.conclusion, table.outcome.comment) == (Conclusion.LOSE, "Ctrl-C, +7776FU was not answered")

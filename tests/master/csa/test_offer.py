@@ -29,7 +29,8 @@ def test_what_may_be_played(asked: str) -> None:
 def test_the_default_game_of_a_misspelt_name() -> None:
     for asked in ("floodgate300-10F", "floodgate-300-10F", "issued2026", "test-1500-0"):
         assert other_game(DEFAULT, asked) == f"asked for the game {asked}, and the server offers default-1500-0"
-    assert other_game(DEFAULT, "default-1500-0") == ""
+    namesake = replace(OFFER, game_id="test+test-60-5F+default-1500-0+bob+20261121082246")
+    assert other_game(namesake, "test-60-5F") == other_game(DEFAULT, "default-1500-0") == ""
     assert other_game(DEFAULT, "") == ""
 
 
