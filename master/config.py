@@ -136,6 +136,8 @@ class CsaConfig(_Section):
     """HOST:PORT. Empty: `gougi play` plays an embedded game on this machine."""
     game: str = ""
     """Game name, such as floodgate-300-10F. Empty: the server pairs by the password alone."""
+    any_game: bool = False
+    """Play also a game that the server offers with other times than the game name says. Otherwise it is rejected."""
     name: Annotated[str, Field(pattern=f"^{LOGIN_NAME}$")] = "gougi"
     """Login name."""
     password: SecretStr | None = None

@@ -31,6 +31,10 @@ class Conclusion(enum.StrEnum):
     NOT_PLAYED = "NOT_PLAYED"
     """A game was offered, and one of the sides (or the server) rejected it."""
     LOGIN_REFUSED = "LOGIN_REFUSED"
+    NO_NEW_GAMES = "NO_NEW_GAMES"
+    """The server begins no games for now."""
+    WRONG_GAME = "WRONG_GAME"
+    """What we log in with brings no game, or another one than its name says, however often it is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class GameOutcome:
     plies: int = 0
     sfen: str = ""
     """The last position."""
+    comment: str = ""
+    """What a record adds to the reason."""
     record_path: Path | None = None
 
     @property
@@ -158,6 +164,7 @@ class Note:
     event: str
     fields: dict[str, object] = field(default_factory=dict)
     error: bool = False
+    warning: bool = False
 
 
 GameEvent = (

@@ -51,7 +51,7 @@ from master.recorder import Recorder
 log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
 
 ABORT_S: Final = 1.0
-"""How long the server's last word is waited for after we gave up a game."""
+"""How long the server's last word is waited for after we gave up a game, and again after we logged out of it."""
 
 LOGIN_S: Final = 60.0
 """How long the answer to a login is waited for: a server may accept a connection and be dead."""
@@ -81,6 +81,19 @@ class PlayersBook(Protocol):
 
 class LoginRefusedError(Exception):
     """The server does not let us in; the text says who and where, never with what password."""
+
+
+class WrongGameError(Exception):
+    """What we log in with brings no game, or another one than it names: the user has to change it. The text says what
+    the server did; ``offered``: it offered a game, which was rejected."""
+
+    def __init__(self, text: str, offered: bool) -> None:
+        super().__init__(text)
+        self.offered = offered
+
+
+class ShownOutError(CsaConnectionError):
+    """The server closed the connection of a player who was logged in and waited for a game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +133,10 @@ async def play_game(
         observers: hear of everything that happens.
 
     Raises:
-        LoginRefusedError: wrong name, password or game, or a name that is playing already.
-        CsaConnectionError: the server cannot be reached, or closed the connection before a game began.
+        LoginRefusedError: wrong name or password, or a name that is playing already.
+        WrongGameError: the game name or the side brings no game, or brought another one, which was rejected.
+        CsaConnectionError: the server cannot be reached, begins no games for now, or closed the connection before a
+            game began (`ShownOutError` where that was while we waited for one).
     """
     try:
         CsaProtocol().login(login.name, login.password)
@@ -133,8 +148,12 @@ async def play_game(
         raise LoginRefusedError(
             f"{address} refuses the login of {login.name!r}: wrong name or password, or this name is playing already"
         )
+    if outcome.conclusion is Conclusion.WRONG_GAME:
+        raise WrongGameError(f"{address}: {outcome.reason}", offered=outcome.summary is not None)
+    if outcome.conclusion is Conclusion.NO_NEW_GAMES:
+        raise CsaConnectionError(f"{address}: {outcome.reason}")
     if outcome.conclusion is Conclusion.DISCONNECTED and not outcome.played:
-        raise CsaConnectionError(outcome.reason)
+        raise (ShownOutError if game.shown_out else CsaConnectionError)(outcome.reason)
     return outcome
 
 
@@ -159,6 +178,12 @@ class _Game:
         self._carrying_out = False
         self._timer: asyncio.TimerHandle | None = None
         self._preparation: asyncio.Task[None] | None = None
+
+    @property
+    def shown_out(self) -> bool:
+        """Whether the server closed the connection while we waited for a game."""
+        by_peer = self._connection is not None and self._connection.closed_by_peer
+        return by_peer and self._player.protocol.state is State.WAITING
 
     async def run(self, address: ServerAddress, listener: Listener) -> GameOutcome:
         await asyncio.to_thread(warm_up_rules)
@@ -198,9 +223,11 @@ class _Game:
                     await self._recorder.close()
 
     async def _give_up(self) -> None:
-        """Cancelled: leave the game in good order, or after `ABORT_S` in any order."""
+        """Cancelled: leave the game in good order, or after `ABORT_S`, twice, in any order."""
         self._do("abort", "stopped by us")
         try:
+            await asyncio.wait({self._done}, timeout=ABORT_S)
+            self._do("leave")
             await asyncio.wait({self._done}, timeout=ABORT_S)
         finally:
             self._do("connection_lost", "stopped by us")
@@ -341,7 +368,8 @@ class _Game:
         if isinstance(event, GameEnded):
             event = GameEnded(self._with_record(event.outcome))
         if isinstance(event, Note):
-            (log.error if event.error else log.info)(event.event, **event.fields)
+            tell = log.error if event.error else log.warning if event.warning else log.info
+            tell(event.event, **event.fields)
         elif isinstance(event, GameRefused):
             log.error("game_refused", why=event.why)
         observers = self._observers if self._settings.book is None else (self._settings.book.observe, *self._observers)

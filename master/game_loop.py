@@ -15,9 +15,9 @@ from cluster.api import Listener, OpenSearcher
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.events import GameEvent, GameFound, GameOutcome, LoggedIn
-from master.game import GameSettings, LoginRefusedError, Observer, play_game
+from master.game import GameSettings, LoginRefusedError, Observer, ShownOutError, WrongGameError, play_game
 from master.instructions import Login
-from master.retry import Backoff
+from master.retry import Backoff, Rivalry, ShownOut
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
 
@@ -26,6 +26,10 @@ STEADY_S: Final = 60.0
 """A connection that has stood so long behind its login was none of a row of failures."""
 REFUSED_S: Final = 20 * 60.0
 """How long a name that has never been let in is tried: a game that a crash left behind may take so long to end."""
+
+
+class NameTakenError(Exception):
+    """Another player logs in with the same name and password; the text says how that was noticed."""
 
 
 @dataclass(slots=True)
@@ -41,13 +45,18 @@ class _Progress:
     begun: bool = False
     """A game has been found on this connection."""
 
+    @property
+    def waited_s(self) -> float:
+        """How long this connection has been logged in."""
+        return 0.0 if self.in_since is None else self.now() - self.in_since
+
     def next(self) -> None:
         """Another connection."""
         self.in_since, self.begun = None, False
 
     @property
     def steady(self) -> bool:
-        return self.in_since is not None and self.now() - self.in_since >= STEADY_S
+        return self.waited_s >= STEADY_S
 
     def __call__(self, event: GameEvent) -> None:
         if isinstance(event, LoggedIn):
@@ -85,6 +94,8 @@ async def play_games(
 
     Raises:
         LoginRefusedError: the first login is refused and goes on being so, or later ones again and again.
+        WrongGameError: what we log in with brings no game, or another one than it names.
+        NameTakenError: another player logs in with our name and password, and each ends the other's wait.
         CsaConnectionError: the server cannot be reached, or no game comes about, again and again.
     """
     stop = stop or asyncio.Event()
@@ -92,6 +103,7 @@ async def play_games(
     rng = random.Random()
     outcomes: list[GameOutcome] = []
     progress = _Progress(asyncio.get_running_loop().time)
+    shown_out = ShownOut()
     failures = 0
     give_up_s = progress.now() + (0 if count == 1 else REFUSED_S)
     while not stop.is_set() and (count is None or len(outcomes) < count):
@@ -104,11 +116,18 @@ async def play_games(
             if not progress.been_in and progress.now() >= give_up_s:
                 raise
             failure = error
+        except WrongGameError:
+            raise
+        except ShownOutError as error:
+            _look_for_rival(shown_out.again(progress.waited_s), address, login, shown_out.times)
+            failure = error
         except CsaConnectionError as error:
+            shown_out.over()
             failure = error
         except Exception as error:  # of ours; the log has it (`master.game`)
             failure = CsaConnectionError(f"{address}: the game failed: {type(error).__name__}: {error}")
         else:
+            shown_out.over()
             if outcome is None:
                 break
             if outcome.played:
@@ -125,6 +144,17 @@ async def play_games(
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay_s)
     return outcomes
+
+
+def _look_for_rival(rivalry: Rivalry, address: ServerAddress, login: Login, times: int) -> None:
+    """Say that another player has our name; raises `NameTakenError` where that will not end by itself."""
+    if rivalry is Rivalry.NONE:
+        return
+    seems = f"{address} closed the connection {times} times in a row while {login.name!r} waited for a game"
+    cause = "it seems that another player logs in with this name and password"
+    if rivalry is Rivalry.CERTAIN:
+        raise NameTakenError(f"{seems}: {cause}; end it, or take another name")
+    log.warning("name_taken", why=f"{seems}: {cause}")
 
 
 async def _unless_stopped(
@@ -144,5 +174,5 @@ async def _unless_stopped(
         stopped.cancel()
         if not game.done():
             game.cancel()
-            with contextlib.suppress(asyncio.CancelledError, LoginRefusedError, CsaConnectionError):
+            with contextlib.suppress(asyncio.CancelledError, LoginRefusedError, WrongGameError, CsaConnectionError):
                 await game

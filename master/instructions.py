@@ -18,6 +18,9 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class PlayerSettings:
+    game: str = ""
+    """The name of the game that we log in for: another game, or one with other times than the name says, is rejected.
+    Empty: any game is played."""
     clock: ClockSettings = field(default_factory=ClockSettings)
     guard_ms: int = 100
     """Past the hard deadline the player waits this long for the searcher's decision. Taken from the clock's margin."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 from cluster.api import Decision
 from cluster.messages import LONGEST_GAME
@@ -36,6 +37,11 @@ from master.csa.summary import GameSummary
 from master.instructions import PlayerSettings
 from worker.score import MATE_BOUND
 from worker.shogi import Position, Repetition
+
+PATIENCE_MS: Final = 2000
+"""How long the server may take to end a game at its move limit. It is a fourth of the turn at the most, but no less
+than `LEAST_PATIENCE_MS`: the limit's line may be on its way."""
+LEAST_PATIENCE_MS: Final = 500
 
 
 class Verdict(enum.Enum):
@@ -134,3 +140,8 @@ def _mating_move(position: Position) -> int | None:
         if mates:
             return move
     return None
+
+
+def patience_ms(hard_ms: float) -> float:
+    """How long the server's word is waited for at the move limit, on a turn that may take ``hard_ms``."""
+    return min(PATIENCE_MS, max(hard_ms / 4, LEAST_PATIENCE_MS))

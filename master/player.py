@@ -24,13 +24,13 @@ Times are milliseconds of any steady clock.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 from cluster.api import Decision, Known, Progress, SearchRequest
 from master.clock import GameClock, Watch
 from master.csa import events as csa
-from master.csa.offer import UnplayableError, read_offer
+from master.csa.complaints import Hope, with_advice
+from master.csa.offer import UnplayableError, other_game, read_offer
 from master.csa.position import SIGNS
 from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
@@ -44,7 +44,6 @@ from master.events import (
     GameOutcome,
     GameRefused,
     LoggedIn,
-    MovePlayed,
     Note,
     ThinkingBegan,
     ThinkingEnded,
@@ -65,35 +64,11 @@ from master.instructions import (
     StartSearch,
     StopSearch,
 )
-from master.judging import Judge, Verdict
+from master.judging import Judge, Verdict, patience_ms
+from master.outcomes import left, line_lost, with_result
 from master.thought import Thought
+from master.turn import Question, RunningSearch
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
-
-PATIENCE_MS: Final = 2000
-"""How long the server may take to end a game at its move limit. It is a fourth of the turn at the most, but no less
-than `LEAST_PATIENCE_MS`: the limit's line may be on its way."""
-LEAST_PATIENCE_MS: Final = 500
-
-
-@dataclass(slots=True)
-class _Search:
-    search_id: int
-    deadline_ms: float
-    soft_ms: int
-    """What it aims at now, since its start."""
-    began_ms: float
-    watch: Watch
-    pv: tuple[str, ...] = ()
-    """The best line known so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What the book was asked on our turn, before any search."""
-
-    question_id: int
-    until_ms: float
-    """Then the search begins without it."""
 
 
 class Player:
@@ -123,14 +98,16 @@ class Player:
         self._moves: list[str] = []
         self._line: tuple[str, ...] = ()
         """What the last search expects from here on, as long as the game follows it."""
-        self._search: _Search | None = None
-        self._question: _Question | None = None
+        self._search: RunningSearch | None = None
+        self._question: Question | None = None
         self._ponder_id: int | None = None
         """Of the search that runs on the opponent's time."""
         self._thought = Thought()
         self._patience_ms: float | None = None
         """Until then the server may say that the game has ended at its move limit."""
         self._aborting = ""
+        self._wrong_game = ""
+        """Why the game on offer, which was rejected, is another one than we came for."""
         self._out: list[Instruction] = []
 
     @property
@@ -217,14 +194,25 @@ class Player:
 
     def connection_lost(self, why: str) -> list[Instruction]:
         if self.outcome is None:
-            conclusion = Conclusion.ABORTED if self._aborting else Conclusion.DISCONNECTED
-            told = f" (the server had said #{self.protocol.reason})" if self.protocol.reason else ""
-            self._finish(conclusion, self._aborting or f"{why}, {self.protocol.state.value}{told}")
+            aborting = self._aborting
+            self._end(left(self.protocol, aborting) if aborting else line_lost(self.protocol, why))
         return self._flush()
 
     def abort(self, why: str) -> list[Instruction]:
-        """Stop: resign on turn, log out otherwise. Where a game is played the server's last word is waited for."""
-        self._abort(why)
+        """Stop. A game that is played is resigned as soon as it is our turn, and the server's last word is waited for;
+        `leave` ends the wait. Anything else ends at once."""
+        if self.protocol.state is not State.PLAYING or self.protocol.my_turn:
+            self._abort(why)
+        elif self.outcome is None and not self._aborting:
+            self._aborting = why
+            self._stop_search()
+        return self._flush()
+
+    def leave(self) -> list[Instruction]:
+        """The opponent has taken too long for a game that we `abort`: log out. That loses it with his next move."""
+        playing = self.outcome is None and self.protocol.state is State.PLAYING
+        if playing and self.protocol.sent is None and not self.protocol.logged_out:
+            self._send(self.protocol.logout())
         return self._flush()
 
     # The server's events
@@ -248,7 +236,9 @@ class Player:
             case csa.Ended(result, reason):
                 self._finish(Conclusion(result.value), reason)
             case csa.LoggedOut() if self._aborting:
-                self._finish(Conclusion.ABORTED, self._aborting)
+                self._end(left(self.protocol, self._aborting))
+            case csa.Complaint(text, hope):
+                self._on_complaint(text, hope)
             case csa.Notice(text):
                 self._emit(Note("server_notice", {"text": text}))
             case csa.Unexpected(line, why):
@@ -262,8 +252,19 @@ class Player:
         except UnplayableError as error:
             self._refuse(str(error))
             return
+        self._wrong_game = other_game(summary, self.settings.game)
+        if self._wrong_game:
+            self._refuse(self._wrong_game)
+            return
         self._emit(GameFound(summary))
         self._out.append(PrepareSearcher())
+
+    def _on_complaint(self, text: str, hope: Hope) -> None:
+        """The server refuses something; where that was our wish for a game, none will come however long we wait."""
+        self._emit(Note("server_complains", {"text": text}, warning=True))
+        if hope is not Hope.THIS_LOGIN:
+            conclusion = Conclusion.WRONG_GAME if hope is Hope.NONE else Conclusion.NO_NEW_GAMES
+            self._finish(conclusion, f"the server says: {with_advice(text)}")
 
     def _refuse(self, why: str) -> None:
         self._position = None  # what was offered before, and is being prepared for, is off the table too
@@ -295,24 +296,10 @@ class Player:
         self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
         self._clock.moved(made.consumed_ms, now_ms)
         thought = self._thought if made.mine else Thought()
-        self._emit(
-            MovePlayed(
-                ply=len(self._moves),
-                colour=made.colour,
-                mine=made.mine,
-                usi=self._moves[-1],
-                csa=made.csa,
-                consumed_ms=made.consumed_ms,
-                sfen=position.sfen(),
-                clocks=self._clocks(now_ms),
-                score=thought.score,
-                pv=thought.pv,
-                depth=thought.depth,
-                nodes=thought.nodes,
-                book=thought.book,
-            )
-        )
-        if self.protocol.my_turn and not self._aborting:
+        self._emit(thought.played(made, tuple(self._moves), position.sfen(), self._clocks(now_ms)))
+        if self.protocol.my_turn and self._aborting:
+            self._send(self.protocol.resign())
+        elif self.protocol.my_turn:
             self._on_turn(now_ms)
 
     # Our turn
@@ -323,8 +310,7 @@ class Player:
         judgement = self._referee().before_search(self._board(), len(self._moves))
         match judgement.verdict:
             case Verdict.WAIT:
-                fourth = self._clock.budget(now_ms).hard_ms / 4
-                self._patience_ms = now_ms + min(PATIENCE_MS, max(fourth, LEAST_PATIENCE_MS))
+                self._patience_ms = now_ms + patience_ms(self._clock.budget(now_ms).hard_ms)
             case Verdict.RESIGN:
                 self._send(self.protocol.resign())
             case Verdict.DECLARE:
@@ -341,7 +327,7 @@ class Player:
         assert self._clock is not None
         budget = self._clock.budget(now_ms, len(self._moves), judge.max_moves, score=judge.score)
         question_id = next(self._search_ids)
-        self._question = _Question(question_id, now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
+        self._question = Question(question_id, now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
         self._out.append(AskBook(question_id, self._summary().start_sfen, tuple(self._moves), budget.soft_ms))
 
     def _play_from_book(self, answer: BookAnswer) -> bool:
@@ -370,7 +356,7 @@ class Player:
         watch = Watch(judge.score, "" if known is None else known.move, known_ms)
         # Where nothing is heard of the search, what is known already is better than any move.
         pv = self._line if known is None else known.lines[0].pv if known.lines else (known.move,)
-        self._search = _Search(search_id, deadline_ms, budget.soft_ms, now_ms, watch, pv)
+        self._search = RunningSearch(search_id, deadline_ms, budget.soft_ms, now_ms, watch, pv)
         clocks = self._clocks(now_ms)
         self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=budget.soft_ms, hard_ms=budget.hard_ms)))
@@ -398,7 +384,7 @@ class Player:
             draw_white=self.settings.draw_white,
         )
 
-    def _retime(self, search: _Search, progress: Progress) -> None:
+    def _retime(self, search: RunningSearch, progress: Progress) -> None:
         """A hard move gets more time, and one that turns out to be easy less."""
         assert self._clock is not None
         move = progress.pv[0] if progress.pv else ""
@@ -408,7 +394,7 @@ class Player:
             search.soft_ms = soft_ms
             self._out.append(RetimeSearch(search.search_id, soft_ms))
 
-    def _act_on(self, decision: Decision, search: _Search) -> None:
+    def _act_on(self, decision: Decision, search: RunningSearch) -> None:
         match self._referee().after_search(decision, self._board(), len(self._moves)):
             case Verdict.DECLARE:
                 self._send(self.protocol.declare())
@@ -419,7 +405,7 @@ class Player:
             case _:
                 self._play(decision, search)
 
-    def _play(self, decision: Decision, search: _Search) -> None:
+    def _play(self, decision: Decision, search: RunningSearch) -> None:
         try:
             move = self._board().parse_usi(decision.move)
         except MoveError as error:
@@ -428,7 +414,7 @@ class Player:
             self._line = decision.pv
             self._send_move(move, Thought.of(decision, self._board(), move))
 
-    def _fall_back(self, search: _Search, why: str) -> None:
+    def _fall_back(self, search: RunningSearch, why: str) -> None:
         """Play the best move that was reported, or any legal one: a turn never ends on the clock."""
         position = self._board()
         move = position.legal_moves()[0]
@@ -498,20 +484,15 @@ class Player:
         return out
 
     def _finish(self, conclusion: Conclusion, reason: str) -> None:
+        self._end(with_result(self.protocol, conclusion, reason))
+
+    def _end(self, outcome: GameOutcome) -> None:
         self._stop_search()
-        began = self._clock is not None
-        summary = self.protocol.summary
-        winner = None
-        if summary is not None and conclusion in (Conclusion.WIN, Conclusion.LOSE):
-            winner = summary.my_colour ^ (conclusion is Conclusion.LOSE)
-        self.outcome = GameOutcome(
-            conclusion=conclusion,
-            reason=reason,
-            summary=summary,
-            winner=winner,
-            plies=len(self._moves) if began else 0,
-            sfen=self._board().sfen() if began else "",
-        )
+        if self._wrong_game:
+            outcome = replace(outcome, conclusion=Conclusion.WRONG_GAME, reason=self._wrong_game)
+        if self._clock is not None:
+            outcome = replace(outcome, plies=len(self._moves), sfen=self._board().sfen())
+        self.outcome = outcome
         if self.protocol.state in (State.ENDED, State.WAITING) and not self.protocol.logged_out:
             self._send(self.protocol.logout())
         self._emit(GameEnded(self.outcome))

@@ -142,5 +142,5 @@ class Recorder:
 
 def _ending(outcome: GameOutcome) -> Ending:
     if outcome.conclusion in _OF_THE_SERVER:
-        return Ending(outcome.reason, outcome.winner)
+        return Ending(outcome.reason, outcome.winner, outcome.comment)
     return Ending(outcome.conclusion.lower(), comment=outcome.reason)

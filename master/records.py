@@ -101,8 +101,8 @@ class GameRecord:
         if self._variations is None:
             self._variations = Variations(self.start_sfen)
         comments = self._variations.texts([(move.usi, move.pv) for move in self.moves])
-        if self.ending is not None and comments and _result(self.ending) is None:
-            # KIF has no comment on an ending: what it has no word for is said of the last move.
+        if self.ending is not None and comments and (self.ending.comment or _result(self.ending) is None):
+            # KIF has no comment on an ending: what is to be said of it is said of the last move.
             comments[-1] = "\n".join(filter(None, (comments[-1], _say(self.ending))))
         # rsshogi takes a score for the mover's and turns white's round in KIF, where it is to be black's.
         first = self.start_sfen.split()[1] == "w"
@@ -121,7 +121,7 @@ class GameRecord:
                 return write()
             except ValueError:
                 # Only the side to move can resign, lose on time and so on; anything else is told in a comment.
-                record.main_terminal = _interrupted(self.ending)
+                record.main_terminal = _out_of_turn(self.ending)
         return write()
 
     def _metadata(self) -> RecordMetadata:
@@ -265,6 +265,12 @@ def _result(ending: Ending) -> GameResult | None:
 
 def _interrupted(ending: Ending) -> SpecialMoveEntry:
     return SpecialMoveEntry.from_result(GameResult.PAUSED, comment=_say(ending))
+
+
+def _out_of_turn(ending: Ending) -> SpecialMoveEntry:
+    """Who leaves a game on the opponent's turn resigns as soon as it is his own; by then he has lost by what he did."""
+    result = None if ending.reason != "RESIGN" or ending.winner is None else _FOUL_WINS[ending.winner]
+    return _interrupted(ending) if result is None else SpecialMoveEntry.from_result(result, comment=_say(ending))
 
 
 def _say(ending: Ending) -> str:

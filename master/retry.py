@@ -1,7 +1,8 @@
-"""Growing random delays between attempts: pure arithmetic."""
+"""Whether and when to try again: growing random delays, and a name that two players log in with. Pure."""
 
 from __future__ import annotations
 
+import enum
 import random
 from dataclasses import dataclass
 from typing import Final
@@ -27,3 +28,42 @@ class Backoff:
             return None
         longest = min(self.most_s, self.first_s * self.factor ** min(failures - 1, _DOUBLINGS))
         return rng.uniform(longest / 2, longest)
+
+
+class Rivalry(enum.Enum):
+    """What logins that are shown out again and again tell."""
+
+    NONE = "none"
+    SUSPECTED = "suspected"
+    """Said once in a row."""
+    CERTAIN = "certain"
+    """As good as: it will not end by itself."""
+
+
+@dataclass(slots=True)
+class ShownOut:
+    """Tells a name that two players log in with from a server that closes a connection now and then.
+
+    A login of the same name and password ends the wait of the one before it, without a word. Two players who both come
+    back after each such end would go on for ever. With `Backoff`'s delays the rounds below take some minutes, and the
+    player who gives up leaves the other one in.
+    """
+
+    short_s: float = 300.0
+    """Who has waited longer was not shown out by a rival who keeps coming back."""
+    suspected: int = 3
+    """So many times in a row, without a game between."""
+    certain: int = 8
+    times: int = 0
+    """How often in a row so far."""
+
+    def again(self, waited_s: float) -> Rivalry:
+        """The server closed our connection ``waited_s`` after it had let us in, while we waited for a game."""
+        self.times = self.times + 1 if waited_s < self.short_s else 0
+        if self.times >= self.certain:
+            return Rivalry.CERTAIN
+        return Rivalry.SUSPECTED if self.times == self.suspected else Rivalry.NONE
+
+    def over(self) -> None:
+        """Something else has happened: a game, or a server that cannot be reached."""
+        self.times = 0

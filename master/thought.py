@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from cluster.api import Decision
+from master.csa.events import MoveMade
+from master.events import Clocks, MovePlayed
 from master.instructions import BookAnswer
 from worker.shogi import MoveError, Position, move_to_csa
 
@@ -37,6 +39,24 @@ class Thought:
         """What a book says of ``move``, which is about to be made in ``position``."""
         score, pv = _from_black(position, answer.score), _replies(position, move, answer.move, answer.pv)
         return cls(score, pv, answer.depth, book=answer.source)
+
+    def played(self, made: MoveMade, moves: tuple[str, ...], sfen: str, clocks: Clocks) -> MovePlayed:
+        """The event of the move that the server has confirmed, the last of ``moves`` (USI); ``sfen`` is behind it."""
+        return MovePlayed(
+            ply=len(moves),
+            colour=made.colour,
+            mine=made.mine,
+            usi=moves[-1],
+            csa=made.csa,
+            consumed_ms=made.consumed_ms,
+            sfen=sfen,
+            clocks=clocks,
+            score=self.score,
+            pv=self.pv,
+            depth=self.depth,
+            nodes=self.nodes,
+            book=self.book,
+        )
 
     @property
     def comment(self) -> str:

@@ -111,7 +111,7 @@ def learn(
             await service.close()
 
     try:
-        with logged(settings, console.print), board if console.is_terminal else contextlib.nullcontext():
+        with logged(settings, console.print, console.print), board if console.is_terminal else contextlib.nullcontext():
             finished = run_to_end(main)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,10 @@ def play(
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Login name. Default: gougi.")] = None,
     games: Annotated[
         int | None, typer.Option(metavar="N", help="Games to play, one after the other; 0: without end. Default: 1.")
+    ] = None,
+    any_game: Annotated[
+        bool | None,
+        typer.Option("--any-game", help="Play also a game that the server offers with other times than --game names."),
     ] = None,
     password_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="File with the password, mode 600. Or set GOUGI_CSA_PASSWORD.")
@@ -80,7 +85,14 @@ def play(
       GOUGI_CSA_PASSWORD=trip gougi play --server wdoor.c.u-tokyo.ac.jp:4081 --game floodgate-300-10F --name MyGougi
     """
     options: dict[str, dict[str, Any]] = {
-        "csa": {"server": server, "game": game, "name": name, "games": games, "password_file": password_file},
+        "csa": {
+            "server": server,
+            "game": game,
+            "name": name,
+            "games": games,
+            "any_game": any_game,
+            "password_file": password_file,
+        },
         "cluster": {"nodes": nodes, "address": address, "mode": mode, "vote": vote},
         "engine": {"threads": threads, "hash_mb": hash_mb, "eval_file": net},
         "records": {"folder": records},
@@ -102,8 +114,9 @@ def serve(
     """Run a practice server: the CSA protocol, for games at home.
 
     Whoever logs in with the same game name is paired. The game name sets the time in seconds: test-60-5F is 60 s and
-    5 s with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi. Any name and password may log in: keep it on a
-    network that you trust. Ctrl-C stops it.
+    5 s with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi; -B or -W behind it asks for a side. Another name
+    is taken for default-1500-0, as by the tournament server. Any name and password may log in: keep it on a network
+    that you trust. Ctrl-C stops it.
 
     Examples:
 
@@ -130,7 +143,7 @@ def serve(
             await asyncio.Event().wait()
 
     try:
-        with logged(settings, lambda line: print(line, flush=True)):
+        with logged(settings, _warn, lambda line: print(line, flush=True)):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
@@ -169,7 +182,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
             return await play_embedded(embedded, cluster, opponent, on_result)
 
     try:
-        with logged(settings, show.warn):
+        with logged(settings, show.warn, show.say):
             results = run_to_end(main)
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
@@ -190,9 +203,11 @@ def _play_online(settings: Config, plain: bool) -> int:
     from master.config import ConfigError, csa_password
     from master.csa.address import ServerAddress
     from master.csa.client import CsaConnectionError
+    from master.csa.login import LoginError, check_login, login_password
     from master.csa.tls import TlsError, tls_context
     from master.events import GameEnded, GameEvent
-    from master.game import GameSettings, LoginRefusedError, next_search_id
+    from master.game import GameSettings, LoginRefusedError, WrongGameError, next_search_id
+    from master.game_loop import NameTakenError
     from master.instructions import Login
     from master.log import fleet_listener
     from master.retry import Backoff
@@ -207,17 +222,22 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
+    show = _show(plain)
+    try:
+        for warning in check_login(csa.name, csa.game, password):
+            show.warn(f"warning: {warning}")
+    except LoginError as error:
+        raise CommandError(str(error)) from error
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
-    login = Login(csa.name, ",".join(filter(None, (csa.game, password))))
+    login = Login(csa.name, login_password(csa.game, password))
     compile_searcher()
     books = open_books(settings)
     game_settings = GameSettings(
-        player=_player_settings(settings),
+        player=replace(_player_settings(settings), game="" if csa.any_game else csa.game),
         record_folder=Path(settings.records.folder),
         tls=tls,
         book=books if books.knows else None,
     )
-    show = _show(plain)
 
     def observe(event: GameEvent) -> None:
         show.observe(event)
@@ -253,9 +273,12 @@ def _play_online(settings: Config, plain: bool) -> int:
                 await books.close()
 
     try:
-        with logged(settings, show.warn):
+        with logged(settings, show.warn, show.say):
             run_to_end(main)
-    except LoginRefusedError as error:
+    except WrongGameError as error:
+        advice = "; rejected (--any-game would play it)" if error.offered else ""
+        raise CommandError(f"{error}{advice}", BAD_INPUT) from error
+    except (LoginRefusedError, NameTakenError) as error:
         raise CommandError(str(error), BAD_INPUT) from error
     except (FleetError, CsaConnectionError) as error:
         raise CommandError(str(error), FAILED) from error
@@ -263,6 +286,10 @@ def _play_online(settings: Config, plain: bool) -> int:
         show.say("interrupted")
         return INTERRUPTED
     return 0
+
+
+def _warn(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
@@ -367,18 +394,19 @@ def _show(plain: bool) -> Show:
 
     from master.ui.show import Show
 
-    return Show(Console(), plain=plain)
+    return Show(Console(), Console(file=sys.stderr), plain=plain)
 
 
 @contextlib.contextmanager
-def logged(settings: Config, console: Callable[[str], None]) -> Iterator[None]:
-    """The log of a command that plays or searches; ``console`` gets what the terminal is to show."""
+def logged(settings: Config, warn: Callable[[str], None], say: Callable[[str], None]) -> Iterator[None]:
+    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``say`` in the
+    end where it lies."""
     from master.log import LogError, open_log
 
     log = settings.log
     try:
-        with open_log(Path(settings.records.folder), console=console, **log.options()) as path:
+        with open_log(Path(settings.records.folder), console=warn, **log.options()) as path:
             yield
-            console(f"log: {path}")
+            say(f"log: {path}")
     except LogError as error:
         raise CommandError(str(error)) from error

@@ -103,7 +103,7 @@ def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
 
     again = Replay(game)
     shown_ms = game.inputs[0].at_ms if game.inputs else 0.0
-    show = Show(Console(), plain=plain, now=lambda: shown_ms / 1000)
+    show = Show(Console(), Console(file=sys.stderr), plain=plain, now=lambda: shown_ms / 1000)
 
     async def main() -> None:
         nonlocal shown_ms

@@ -40,6 +40,9 @@ class CsaConnection:
         peer: str,
     ) -> None:
         self.peer = peer
+        self.closed_by_peer = False
+        """Whether the connection is over, and was closed in good order by the other side."""
+        self._closing = False
         self._on_line = on_line
         self._on_lost = on_lost
         self._on_echo = on_echo
@@ -107,6 +110,7 @@ class CsaConnection:
     async def close(self, timeout_s: float = 1.0) -> None:
         """Close, once what was written is out, or after ``timeout_s`` at the latest. Does not call ``on_lost``."""
         self._on_lost = lambda _: None
+        self._closing = True
         self._stop_keep_alive()
         self._lines.close()
         try:
@@ -141,5 +145,6 @@ class CsaConnection:
         self._stop_keep_alive()
         if not self._lost.done():
             self._lost.set_result(None)
+        self.closed_by_peer = error is None and not self._closing
         reason = f"{self.peer} closed the connection" if error is None else f"the line to {self.peer} broke: {error}"
         self._on_lost(reason)

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
+from master.csa.complaints import Hope
 from master.csa.summary import GameSummary
 
 REASONS: Final = frozenset(
@@ -107,6 +108,15 @@ class KeepAlive:
 
 
 @dataclass(frozen=True, slots=True)
+class Complaint:
+    """``##[ERROR]``: the server does not do what it was asked for."""
+
+    text: str
+    """What follows the mark."""
+    hope: Hope
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A line for people: ``##[...]`` of the extended mode, help behind a refused login."""
 
@@ -131,6 +141,7 @@ Event = (
     | SpecialMade
     | Ended
     | KeepAlive
+    | Complaint
     | Notice
     | Unexpected
 )

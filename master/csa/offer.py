@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from master.csa.gamename import DEFAULT_GAME, parse_game_name
 from master.csa.summary import GameSummary
+from master.csa.timecontrol import TimeControl
 from worker.shogi import MoveError, Position, SfenError, move_to_csa, move_to_usi
 
 DECLARATIONS: Final = ("", "Jishogi 1.0", "Jishogi 1.1")
@@ -39,6 +41,36 @@ def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
     if summary.max_moves is not None and len(moves) >= summary.max_moves:
         raise UnplayableError("the move limit is reached before the game begins")
     return position, moves
+
+
+def other_game(summary: GameSummary, asked: str) -> str:
+    """Why the game on offer is not the one that was asked for by name, in words; empty: nothing speaks against it.
+
+    Args:
+        summary: the offer.
+        asked: the game name of our login; empty: any game will do.
+    """
+    if not asked:
+        return ""
+    name = parse_game_name(asked)
+    parts = summary.game_id.split("+")  # shogi-server's: EVENT+GAME+BLACK+WHITE+DATE, and an event may hold a plus
+    if len(parts) >= 5 and parts[-4] == DEFAULT_GAME and (name is None or name.game != DEFAULT_GAME):
+        return f"asked for the game {asked}, and the server offers {DEFAULT_GAME}"
+    if name is None:
+        return ""
+    for time in summary.time:
+        if not name.allows(time):
+            return f"the game {asked} is {_in_words(name.time())}, and the server offers {_in_words(time)}"
+    return ""
+
+
+def _in_words(time: TimeControl) -> str:
+    """``300 s + 10 s a move``."""
+    if time.unlimited:
+        return "no time limit"
+    parts = (f"{time.total_ms / 1000:g} s", time.byoyomi_ms and f"byoyomi {time.byoyomi_ms / 1000:g} s")
+    increment = f" + {time.increment_ms / 1000:g} s a move" if time.increment_ms else ""
+    return ", ".join(part for part in parts if part) + increment
 
 
 def warm_up_rules() -> None:

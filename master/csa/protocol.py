@@ -20,9 +20,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from master.csa.complaints import MARK, Hope, hope_after
 from master.csa.events import (
     REASONS,
     BadOffer,
+    Complaint,
     Ended,
     Event,
     GameOffered,
@@ -169,6 +171,9 @@ class CsaProtocol:
             return [Unexpected(f"{line[:60]}…", f"longer than {MAX_LINE} characters")]
         if not line.strip():
             return [KeepAlive()]
+        if line.startswith(MARK):
+            text = line.removeprefix(MARK).strip()
+            return [Complaint(text, hope_after(text) if self.state is State.WAITING else Hope.THIS_LOGIN)]
         if line.startswith("##["):
             return [Notice(line)]
         if self.state is State.SUMMARY:

@@ -279,8 +279,14 @@ class ServerGame:
 
     def _end(self, reason: str, *, winner: int | None, now_ms: float, comment: str = "") -> list[Say]:
         self.phase = Phase.OVER
+        said: list[Say] = []
+        if all(self._gone) != any(self._gone):
+            # One side has left: it is the loser whatever the other one does, were it to resign or to lose on time.
+            left = 0 if self._gone[0] else 1
+            said += [] if reason == "RESIGN" else self._both("%TORYO")
+            reason, winner, comment = "RESIGN", left ^ 1, self._gone[left]
         self.record.ending = Ending(reason, winner, comment)
-        said = self._both(f"#{reason}")
+        said += self._both(f"#{reason}")
         if winner is None:
             return said + self._both("#CENSORED" if reason == "MAX_MOVES" else "#DRAW")
         return [*said, Say(winner, "#WIN"), Say(winner ^ 1, "#LOSE")]

@@ -8,35 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from master.csa.gamename import DEFAULT_GAME, GameName, split_password
 from master.csa.names import LOGIN_NAME
 from master.csa.server_game import GameRules, Phase, Say, ServerGame, StartPosition
-from master.csa.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
 LOGIN_MS: Final = 300_000
 """A connection that has not logged in by then is closed."""
 MAX_CONNECTIONS: Final = 256
-DEFAULT_GAME: Final = "default-1500-0"
-"""What a login with a bare password plays."""
-HANDICAPS: Final = {
-    # By the prefix of the game's name. Black gives the handicap and moves first, as on the tournament server.
-    "hclance_": "PPPPPPPPP/1B5R1/1NSGKGSNL",
-    "hcbishop_": "PPPPPPPPP/7R1/LNSGKGSNL",
-    "hcrook_": "PPPPPPPPP/1B7/LNSGKGSNL",
-    "hcrooklance_": "PPPPPPPPP/1B7/1NSGKGSNL",
-    "hc2p_": "PPPPPPPPP/9/LNSGKGSNL",
-    "hc4p_": "PPPPPPPPP/9/1NSGKGSN1",
-    "hc6p_": "PPPPPPPPP/9/2SGKGS2",
-    "hc8p_": "PPPPPPPPP/9/3GKG3",
-    "hc10p_": "PPPPPPPPP/9/4K4",
-}
 
 _NAME: Final = re.compile(LOGIN_NAME)
-_GAME: Final = re.compile(r"([A-Za-z0-9_@.\-]{1,64}-([0-9]{1,6})-([0-9]{1,6})(F?))(?:-([BW]))?(?:,(.*))?")
+_DEFAULT: Final = GameName(DEFAULT_GAME, "default", 1500, 0, fischer=False)
 _USAGE: Final = "type 'LOGIN name password' (this practice server has no x1 mode)"
 
 
@@ -104,9 +90,8 @@ class _Visitor:
     since_ms: float
     name: str = ""
     trip: str = field(default="", repr=False)
-    game_name: str = ""
-    wish: str = "*"
-    """``B``, ``W`` or ``*``."""
+    wish: GameName | None = None
+    """The game that it waits for; None: for none, as the server has refused it."""
     game: ServerGame | None = None
     colour: int = 0
 
@@ -194,8 +179,7 @@ class Room:
         if words[0] != "LOGIN" or len(words) != 3 or not words[2] or not _NAME.fullmatch(words[1]):
             return refused
         name, password = words[1:]
-        match = _GAME.fullmatch(password)
-        trip = (match[6] or "") if match else password
+        wish, trip = split_password(password)
         passwords = self.options.passwords
         if passwords is not None and passwords.get(name) != trip:
             return [*refused, RoomNote("login_refused", {"name": name, "why": "password"})]
@@ -206,12 +190,16 @@ class Room:
                 why = "playing" if known.game is not None else "password"
                 return [*refused, RoomNote("login_refused", {"name": name, "why": why})]
             effects += self._drop(known)
+        wish = wish or _DEFAULT
         visitor.name, visitor.trip = name, trip
-        visitor.game_name = match[1] if match else DEFAULT_GAME
-        visitor.wish = (match[5] or "*") if match else "*"
         effects.append(SendLine(visitor.conn, f"LOGIN:{name} OK"))
-        effects.append(RoomNote("login", {"name": name, "game": visitor.game_name, "wish": visitor.wish}))
-        return effects + self._pair(visitor, now_ms)
+        effects.append(RoomNote("login", {"name": name, "game": wish.game, "wish": wish.side}))
+        why = _refusal(wish)
+        if why:
+            effects.append(SendLine(visitor.conn, f"##[ERROR] {why}"))
+            return [*effects, RoomNote("game_refused", {"name": name, "game": wish.game, "why": why})]
+        visitor.wish = wish
+        return effects + self._pair(visitor, wish, now_ms)
 
     def _logout(self, visitor: _Visitor, now_ms: float) -> list[Effect]:
         effects: list[Effect] = [SendLine(visitor.conn, "LOGOUT:completed")]
@@ -225,27 +213,31 @@ class Room:
             return []
         return [CloseConnection(visitor.conn)]
 
-    def _pair(self, newcomer: _Visitor, now_ms: float) -> list[Effect]:
+    def _pair(self, newcomer: _Visitor, wish: GameName, now_ms: float) -> list[Effect]:
         for other in self._visitors.values():
-            waiting = other is not newcomer and other.name and other.game is None
-            if waiting and other.game_name == newcomer.game_name and {other.wish, newcomer.wish} not in ({"B"}, {"W"}):
-                return self._offer(other, newcomer, now_ms)
+            if other is newcomer or other.game is not None or other.wish is None or other.wish.game != wish.game:
+                continue
+            if {other.wish.side, wish.side} not in ({"B"}, {"W"}):
+                return self._offer((other, newcomer), (other.wish, wish), now_ms)
         return []
 
-    def _offer(self, first: _Visitor, second: _Visitor, now_ms: float) -> list[Effect]:
-        if first.wish == second.wish == "*":
+    def _offer(
+        self, players: tuple[_Visitor, _Visitor], wishes: tuple[GameName, GameName], now_ms: float
+    ) -> list[Effect]:
+        first, second = players
+        if wishes[0].side == wishes[1].side == "*":
             swap = self._blacks.get(first.name, 0) > self._blacks.get(second.name, 0)
         else:
-            swap = first.wish == "W" or second.wish == "B"
+            swap = wishes[0].side == "W" or wishes[1].side == "B"
         black, white = (second, first) if swap else (first, second)
         self._blacks[black.name] = self._blacks.get(black.name, 0) + 1
         # Game ids hold the time to the second: no two games may begin in the same one.
         self._last_stamp = max(self._last_stamp + 1, int(now_ms // 1000))
         started = datetime.fromtimestamp(self._last_stamp)
         game_id = "+".join(
-            (self.options.event, first.game_name, black.name, white.name, started.strftime("%Y%m%d%H%M%S"))
+            (self.options.event, wishes[0].game, black.name, white.name, started.strftime("%Y%m%d%H%M%S"))
         )
-        game = ServerGame(game_id, (black.name, white.name), self._rules(first.game_name), now_ms, started)
+        game = ServerGame(game_id, (black.name, white.name), self._rules(wishes[0]), now_ms, started)
         self._games[game_id] = game
         for colour, player in enumerate((black, white)):
             player.game, player.colour = game, colour
@@ -254,20 +246,12 @@ class Room:
             *self._after(game, game.offer(), now_ms),
         ]
 
-    def _rules(self, game_name: str) -> GameRules:
-        match = _GAME.fullmatch(game_name)
-        assert match is not None
-        total, extra, fischer = int(match[2]) * 1000, int(match[3]) * 1000, bool(match[4])
-        time = TimeControl(
-            total_ms=total,
-            byoyomi_ms=0 if fischer else extra,
-            increment_ms=extra if fischer else 0,
-            least_ms=self.options.least_ms,
-        )
-        start = self.options.starts.get(game_name)
+    def _rules(self, name: GameName) -> GameRules:
+        start = self.options.starts.get(name.game)
         if start is None:
-            camp = next((rows for prefix, rows in HANDICAPS.items() if game_name.startswith(prefix)), None)
+            camp = name.handicap
             start = StartPosition(f"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/{camp} b - 1") if camp else self.options.start
+        time = replace(name.time(), least_ms=self.options.least_ms)
         return GameRules(time=time, start=start, max_moves=self.options.max_moves)
 
     def _after(self, game: ServerGame, said: list[Say], now_ms: float) -> list[Effect]:
@@ -297,3 +281,13 @@ class Room:
         if ending.comment:
             fields["comment"] = ending.comment
         return [RecordChanged(game), RoomNote("game_over", {**fields, "plies": game.plies})]
+
+
+def _refusal(wish: GameName) -> str:
+    """Why the tournament server refuses such a wish, in its words; empty: it does not."""
+    if wish.floodgate and wish.side != "*":
+        sign = "+" if wish.side == "B" else "-"
+        return f"You are not allowed to specify TEBAN {sign} for the game {wish.game}"
+    if wish.handicap and wish.side == "*":
+        return "Random turn preference is not allowed for handicapped games"
+    return ""

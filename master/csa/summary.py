@@ -78,7 +78,9 @@ def parse_summary(lines: Sequence[str]) -> GameSummary:
     time = _times(blocks)
     start_sfen, first, moves = _position(blocks["Position"], time)
     to_move = first ^ (len(moves) & 1)
-    if to_move_key is not None and to_move_key != to_move:
+    # Servers read To_Move in two ways: who moves now (shogi-server), or who moved first in the position block. The
+    # signs of the moves say who moves now, so either will do.
+    if to_move_key is not None and to_move_key not in (to_move, first):
         raise SummaryError(f"To_Move:{SIGNS[to_move_key]} contradicts the position block")
     return GameSummary(
         game_id=keys.get("Game_ID", ""),

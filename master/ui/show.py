@@ -30,12 +30,18 @@ class Show:
 
     Args:
         console: where to.
+        warnings: where messages of the log go; behind the full screen too, once that is closed.
         plain: lines even where the terminal can do more.
         now: the clock of the events, in seconds.
     """
 
-    def __init__(self, console: Console, *, plain: bool = False, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, console: Console, warnings: Console, *, plain: bool = False, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self.console = console
+        self._warnings = warnings
+        self._held: list[str] = []
+        """Warnings that the full screen keeps from their console."""
         self.view = GameView(now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
@@ -59,11 +65,15 @@ class Show:
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def warn(self, line: str) -> None:
-        """A message of the log; among the screen's notes where that is on. Any thread."""
+        """A message of the log; among the screen's notes first where that is on. Any thread."""
         if self._live is None:
-            self.say(line)
+            self._complain(line)
+            return
+        self.view.note(line)
+        if self._warnings.is_terminal:
+            self._held.append(line)
         else:
-            self.view.note(line)
+            self._complain(line)
 
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Tells how far the fleet's start is."""
@@ -95,6 +105,12 @@ class Show:
             self._live.stop()
             self._live = None
             self.console.print(GameScreen(self.view))
+            held, self._held = self._held, []
+            for line in held:
+                self._complain(line)
+
+    def _complain(self, line: str) -> None:
+        self._warnings.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def can_be_live(console: Console) -> bool:

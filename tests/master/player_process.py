@@ -1,18 +1,20 @@
-"""A player in a process of its own, which a test can kill: one game on a server, with a scripted searcher.
+"""A player in a process of its own, which a test can kill or stop: one game on a server, with a scripted searcher.
 
-``python -m tests.master.player_process HOST:PORT NAME RECORDS``
+``python -m tests.master.player_process HOST:PORT NAME RECORDS``. Ends as ``gougi play`` does: 130 after a signal.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 
 from cluster.api import Listener
-from master.game import GameSettings, ServerAddress
-from master.game_loop import play_games
+from master.apart import play_games_apart
+from master.commands.common import INTERRUPTED
+from master.csa.address import ServerAddress
+from master.game import GameSettings
 from master.instructions import Login
+from master.run import Interrupted, run_to_end
 from tests.master.scripted import ScriptedSearcher
 
 GAME = "floodgate-60-5F,secret"
@@ -22,8 +24,11 @@ async def main(address: str, name: str, records: str) -> None:
     searcher, listener = ScriptedSearcher(delay_s=0.05), Listener()
     await searcher.open(listener)
     settings = GameSettings(record_folder=Path(records))
-    await play_games(ServerAddress.parse(address), Login(name, GAME), searcher, listener, settings, count=1)
+    await play_games_apart(ServerAddress.parse(address), Login(name, GAME), searcher, listener, settings, count=1)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    try:
+        run_to_end(lambda: main(*sys.argv[1:]))
+    except Interrupted:
+        sys.exit(INTERRUPTED)

@@ -263,6 +263,25 @@ def test_play_with_bad_words(tmp_path: Path, words: list[str], says: str) -> Non
     assert says in error_of(gougi("play", *words, cwd=tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("game", "password", "says"),
+    [
+        ("floodgate300-10F", "hush", "did you mean floodgate-300-10F?"),
+        ("floodgate-300-10F-B", "hush", "nobody chooses a side on floodgate"),
+        ("two words", "hush", "' ' has no place in a game name"),
+        ("test-60-5F", "hush hush", "the password cannot be sent: its character 5 is a space"),
+        ("", "hush,", "the password ends in a comma"),
+    ],
+)
+def test_play_with_a_login_that_brings_no_game(tmp_path: Path, game: str, password: str, says: str) -> None:
+    """Nothing is started for it, nor even a log."""
+    words = ("play", "--server", "127.0.0.1:4081", *(("--game", game) if game else ()))
+    message = error_of(gougi(*words, cwd=tmp_path, env={"GOUGI_CSA_PASSWORD": password}))
+    assert says in message
+    assert "hush" not in message
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_password_that_others_can_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("hush\n")
     (tmp_path / "secret").chmod(0o640)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Coroutine
 from typing import Any
 
@@ -13,10 +12,10 @@ from master import game, game_loop
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.server import PracticeServer, ServerOptions
-from master.csa.server_room import RoomOptions
+from master.csa.server_room import RoomNote, RoomOptions
 from master.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
-from master.game import LoginRefusedError
-from master.game_loop import play_games
+from master.game import LoginRefusedError, WrongGameError
+from master.game_loop import NameTakenError, play_games
 from master.instructions import Login
 from master.retry import Backoff
 from tests.master.csa.test_tcp import free_port
@@ -34,10 +33,9 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 async def loop(address: tuple[str, int], name: str, **more: Any) -> list[GameOutcome]:
     searcher, listener = ScriptedSearcher(), Listener()
     await searcher.open(listener)
+    game = more.pop("game", "floodgate-60-5F")
     options = {"backoff": QUICK, **more}
-    return await play_games(
-        ServerAddress(*address), Login(name, "floodgate-60-5F,secret"), searcher, listener, **options
-    )
+    return await play_games(ServerAddress(*address), Login(name, f"{game},secret"), searcher, listener, **options)
 
 
 def server(port: int = 0, **room: Any) -> PracticeServer:
@@ -256,13 +254,50 @@ def test_cancelled_during_a_game() -> None:
     run(main())
 
 
-def test_delays_grow_and_end() -> None:
-    backoff = Backoff(first_s=1, factor=2, most_s=10, attempts=6)
-    endless = Backoff(attempts=None).delay_s(10**6, random.Random(1))
-    assert endless is not None
-    assert 60 <= endless <= 120
-    delays = [backoff.delay_s(failures, random.Random(1)) for failures in range(1, 7)]
-    assert delays[-1] is None
-    for delay, longest in zip(delays, [1, 2, 4, 8, 10], strict=False):
-        assert delay is not None
-        assert longest / 2 <= delay <= longest
+def test_a_game_that_cannot_come_is_not_tried_again() -> None:
+    async def main() -> None:
+        notes: list[RoomNote] = []
+        async with PracticeServer(ServerOptions(port=0), notes.append) as host:
+            with pytest.raises(WrongGameError, match="TEBAN"):
+                await loop(host.address, "alice", game="floodgate-60-5F-B")
+        assert [note.event for note in notes if note.event == "login"] == ["login"]
+
+    run(main())
+
+
+def test_a_server_that_begins_no_games_for_now_is_tried_again() -> None:
+    logins = 0
+
+    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal logins
+        logins += 1
+        await reader.readline()
+        writer.write(b"LOGIN:alice OK\n##[ERROR] starting new games is not allowed now.\n")
+        await reader.readline()
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(closing, "127.0.0.1", 0) as host:
+            with pytest.raises(CsaConnectionError, match="starting new games is not allowed now"):
+                await loop(host.sockets[0].getsockname(), "alice", backoff=Backoff(first_s=0.01, attempts=12))
+
+    run(main())
+    assert logins == 12
+
+
+def test_of_two_players_with_one_name_one_gives_up_and_the_other_plays() -> None:
+    async def main() -> None:
+        async with server() as host:
+            rivals = {asyncio.create_task(loop(host.address, "alice", count=1)) for _ in range(2)}
+            (ended,), (left,) = await asyncio.wait(rivals, return_when=asyncio.FIRST_EXCEPTION)
+            error = ended.exception()
+            assert isinstance(error, NameTakenError)
+            assert str(error) == (
+                f"{ServerAddress(*host.address)} closed the connection 8 times in a row while 'alice' waited for a game"
+                ": it seems that another player logs in with this name and password; end it, or take another name"
+            )
+            (outcome,) = await loop(host.address, "bob", count=1)
+            assert outcome.reason == "MAX_MOVES"
+            assert [outcome.reason for outcome in await left] == ["MAX_MOVES"]
+
+    run(main())

@@ -557,36 +557,6 @@ def test_surprising_lines_are_noted_and_change_nothing() -> None:
 # Giving up
 
 
-def test_abort_on_turn_resigns_and_waits_for_the_result() -> None:
-    table = Table().begin()
-    table.do(table.player.abort("Ctrl-C"))
-    assert table.lines[-1] == "%TORYO"
-    assert table.stopped == [1]
-    assert table.do(table.player.abort("again")) == []
-    assert table.do(table.player.decided(decision(1, "7g7f"))) == []
-    table.hear("%TORYO", "#RESIGN", "#LOSE")
-    assert table.outcome.conclusion is Conclusion.LOSE
-
-
-def test_abort_off_turn_logs_out() -> None:
-    table = Table().begin(WHITE)
-    table.do(table.player.abort("Ctrl-C"))
-    assert table.lines[-1] == "LOGOUT"
-    table.hear("+7776FU,T0")
-    assert table.requests == []
-    table.hear("LOGOUT:completed")
-    assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.ABORTED, "Ctrl-C")
-
-
-def test_abort_while_our_move_is_under_way() -> None:
-    table = Table().begin()
-    table.decide("7g7f")
-    table.do(table.player.abort("Ctrl-C"))
-    assert table.lines[-1] == "LOGOUT"
-    table.do(table.player.connection_lost("closed"))
-    assert table.outcome.conclusion is Conclusion.ABORTED
-
-
 @pytest.mark.parametrize("heard", [0, 1, 20, 45])
 def test_abort_before_the_game(heard: int) -> None:
     table = Table()

@@ -152,7 +152,7 @@ def test_a_reply_after_the_end_is_not_heard() -> None:
     table.do(table.player.connection_lost("gone"))
     reply(table, ANSWER)
     assert table.lines.count("%TORYO") == 1
-    assert table.outcome.conclusion is Conclusion.ABORTED
+    assert table.outcome.conclusion is Conclusion.LOSE
     assert not any(isinstance(instruction, (StartSearch, StartPonder)) for instruction in table.all)
     assert not any(isinstance(instruction, Send) and "7776" in instruction.line for instruction in table.all)
 

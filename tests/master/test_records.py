@@ -68,7 +68,8 @@ def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
         (3, Ending("MAX_MOVES"), "%MAX_MOVES"),
         (3, Ending("CHUDAN"), "%CHUDAN"),
         (3, Ending("disconnected"), "%CHUDAN"),
-        (2, Ending("RESIGN", 0), "%CHUDAN"),  # out of turn: CSA has no word for it
+        (2, Ending("RESIGN", 0), "%-ILLEGAL_ACTION"),  # out of turn, as who leaves: he loses by what he did
+        (3, Ending("RESIGN", 1), "%+ILLEGAL_ACTION"),
         (2, Ending("METEORITE", 0), "%CHUDAN"),
         (2, Ending("RESIGN"), "%CHUDAN"),
     ],
@@ -136,6 +137,18 @@ def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
 def test_an_ending_with_a_comment() -> None:
     text = record(ending=Ending("OUTE_SENNICHITE", 0, comment="perpetual check")).to_csa()
     assert text.splitlines()[-1] == "'*OUTE_SENNICHITE, black wins: perpetual check"
+
+
+def test_a_loss_by_leaving_is_a_loss_in_both_formats() -> None:
+    left = record(ending=Ending("RESIGN", 1, comment="stopped by us, left on the opponent's turn"))
+    assert left.to_csa().splitlines()[-2:] == [
+        "%+ILLEGAL_ACTION",
+        "'*RESIGN, white wins: stopped by us, left on the opponent's turn",
+    ]
+    kif = left.to_kif()
+    assert "*RESIGN, white wins: stopped by us, left on the opponent's turn" in kif.splitlines()
+    for text in (Record.from_csa_str(left.to_csa()), Record.from_kif_str(kif)):
+        assert text.result.is_white_win()
 
 
 def test_a_game_that_goes_on_has_no_ending() -> None:

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from master.csa.complaints import Hope
 from master.csa.events import (
     BadOffer,
+    Complaint,
     Ended,
     Event,
     GameOffered,
@@ -299,6 +301,18 @@ def test_an_unknown_ending_still_ends() -> None:
     csa = playing()
     assert isinstance(csa.receive("#METEORITE")[0], Unexpected)
     assert csa.receive("#WIN") == [Ended(Result.WIN, "METEORITE")]
+
+
+def test_a_complaint_takes_the_hope_of_a_game_only_from_who_waits_for_one() -> None:
+    text = "You are not allowed to specify TEBAN + for the game floodgate-300-10F"
+    csa = CsaProtocol()
+    csa.login("alice", "floodgate-300-10F-B,trip")
+    csa.receive("LOGIN:alice OK")
+    assert csa.receive(f"##[ERROR] {text}") == [Complaint(text, Hope.NONE)]
+    assert csa.receive("##[ERROR]") == [Complaint("", Hope.THIS_LOGIN)]
+    assert csa.state is State.WAITING
+    assert playing().receive(f"##[ERROR] {text}") == [Complaint(text, Hope.THIS_LOGIN)]
+    assert csa.receive("##[CHAT] hello") == [Notice("##[CHAT] hello")]
 
 
 def test_chudan_stands_alone() -> None:

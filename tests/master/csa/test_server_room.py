@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rsshogi.record import Record
 
+from master.csa.gamename import HANDICAPS
 from master.csa.server_game import MAX_DEFERRED, ServerGame, StartPosition
 from master.csa.server_room import (
-    HANDICAPS,
     LOGIN_MS,
     MAX_CONNECTIONS,
     CloseConnection,
@@ -185,9 +185,35 @@ def test_handicaps_are_positions(prefix: str) -> None:
 def test_the_first_handicap_is_the_servers() -> None:
     hall = Hall()
     hall.connect(0, 1)
-    hall.say(0, "LOGIN a hclance_x-60-5F,p")
-    hall.say(1, "LOGIN b hclance_x-60-5F,p")
+    hall.say(0, "LOGIN a hclance_x-60-5F-B,p")
+    hall.say(1, "LOGIN b hclance_x-60-5F-W,p")
     assert "P9 * +KE+GI+KI+OU+KI+GI+KE+KY" in hall.heard[0]
+
+
+@pytest.mark.parametrize(
+    ("game", "says"),
+    [
+        ("floodgate-60-5F-B", "You are not allowed to specify TEBAN + for the game floodgate-60-5F"),
+        ("floodgate-60-5F-w", "You are not allowed to specify TEBAN - for the game floodgate-60-5F"),
+        ("hc2p_x-60-5F", "Random turn preference is not allowed for handicapped games"),
+    ],
+)
+def test_a_wish_that_the_real_server_refuses_waits_for_nobody(game: str, says: str) -> None:
+    hall = Hall()
+    hall.connect(0, 1, 2)
+    for conn in (0, 1):
+        assert hall.say(conn, f"LOGIN a{conn} {game},p") == [f"LOGIN:a{conn} OK", f"##[ERROR] {says}"]
+    assert hall.say(2, "LOGIN b floodgate-60-5F,p") == ["LOGIN:b OK"]
+    assert hall.room.games == ()
+    assert hall.say(0, "LOGOUT") == ["LOGOUT:completed"]
+
+
+def test_a_misspelt_name_is_paired_as_the_default_game() -> None:
+    hall = Hall()
+    hall.connect(0, 1)
+    hall.say(0, "LOGIN a floodgate300-10F,trip")
+    assert "Total_Time:1500" in hall.say(1, "LOGIN b justapassword")
+    assert hall.room.games[0].game_id.startswith("gougi+default-1500-0+a+b+")
 
 
 def test_a_start_position_that_is_not_legal_is_refused() -> None:
@@ -242,6 +268,22 @@ def test_a_move_behind_the_flag_comes_too_late() -> None:
     hall = Hall()
     hall.start("test-2-3")
     assert hall.say(0, "+7776FU", after_ms=5_000) == ["#TIME_UP", "#LOSE"]
+
+
+@pytest.mark.parametrize("last", ["%TORYO", "+7775FU", "%CHUDAN", "", "+7776FU"])
+def test_who_has_left_loses_whatever_the_other_one_does(last: str) -> None:
+    """As on the real server: also where that one resigns, or loses on time."""
+    hall = Hall(RoomOptions(max_moves=1))
+    hall.start("test-2-3")
+    assert hall.say(1, "LOGOUT") == ["LOGOUT:completed"]
+    if last:
+        hall.say(0, last)
+    else:
+        hall.tick(5_000)
+    assert [line for line in hall.heard[0] if line[0] in "%#"] == ["%TORYO", "#RESIGN", "#WIN"]
+    ending = hall.games[-1].record.ending
+    assert ending is not None
+    assert (ending.reason, ending.winner, ending.comment) == ("RESIGN", 0, "logged out")
 
 
 def test_least_time_per_move() -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from master.csa.offer import read_offer
 from master.csa.summary import GameSummary, PlayedMove, SummaryError, format_summary, parse_summary
 from master.csa.timecontrol import TimeControl
 from tests.master.csa.transcripts import NAMES, server_lines
@@ -50,6 +52,29 @@ def test_fields() -> None:
     )
 
 
+@pytest.mark.parametrize("to_move", ["To_Move:-", "To_Move:+"])
+def test_both_readings_of_who_is_to_move(to_move: str) -> None:
+    """Behind moves in the position block: who moves now, as shogi-server has it, or who moved first."""
+    summary = parse_summary(changed("To_Move:-", to_move))
+    assert summary == parse_summary(BUOY)
+    position, moves = read_offer(summary)
+    assert (position.turn, summary.to_move, len(moves)) == (1, 1, 3)
+
+
+@pytest.mark.parametrize("to_move", ["To_Move:-", "To_Move:+"])
+def test_both_readings_where_white_begins(to_move: str) -> None:
+    handicapped = [line.replace("+KA", " * ").replace("+HI", " * ") for line in changed("To_Move:-", to_move)]
+    start = handicapped.index("+")
+    handicapped[start : start + 4] = ["-", "-3334FU,T1"]
+    summary = parse_summary(handicapped)
+    assert summary.start_sfen.split()[1] == "w"
+    assert summary.to_move == read_offer(summary)[0].turn == 0
+
+
+def test_who_is_to_move_may_be_left_out() -> None:
+    assert parse_summary(changed("To_Move:-")) == parse_summary(BUOY)
+
+
 def test_no_limit_of_moves() -> None:
     assert parse_summary(changed("Max_Moves:256", "Max_Moves:0")).max_moves is None
     assert parse_summary(changed("Max_Moves:256")).max_moves is None
@@ -84,7 +109,8 @@ def test_unknown_keys_and_blocks_are_skipped() -> None:
     [
         (changed("Your_Turn:-"), "Your_Turn is missing"),
         (changed("Your_Turn:-", "Your_Turn:x"), "Your_Turn"),
-        (changed("To_Move:-", "To_Move:+"), "contradicts"),
+        (changed("+2726FU,T1"), "contradicts"),  # two moves: whoever moved first moves now, and To_Move is neither
+        ([line for line in BUOY if not re.match(r"[+-][0-9]", line)], "contradicts"),
         (changed("Max_Moves:256", "Max_Moves:many"), "Max_Moves"),
         (changed("Max_Moves:256", "Max_Moves:99999999999999999999"), "Max_Moves"),
         (changed("Total_Time:60", "Total_Time:-1"), "Total_Time"),

@@ -243,12 +243,37 @@ def test_results_in_words(outcome: GameOutcome, words: str) -> None:
     assert result_text(view) == words
 
 
+@pytest.mark.parametrize(("terminal", "stderr_too"), [(False, False), (True, False), (True, True)])
+def test_warnings_go_to_stderr(terminal: bool, stderr_too: bool) -> None:
+    """Also where the full screen is on: at once where that does not disturb it, else behind it."""
+    out, err = io.StringIO(), io.StringIO()
+
+    async def main() -> None:
+        console = Console(file=out, width=100, height=40, force_terminal=terminal, color_system=None)
+        warnings = Console(file=err, force_terminal=stderr_too, color_system=None)
+        async with Show(console, warnings) as show:
+            show.warn("warning: before")
+            assert err.getvalue() == "warning: before\n"
+            for event in GAME[:4]:
+                show.observe(event)
+            show.warn("warning: [during] the game")
+            assert ("during" in err.getvalue()) == (not stderr_too)
+            assert ("warning: [during] the game" in show.view.notes) == terminal
+            show.observe(GAME[-1])
+            show.say("the result")
+
+    asyncio.run(main())
+    assert err.getvalue() == "warning: before\nwarning: [during] the game\n"
+    assert "before" not in out.getvalue()
+    assert "the result" in out.getvalue()
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_show_from_beginning_to_end(terminal: bool) -> None:
     async def main() -> str:
         stream = io.StringIO()
         console = Console(file=stream, width=100, height=40, force_terminal=terminal, color_system=None)
-        async with Show(console) as show:
+        async with Show(console, console) as show:
             show.fleet_event("node_starting", {"node": "node-1"})
             for event in GAME[:-1]:
                 show.observe(event)

@@ -1,0 +1,48 @@
+"""What shogi-server's ``##[ERROR]`` lines mean for a player who waits for a game."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+MARK: Final = "##[ERROR]"
+_FORM: Final = "a game name is NAME-TOTAL-BYOYOMI or NAME-TOTAL-INCREMENTF, in seconds"
+_NEVER: Final = {
+    # What the server says, and what the user can do about it.
+    "you are not allowed to specify teban": "leave -B or -W out of the game name",
+    "random turn preference is not allowed": "put -B or -W behind the game name",
+    "bad game option": "put -B, -W or nothing behind the game name",
+    "bad game name": _FORM,
+    "game name should consist of three parts": _FORM,
+    "invalid identifiers are found": _FORM,
+}
+_NOT_NOW: Final = ("starting new games is not allowed",)
+
+
+class Hope(enum.Enum):
+    """Whether a player who is logged in, and waits, may still get a game."""
+
+    THIS_LOGIN = "this login"
+    """The line is about something else."""
+    LATER_LOGIN = "a later login"
+    """Not with this login; the server may begin games again later."""
+    NONE = "none"
+    """Not before the user logs in with something else."""
+
+
+def hope_after(text: str) -> Hope:
+    """What is left to hope behind an ``##[ERROR]`` line; ``text``: what follows the mark."""
+    if _advice(text):
+        return Hope.NONE
+    return Hope.LATER_LOGIN if any(words in text.lower() for words in _NOT_NOW) else Hope.THIS_LOGIN
+
+
+def with_advice(text: str) -> str:
+    """The server's words, and what to do about them where that is known."""
+    words = text.strip().rstrip(".")
+    advice = _advice(text)
+    return f"{words}; {advice}" if advice else words
+
+
+def _advice(text: str) -> str:
+    return next((advice for words, advice in _NEVER.items() if words in text.lower()), "")
