@@ -30,7 +30,7 @@ from benchmarks.nemesis.player import Games, Player, PlayerError, watch_sleep
 from benchmarks.nemesis.processes import listening_ports, send
 from benchmarks.nemesis.schedule import ENDING, Kind, Strike, burst
 
-_APART = "GOUGI_NEMESIS_APART"
+_APART = "NEMESIS_APART"
 _DISK_MB = 64
 _GONE_S = 20.0
 """What has not gone so long after the player's end was left behind."""

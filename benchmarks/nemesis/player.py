@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,16 +38,16 @@ class Player:
         self.log = folder / f"log-{self.mark}"
         self._history = history
         self._open: Question | None = None
+        self._said: deque[str] = deque(maxlen=5)
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._answered = threading.Event()
-        self._errors = (folder / f"stderr-{self.mark}.txt").open("w")
         command = [sys.executable, "-m", "master", "usi", "--nodes", str(nodes), "--records", str(self.log)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=subprocess.STDOUT,
             text=True,
             env={**os.environ, MARK: self.mark, "TMPDIR": str(self.temporary)},
         )
@@ -57,7 +58,7 @@ class Player:
     def pid(self) -> int:
         return self._process.pid
 
-    def open(self, patience_s: float = 300) -> float:
+    def open(self, patience_s: float = 120) -> float:
         """Wait until it is ready to play; returns the seconds that it took.
 
         Raises:
@@ -65,8 +66,13 @@ class Player:
         """
         began = time.monotonic()
         self._say("usi", "setoption name USI_Hash value 16", "isready")
-        if not self._ready.wait(patience_s):
-            raise PlayerError(f"no readyok after {patience_s:.0f} s")
+        end = began + patience_s
+        while not self._ready.wait(0.1) and self._process.poll() is None and time.monotonic() < end:
+            pass
+        if self._process.poll() is not None:
+            raise PlayerError(f"it ended with {self._process.returncode}; it said {' / '.join(self._said)}")
+        if not self._ready.is_set():
+            raise PlayerError(f"no readyok after {patience_s:.0f} s; it said {' / '.join(self._said)}")
         self._say("usinewgame")
         return time.monotonic() - began
 
@@ -151,7 +157,6 @@ class Player:
         send(list(marked(self.mark)), signal.SIGKILL)
         self._process.wait()
         self._reader.join(5)
-        self._errors.close()
 
     def _events(self, *names: str) -> list[dict[str, object]]:
         return [event for event in log_events(self.log) if event.get("event") in names]
@@ -168,6 +173,8 @@ class Player:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             words = line.split()
+            if words:
+                self._said.append(line.strip())
             if words[:1] == ["readyok"]:
                 self._ready.set()
             if words[:1] == ["bestmove"]:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-MARK = "GOUGI_NEMESIS"
+MARK = "NEMESIS_MARK"
 
 
 def marked(mark: str) -> dict[int, str]:
