@@ -114,13 +114,12 @@ class CsaProtocol:
         if self.state is not State.OFFERED or self.summary is None or self.logged_out:
             raise CommandError(f"no game to agree to: {self.state.value}")
         self.state = State.AGREED
-        return f"AGREE {self.summary.game_id}".rstrip()
+        return self._answer("AGREE")
 
     def reject(self) -> str:
         if self.state not in (State.OFFERED, State.AGREED) or self.logged_out:
             raise CommandError(f"no game to reject: {self.state.value}")
-        game_id = "" if self.summary is None else self.summary.game_id
-        return f"REJECT {game_id}".rstrip()
+        return self._answer("REJECT")
 
     def move(self, csa: str, comment: str = "") -> str:
         """Our move (``+7776FU``); ``comment`` begins with ``'`` and is recorded by the server, not relayed."""
@@ -232,6 +231,11 @@ class CsaProtocol:
         self.sent = None
         self.reason = ""
         self._summary_lines = []
+
+    def _answer(self, word: str) -> str:
+        """``word``, with the game's id as it came; without it, which the protocol allows, where it is no plain text."""
+        game_id = "" if self.summary is None else self.summary.game_id
+        return f"{word} {game_id}" if game_id and game_id.isascii() and game_id.isprintable() else word
 
     def _answer_to_offer(self, line: str) -> list[Event]:
         if self.state not in (State.OFFERED, State.AGREED):

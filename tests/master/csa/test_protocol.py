@@ -199,6 +199,17 @@ def test_a_bad_offer_can_only_be_rejected() -> None:
     assert csa.state is State.WAITING
 
 
+@pytest.mark.parametrize("game_id", ["", "\x1b[2J", "対局"])
+def test_a_game_without_an_id_that_can_be_said_back(game_id: str) -> None:
+    for answer in (CsaProtocol.agree, CsaProtocol.reject):
+        csa = CsaProtocol()
+        csa.login("alice", "pw")
+        csa.receive("LOGIN:alice OK")
+        for line in summary_lines("24_buoy.black"):
+            csa.receive(f"Game_ID:{game_id}" if line.startswith("Game_ID:") else line)
+        assert answer(csa) == answer.__name__.upper()
+
+
 def test_an_endless_summary_is_a_bad_offer() -> None:
     csa = CsaProtocol()
     csa.login("alice", "pw")

@@ -1,0 +1,217 @@
+"""Fuzz targets of what is read from files: positions, game records, networks, opening books, game logs, settings."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rsshogi.core import Board
+
+from benchmarks.fuzz.target import FIXTURES, Target
+from master.analysis.game import GameFileError, parse_games
+from master.book.floodgate import GameRules, read_game
+from master.config import ConfigError, load_config, sample
+from master.replay import ReplayError, read_log
+from worker.book import Book, BookError
+from worker.nnue.format import NetworkFileError, parse_network, serialise_network
+from worker.shogi import MoveError, Position, SfenError
+
+_KINDS: Final = (".csa", ".kif", ".ki2", ".jkf", "")
+_CSA: Final = """V2.2
+N+anna
+N-bert
+$START_TIME:2026/11/22 10:00:00
+PI
++
++7776FU,T3
+'** 35 -3334FU +2726FU
+-3334FU,T2
+%TORYO
+"""
+_KIF: Final = """手合割：平手
+先手：anna
+後手：bert
+手数----指手---------消費時間--
+   1 ７六歩(77)   ( 0:03/00:00:03)
+   2 ３四歩(33)   ( 0:02/00:00:02)
+   3 投了
+"""
+_BOOK: Final = """#YANEURAOU-DB2016 1.00
+sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1
+7g7f 3c3d 50 20 3
+2g2f none 40 20 1
+sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2
+3c3d 2g2f -50 20 3
+"""
+_LOG: Final = (
+    '{"event": "input", "game": 1, "call": "connected", "arguments": {}, "asked": [], "timestamp": "2026-11-22"}\n'
+)
+_HEADER_BYTES: Final = 400
+"""So much of a network's file is the fuzzer's: all that decides how the rest is read."""
+
+
+class Sfen(Target):
+    """Positions and moves. A position that is read is written as one that reads the same."""
+
+    name = "sfen"
+
+    def seeds(self) -> Iterator[bytes]:
+        start = Position.startpos().sfen().encode()
+        for line in (FIXTURES / "games.usi").read_bytes().splitlines()[:20]:
+            line = b" ".join(line.split()[:12])
+            yield start + b" moves " + line
+        yield b"8l/1l+R2P3/p2pBG1pp/kps1p4/Nn1P2G2/P1P1P2PP/1PS6/1KSG3+r1/LN2+p3L w Sbgn3p 124 moves -5141OU"
+
+    def one(self, data: bytes) -> None:
+        sfen, _, moves = data.decode("utf-8", "replace").partition(" moves ")
+        try:
+            position = Position.from_sfen(sfen)
+        except SfenError:
+            return
+        assert Position.from_sfen(position.sfen()).sfen() == position.sfen()
+        for move in moves.split():
+            try:
+                if move[0] in "+-":
+                    position.push_csa(move)
+                else:
+                    position.push_usi(move)
+            except MoveError:
+                pass
+
+
+class Records(Target):
+    """A record for the analysis, of a format that the first byte says. What is read is legal from the first move on."""
+
+    name = "records"
+
+    def seeds(self) -> Iterator[bytes]:
+        for number in range(len(_KINDS)):
+            yield bytes([number]) + _CSA.encode()
+            yield bytes([number]) + _KIF.encode()
+            yield bytes([number]) + _KIF.encode("cp932")
+            yield bytes([number]) + "開始日時：2026/11/22\n▲７六歩 △３四歩 ▲２六歩\nまで3手で先手の勝ち\n".encode()
+            yield bytes([number]) + (
+                b'{"header":{},"initial":{"preset":"HIRATE"},"moves":[{},{"move":{"from":{"x":7,"y":7},'
+                b'"to":{"x":7,"y":6},"piece":"FU"}},{"special":"TORYO"}]}'
+            )
+
+    def one(self, data: bytes) -> None:
+        try:
+            games = parse_games(data[1:], "game" + _KINDS[data[0] % len(_KINDS)] if data else "game")
+        except GameFileError:
+            return
+        for game in games:
+            position = Position.from_sfen(game.start_sfen)
+            position.push_all([move.usi for move in game.moves])
+
+
+class Network(Target):
+    """The beginning of a network file; the rest is as that of the smallest network."""
+
+    name = "nets"
+
+    def __init__(self) -> None:
+        path = Path(__file__).parents[2] / "worker" / "nnue" / "data" / "generation0.bin"
+        self._file = path.read_bytes()
+
+    def seeds(self) -> Iterator[bytes]:
+        yield self._file[:_HEADER_BYTES]
+        yield self._file[:200] + b"\xff" * 100
+
+    def one(self, data: bytes) -> None:
+        whole = data if len(data) > _HEADER_BYTES else data + self._file[len(data) :]
+        try:
+            network = parse_network(whole)
+        except NetworkFileError:
+            return
+        assert parse_network(serialise_network(network)).architecture == network.architecture
+
+
+class Books(Target):
+    """A book in YaneuraOu's format, in memory and on the disk; its every position is asked for."""
+
+    name = "books"
+
+    def __init__(self) -> None:
+        self._path = _scratch_file("book.db")
+
+    def seeds(self) -> Iterator[bytes]:
+        yield _BOOK.encode()
+        yield b"\xef\xbb\xbf" + _BOOK.replace("\n", "\r\n").encode()
+
+    def one(self, data: bytes) -> None:
+        self._path.write_bytes(data)
+        for on_the_fly in (False, True):
+            try:
+                book = Book(self._path, on_the_fly)
+                for line in _BOOK.splitlines():
+                    if line.startswith("sfen "):
+                        book.find(line[5:])
+                        book.find(line[5:], any_ply=True)
+            except BookError:
+                pass
+
+
+class FloodgateRecords(Target):
+    """A record from which a book is made."""
+
+    name = "book-import"
+
+    def __init__(self) -> None:
+        self._path = _scratch_file("game.csa")
+
+    def seeds(self) -> Iterator[bytes]:
+        yield _CSA.encode()
+        yield _CSA.replace("%TORYO", "%TORYO\n'summary:toryo:anna win:bert lose\n'black_rate:anna+x:3000.5").encode()
+
+    def one(self, data: bytes) -> None:
+        self._path.write_bytes(data)
+        plies = read_game(self._path, GameRules(min_plies=1, min_rating=None))
+        if isinstance(plies, list):
+            for ply in plies:
+                Board(f"{ply.key} {ply.ply}")
+
+
+class Logs(Target):
+    """A game's log, as `gougi replay` reads it."""
+
+    name = "logs"
+
+    def __init__(self) -> None:
+        self._path = _scratch_file("gougi-20261122-100000-1.jsonl")
+
+    def seeds(self) -> Iterator[bytes]:
+        yield _LOG.encode() * 2
+
+    def one(self, data: bytes) -> None:
+        self._path.write_bytes(data)
+        with contextlib.suppress(ReplayError):
+            read_log(self._path)
+
+
+class Settings(Target):
+    """A configuration file."""
+
+    name = "config"
+
+    def __init__(self) -> None:
+        self._path = _scratch_file("gougi.toml")
+
+    def seeds(self) -> Iterator[bytes]:
+        yield sample().encode()
+        yield b'[engine]\nthreads = 2\nhash_mb = "many"\n[cluster]\nnodes = 0\n[book]\nfiles = ["a", 3]\n'
+
+    def one(self, data: bytes) -> None:
+        self._path.write_bytes(data)
+        with contextlib.suppress(ConfigError):
+            load_config(file=self._path)
+
+
+def _scratch_file(name: str) -> Path:
+    """A file in memory where the machine has such a folder: it is written thousands of times a second."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    return Path(tempfile.mkdtemp(prefix="gougi-fuzz-", dir=memory)) / name

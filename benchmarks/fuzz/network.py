@@ -1,0 +1,167 @@
+"""Fuzz targets of what comes over a network: the channel's messages, a CSA server's lines, a CSA client's lines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from benchmarks.fuzz.target import Target, client_lines, server_lines
+from cluster.api import Decision, SearchRequest
+from cluster.messages import (
+    Done,
+    Heartbeat,
+    Hello,
+    Job,
+    Leave,
+    Message,
+    MessageError,
+    NewGame,
+    Peers,
+    Report,
+    Shared,
+    Stop,
+    decode,
+    encode,
+)
+from cluster.sharing import MEANING_BYTES, BatchError, decode_batch, encode_batch
+from master.clock import ClockSettings
+from master.csa.lines import LineProtocol
+from master.csa.server_room import Room
+from master.instructions import AskBook, Instruction, Login, PlayerSettings, PrepareSearcher, Send, StartSearch
+from master.player import Player
+from worker.engine import STARTPOS, Bound
+from worker.shogi import Position, move_to_usi
+
+_MEANING: Final = bytes(range(MEANING_BYTES))
+_MESSAGES: Final[tuple[Message, ...]] = (
+    Hello("node-1", "ab12", "host", 7, "gougi"),
+    Heartbeat("node-1", "ab12", 3, False),
+    Job(1, 2, STARTPOS, ("7g7f",), multipv=2, nodes=1000, alpha=-30, beta=30),
+    Stop(1),
+    NewGame(),
+    Peers(("tcp://127.0.0.1:4000",), 1000),
+    Report("node-1", 1, 2, 9, 12, 35, Bound.EXACT, 1000, 20, 3, ("7g7f", "3c3d")),
+    Done("node-1", 1, 2, 1000, 20),
+    Leave("node-1", "drained"),
+    Shared("node-1", *range(10)),
+)
+_STEP_MS: Final = 40
+_SUMMARY_LINES: Final = 45
+"""So many lines a server says until the first moves are played."""
+_LAST_LINES: Final = 12
+"""So many are taken of those that follow: whole games are too slow to be tried often."""
+
+
+class Channel(Target):
+    """Messages and table entries from a peer. A message that is understood is the same after a way back and forth."""
+
+    name = "channel"
+
+    def seeds(self) -> Iterator[bytes]:
+        yield from (encode(message) for message in _MESSAGES)
+        yield encode_batch("node-1/ab12", _MEANING, 3, np.arange(8, dtype=np.uint64).reshape(4, 2))
+
+    def one(self, data: bytes) -> None:
+        try:
+            message = decode(data)
+        except MessageError:
+            pass
+        else:
+            assert decode(encode(message)) == message
+        with contextlib.suppress(BatchError):
+            decode_batch(data, _MEANING)
+
+
+class CsaServer(Target):
+    """A tournament server's lines, heard by a whole player, whose searches end at once with a legal move.
+
+    The first byte says how many of the next lines come before the first decision.
+    """
+
+    name = "csa"
+
+    def seeds(self) -> Iterator[bytes]:
+        for text in server_lines():
+            lines = text.splitlines(keepends=True)
+            yield b"\0" + b"".join(lines[:_SUMMARY_LINES] + lines[_SUMMARY_LINES:][-_LAST_LINES:])
+            yield b"\2" + b"".join(lines[: _SUMMARY_LINES + _LAST_LINES])
+
+    def one(self, data: bytes) -> None:
+        _Game(data[0] % 8 if data else 0).hear(data[1:])
+
+
+class _Game:
+    """A player and what answers its instructions."""
+
+    def __init__(self, delay: int) -> None:
+        self._player = Player(Login("alice", "test,secret"), PlayerSettings(clock=ClockSettings(), book_ms=10))
+        self._bytes = LineProtocol(self._line, lambda _: None)
+        self._now = 1_000.0
+        self._delay = delay
+        """So many lines pass before a search ends."""
+        self._searches: list[tuple[int, SearchRequest]] = []
+
+    def hear(self, data: bytes) -> None:
+        self._do(self._player.connected())
+        self._bytes.data_received(data)
+        self._end_searches(self._delay)
+        self._do(self._player.tick(self._now + 3_600_000))
+        self._do(self._player.connection_lost("gone"))
+
+    def _line(self, line: str) -> None:
+        self._now += _STEP_MS
+        self._do(self._player.receive(line, self._now))
+        self._do(self._player.tick(self._now))
+        self._end_searches(1)
+
+    def _end_searches(self, lines: int) -> None:
+        waiting, self._searches = self._searches, []
+        for left, request in waiting:
+            if left > lines:
+                self._searches.append((left - lines, request))
+                continue
+            position = Position.from_sfen(request.sfen)
+            position.push_all(request.moves)
+            moves = position.legal_moves()
+            move = move_to_usi(moves[0]) if moves else "resign"
+            self._do(self._player.decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+
+    def _do(self, instructions: list[Instruction]) -> None:
+        for instruction in instructions:
+            match instruction:
+                case Send(line):
+                    assert line.isascii() and (line.isprintable() or not line)
+                case PrepareSearcher():
+                    self._do(self._player.prepared())
+                case AskBook(question_id):
+                    self._do(self._player.book_replied(question_id, None, self._now))
+                case StartSearch(request):
+                    self._searches.append((self._delay, request))
+
+
+class CsaClient(Target):
+    """Lines of two clients, heard by the practice server. A line's first byte says whose it is, and how much later."""
+
+    name = "csa-server"
+
+    def seeds(self) -> Iterator[bytes]:
+        for text in client_lines():
+            lines = text.splitlines()
+            second = [line.replace(b"alice", b"bob").replace(b"-B", b"-W") for line in lines]
+            yield b"\n".join(b"0" + one + b"\n1" + other for one, other in zip(lines, second, strict=True))
+
+    def one(self, data: bytes) -> None:
+        room = Room()
+        now = 0.0
+        for conn in range(2):
+            room.connect(conn, now)
+        for line in data.decode("utf-8", "replace").split("\n"):
+            kind = ord(line[0]) if line else 0
+            now += (kind >> 1 & 7) * 700.0
+            room.receive(kind & 1, line[1:], now)
+            room.tick(now)
+        room.disconnect(0, now)
+        room.close(now)

@@ -1,0 +1,34 @@
+"""One target under libFuzzer: ``python -m benchmarks.fuzz.run TARGET [libFuzzer's options]``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import atheris
+
+_ROOT = Path(__file__).parents[2]
+
+
+def _compiled() -> Iterator[str]:
+    """Modules with compiled code, by what they import: numba cannot read what atheris makes of them."""
+    for path in (_ROOT / "worker").rglob("*.py"):
+        if path.parent.name == "jit" or "from worker.jit" in path.read_text(encoding="utf-8"):
+            yield ".".join(path.relative_to(_ROOT).with_suffix("").parts)
+
+
+# The branches of all that is not compiled guide the search for new inputs.
+with atheris.instrument_imports(include=["cluster", "master", "worker"], exclude=list(_compiled())):
+    from benchmarks.fuzz.__main__ import TARGETS
+
+
+def main() -> None:
+    """Fuzz until libFuzzer ends the process."""
+    name, *options = sys.argv[1:]
+    atheris.Setup([sys.argv[0], *options], TARGETS[name]().one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Fuzz targets of the USI protocol: a GUI's lines to the fleet and to the single engine; a foreign engine's lines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from benchmarks.fuzz.target import Target
+from cluster.api import Decision
+from master.usi.events import (
+    Decided,
+    Event,
+    FleetPlan,
+    GuiGone,
+    GuiLine,
+    MateSolved,
+    Prepare,
+    Prepared,
+    Quit,
+    SolveMate,
+    StartSearch,
+    Tick,
+)
+from master.usi.front import UsiFront
+from master.usi.options import FleetOptions
+from worker.book import BookReply
+from worker.engine import EngineError, Limits
+from worker.mate import MateResult, MateStatus
+from worker.search.usi import UsiLoop
+from worker.shogi import Position, move_to_usi
+from worker.usi_lines import (
+    dialect_of,
+    go_line,
+    parse_bestmove,
+    parse_info,
+    parse_nodes,
+    parse_option,
+)
+from worker.warm import warm_up
+
+_DIALOGUES: Final = (
+    "usi\nsetoption name MultiPV value 3\nisready\nusinewgame\nposition startpos moves 7g7f 3c3d\n"
+    "go btime 60000 wtime 60000 binc 1000 winc 1000\nstop\ngameover win\nquit",
+    "usi\nisready\nposition startpos\ngo ponder btime 0 wtime 0 byoyomi 100\nponderhit\ngo infinite\nstop",
+    "isready\nposition sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1 moves 2g2f\ngo mate 100",
+    "usi\nsetoption name EvalFile value nothing.bin\nsetoption name BookFile value no_book\nisready\ngo nodes 10",
+    "isready\nposition sfen 8k/9/9/9/9/9/9/9/K8 b 2R2B4G4S4N4L18P 1\ngo depth 1 searchmoves 9i9h\ngo",
+)
+_LARGE: Final = ("USI_Hash", "Threads")
+"""Options whose high values take memory or threads by the thousand, as they are meant to."""
+
+
+class Fleet(Target):
+    """A GUI's lines to the fleet's front, whose searches end at once. Each ``go`` behind ``readyok`` has its answer."""
+
+    name = "usi"
+
+    def seeds(self) -> Iterator[bytes]:
+        yield from (text.encode() for text in _DIALOGUES)
+
+    def one(self, data: bytes) -> None:
+        plan = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
+        front = UsiFront("1", FleetOptions(plan), lambda _: None, lambda *_: BookReply(None))
+        now = 0.0
+        due: list[Event] = [GuiLine(line, 0.0) for line in data.decode("utf-8", "replace").split("\n")]
+        due += [GuiLine("stop", 0.0), GuiGone()]
+        for line in due:
+            now += 10
+            events: list[Event] = [line, Tick()]
+            while events:
+                for instruction in front.handle(events.pop(0), now):
+                    match instruction:
+                        case Prepare():
+                            events.append(Prepared())
+                        case StartSearch(request):
+                            position = Position.from_sfen(request.sfen)
+                            position.push_all(request.moves)
+                            move = move_to_usi(position.legal_moves()[0])
+                            events.append(Decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+                        case SolveMate():
+                            events.append(MateSolved(MateResult(MateStatus.UNKNOWN, (), 1, 1)))
+                        case Quit():
+                            return
+
+
+class Single(Target):
+    """A GUI's lines to the single engine, real searches of a thousand nodes."""
+
+    name = "usi-single"
+
+    def __init__(self) -> None:
+        warm_up()  # no input is to blame for the time that it takes to compile
+
+    def seeds(self) -> Iterator[bytes]:
+        yield from (text.encode() for text in _DIALOGUES)
+
+    def one(self, data: bytes) -> None:
+        lines = ["setoption name USI_Hash value 1", "setoption name NodesLimit value 1000"]
+        lines += [
+            line
+            for line in data.decode("utf-8", "replace").split("\n")
+            if not (line.split()[:1] == ["setoption"] and any(name in line for name in _LARGE))
+        ]
+        UsiLoop(lambda _line: None, "1").run([*lines, "quit"])
+
+
+class Engine(Target):
+    """What a foreign USI engine says. A PV that is taken is legal."""
+
+    name = "usi-engine"
+
+    def seeds(self) -> Iterator[bytes]:
+        yield b"id name gpsshogi 0.7\noption name USI_Hash type spin default 256 min 1 max 4096\nusiok"
+        yield b"option name Style type combo default Normal var Solid var Normal\noption name E ValDir type string"
+        yield b"info depth 9 seldepth 12 multipv 2 score cp -34 lowerbound nodes 100 time 5 hashfull 3 pv 7g7f 3c3d"
+        yield b"info score mate - nodes 1 pv 7g7f resign\nbestmove 7g7f ponder 3c3d"
+        yield b"info string hello\ninfo score mate +\nbestmove resign"
+
+    def one(self, data: bytes) -> None:
+        def legal(words: Sequence[str]) -> tuple[str, ...]:
+            return tuple(words[: Position.startpos().legal_length(words)])
+
+        for line in data.decode("utf-8", "replace").split("\n"):
+            option = parse_option(line)
+            if option is not None:
+                option.fault(line)
+            parse_nodes(line)
+            info = parse_info(line, legal)
+            if info is not None:
+                position = Position.startpos()
+                position.push_all(info.pv)
+            with contextlib.suppress(EngineError):
+                parse_bestmove(line)
+            go_line(Limits(nodes=1, movetime_ms=2), ("7g7f",), dialect_of(line))

@@ -1,0 +1,74 @@
+"""What was asked and answered, and what is wrong with it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from worker.shogi import MoveError, Position
+
+_PIPES_MS = 60.0
+"""What pipes and the watcher itself take."""
+_STARVED = 4.0
+"""An answer may be late by so many times what the watcher overslept meanwhile: each hand-over waits for a core."""
+
+
+@dataclass(slots=True)
+class Question:
+    """A ``go``, and what came of it."""
+
+    moves: tuple[str, ...]
+    """The game so far, from the start position."""
+    byoyomi_ms: int
+    asked_ms: float
+    answers: list[tuple[float, str]] = field(default_factory=list)
+    """When, and which move."""
+    given_up: bool = False
+    """The player was ended before it could answer."""
+
+
+@dataclass(slots=True)
+class History:
+    """All of one player's questions, and how late the watcher itself woke up."""
+
+    questions: list[Question] = field(default_factory=list)
+    stray: list[str] = field(default_factory=list)
+    """``bestmove`` lines that nobody asked for."""
+    overslept: list[tuple[float, float]] = field(default_factory=list)
+    """When, and by how many ms."""
+
+    def faults(self) -> list[str]:
+        """What should not have happened, a line each."""
+        found = [f"an answer that nobody asked for: {line}" for line in self.stray]
+        for number, question in enumerate(self.questions, start=1):
+            if len(question.answers) != 1 and not (question.given_up and not question.answers):
+                found.append(f"question {number}: {len(question.answers)} answers")
+            for at_ms, move in question.answers:
+                if not _playable(question.moves, move):
+                    found.append(f"question {number}: {move} after {' '.join(question.moves)}")
+                late_ms = at_ms - question.asked_ms - question.byoyomi_ms
+                if late_ms > self.allowance_ms(question.asked_ms, at_ms):
+                    found.append(f"question {number}: {late_ms:.0f} ms late")
+        return found
+
+    def allowance_ms(self, begin_ms: float, end_ms: float) -> float:
+        """By how much an answer between the two may be late on a machine that lets everybody wait."""
+        worst = max((by for at, by in self.overslept if begin_ms - 200 <= at <= end_ms + 200), default=0.0)
+        return _PIPES_MS + _STARVED * worst
+
+    def lateness_ms(self) -> list[float]:
+        """Of every answer, behind its byoyomi; below 0: before it."""
+        return [at - each.asked_ms - each.byoyomi_ms for each in self.questions for at, _ in each.answers]
+
+
+def _playable(moves: tuple[str, ...], move: str) -> bool:
+    position = Position.startpos()
+    position.push_all(moves)
+    if move == "win":
+        return position.can_declare()
+    if move == "resign":
+        return not position.legal_moves()
+    try:
+        position.parse_usi(move)
+    except MoveError:
+        return False
+    return True

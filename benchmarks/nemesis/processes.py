@@ -1,0 +1,75 @@
+"""The player's processes: found by a mark in their environment, which all children inherit, and told apart by name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "NEMESIS_MARK"
+
+
+def marked(mark: str) -> dict[int, str]:
+    """The living processes with this mark, by number: their command lines. One that died and waits to be collected by
+    its parent is not among them."""
+    wanted = f"{MARK}={mark}".encode()
+    found = {}
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(folder.name)
+            if wanted in (folder / "environ").read_bytes().split(b"\0") and _state(folder) not in "ZX":
+                found[pid] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    return found
+
+
+def named(processes: dict[int, str], *words: str) -> list[int]:
+    """Those whose command line has one of the words, in the order of their numbers."""
+    return sorted(pid for pid, command in processes.items() if any(word in command for word in words))
+
+
+def send(pids: list[int], number: signal.Signals) -> None:
+    """Send a signal to all that are still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def zombies_of(pid: int) -> int:
+    """How many children of a process are dead and wait to be collected."""
+    count = 0
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            int(folder.name)
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            count += fields[0] == "Z" and int(fields[1]) == pid
+    return count
+
+
+def listening_ports(pid: int) -> list[int]:
+    """The TCP ports that a process listens on."""
+    inodes = set()
+    with contextlib.suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                inodes.add(os.readlink(link).removeprefix("socket:[").removesuffix("]"))
+    ports = []
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A" and words[9] in inodes:
+            ports.append(int(words[1].rpartition(":")[2], 16))
+    return ports
+
+
+def log_events(folder: Path) -> Iterator[dict[str, object]]:
+    """The events of all logs in ``folder``, in their order. A line that is cut off is passed over."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(errors="replace").splitlines():
+            with contextlib.suppress(ValueError):
+                yield json.loads(line)
+
+
+def _state(folder: Path) -> str:
+    return (folder / "stat").read_text().rpartition(")")[2].split()[0]
