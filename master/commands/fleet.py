@@ -328,6 +328,6 @@ def _note(text: str) -> None:
 
 
 def _console() -> Any:
-    from rich.console import Console
+    from master.ui.console import Console
 
     return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "160")))

@@ -363,8 +363,7 @@ def _player_settings(settings: Config) -> PlayerSettings:
 
 
 def _show(plain: bool) -> Show:
-    from rich.console import Console
-
+    from master.ui.console import Console
     from master.ui.show import Show
 
     return Show(Console(), plain=plain)

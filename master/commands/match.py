@@ -199,8 +199,9 @@ class _Board:
     """The standing on stderr while the match runs: a bar at a terminal, else a line after each game."""
 
     def __init__(self, settings: MatchSettings, result: Tally) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from master.ui.console import Console
 
         self._settings = settings
         self._live = sys.stderr.isatty()
