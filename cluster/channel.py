@@ -31,6 +31,7 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
+from cluster.backlog import BacklogWatch
 from cluster.messages import MAX_BYTES, Heartbeat, Hello, Message, MessageError, Order, decode, encode
 
 _log = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ class ChannelServer:
         self._socket: zmq.asyncio.Socket | None = None
         self._authenticator: AsyncioAuthenticator | None = None
         self._receiver: asyncio.Task[None] | None = None
+        self._watch: BacklogWatch | None = None
         self._url = ""
         self._server_public = b""
         self._keys: dict[str, tuple[bytes, bytes]] = {}
@@ -116,7 +118,8 @@ class ChannelServer:
             self.close()
             raise OSError(f"cannot listen on {self._host}:{self._port}: {error}") from error
         bound = cast(bytes, socket.getsockopt(zmq.LAST_ENDPOINT)).decode()
-        self._receiver = asyncio.ensure_future(self._receive(socket))
+        watch = self._watch = BacklogWatch(socket, lambda why: self._on_refused("", why))
+        self._receiver = asyncio.ensure_future(self._receive(socket, watch))
         self._url = bound.replace("0.0.0.0", "127.0.0.1")
         return self._url
 
@@ -153,24 +156,27 @@ class ChannelServer:
         """Stop listening. More than once does no harm."""
         if self._receiver is not None:
             self._receiver.cancel()
+        if self._watch is not None:
+            self._watch.close()
         if self._authenticator is not None:
             self._authenticator.stop()
         if self._socket is not None:
             self._socket.close(linger=0)
         if self._context is not None:
             self._context.term()
-        self._context = self._socket = self._authenticator = self._receiver = None
+        self._context = self._socket = self._authenticator = self._receiver = self._watch = None
 
     def _address(self, name: str) -> ChannelAddress:
         if name not in self._keys:
             self._keys[name] = zmq.curve_keypair()
         return ChannelAddress(self._url, self._server_public, *self._keys[name])
 
-    async def _receive(self, socket: zmq.asyncio.Socket) -> None:
+    async def _receive(self, socket: zmq.asyncio.Socket, watch: BacklogWatch) -> None:
         while True:
             route, *frames = await socket.recv_multipart(copy=False)
+            watch.read(frames[-1])
             # As the authenticator has it from the connection itself: there is no frame without.
-            node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()] if frames else ""
+            node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
             try:
                 peer, message = _taken(node_id, frames)
             except MessageError as error:
