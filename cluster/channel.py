@@ -4,11 +4,14 @@ Why beside it: Ray's own calls collapse at 1,600 small messages a second and cos
 takes 0.1 ms here and 1 ms there. One ZeroMQ connection per node (ROUTER at the master, DEALER at the node) carries both
 directions, so orders keep their order.
 
-**Keys.** Every connection is CURVE-encrypted. The master makes two key pairs each time it opens: its own, whose public
-half tells nodes that they talk to their master, and the fleet's, which a peer must hold to be let in. Nodes get what
-they need (`ChannelAddress`) from the process that starts them, never through an argument or a log.
+**Keys.** Every connection is CURVE-encrypted. The master makes key pairs each time it opens: its own, whose public half
+tells nodes that they talk to their master; one for each node, which a peer must hold to be let in, and which says who
+it is; and the fleet's, by which nodes know each other (`cluster.sharing_link`). Nodes get what they need
+(`ChannelAddress`) from the process that starts them, never through an argument or a log.
 
-A peer's name is its `Hello.peer`. Messages are `cluster.messages`; whatever is not one is refused and reported.
+A peer's name is its `Hello.peer`, and goes before each of its messages. It holds the node's id, which must be the one
+whose key the connection was made with: nobody speaks, or gets orders, in another's name. Messages are
+`cluster.messages`; whatever is not one is refused and reported.
 """
 
 from __future__ import annotations
@@ -28,12 +31,22 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
-from cluster.messages import Heartbeat, Hello, Message, MessageError, Order, decode, encode
+from cluster.backlog import BacklogWatch
+from cluster.messages import MAX_BYTES, Heartbeat, Hello, Message, MessageError, Order, decode, encode
 
 _log = logging.getLogger(__name__)
 
 _QUEUE = 10_000
 """Messages that wait for one peer at most; a peer that is so far behind loses what is beyond."""
+_UNREAD = 1000
+"""Messages of one peer that wait to be read, at either end: the others wait at the end where they are sent."""
+_MARGIN = 256
+"""Bytes of a frame beyond those of what it carries, encrypted."""
+_MOST_NAME = 257
+_MOST_LIVES = 8
+"""Of one node that can be reached at a time: its process and those that it has replaced."""
+_PARTS = 2
+"""Of a peer's message: its name, and what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +64,7 @@ class ChannelServer:
 
     Args:
         on_message: called on the loop with the peer's name and its message.
-        on_refused: called on the loop with the peer (empty: unknown) and why: no message, or no key of the fleet.
+        on_refused: called on the loop with the peer (empty: unknown) and why: no message, no key, another's name.
         host: the address to listen on.
         port: 0: any free one.
     """
@@ -71,80 +84,127 @@ class ChannelServer:
         self._socket: zmq.asyncio.Socket | None = None
         self._authenticator: AsyncioAuthenticator | None = None
         self._receiver: asyncio.Task[None] | None = None
-        self._client_public = b""
+        self._watch: BacklogWatch | None = None
+        self._url = ""
+        self._server_public = b""
+        self._keys: dict[str, tuple[bytes, bytes]] = {}
+        """The key pair, public and secret, of each node that may come in; and the fleet's, with an empty name."""
+        self._node_ids: dict[bytes, str] = {}
+        """By public key."""
+        self._routes: dict[str, dict[str, bytes]] = {}
+        """By node and peer: what the socket calls its connection."""
 
-    def open(self) -> ChannelAddress:
-        """Listen. Returns what nodes need; its address is the one listened on, for all of them the loopback's.
+    def open(self) -> str:
+        """Listen. Returns where, for a node on this machine: the address listened on, for all of them the loopback's.
 
         Raises:
             OSError: the address cannot be bound.
         """
-        server_public, server_secret = zmq.curve_keypair()
-        self._client_public, client_secret = zmq.curve_keypair()
+        self._server_public, server_secret = zmq.curve_keypair()
         self._context = zmq.asyncio.Context()
         self._authenticator = AsyncioAuthenticator(self._context)
         self._authenticator.start()
         self._authenticator.configure_curve_callback("*", self)
         socket = self._socket = self._context.socket(zmq.ROUTER)
         socket.curve_server = True
-        socket.curve_publickey, socket.curve_secretkey = server_public, server_secret
+        socket.curve_publickey, socket.curve_secretkey = self._server_public, server_secret
         socket.linger = 0
-        socket.sndhwm = socket.rcvhwm = _QUEUE
-        socket.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a peer that connects anew is believed, its old connection dropped
+        socket.sndhwm, socket.rcvhwm = _QUEUE, _UNREAD
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so where a peer is not there
-        socket.setsockopt(zmq.MAXMSGSIZE, 1 << 20)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_BYTES + _MARGIN)
         try:
             socket.bind(f"tcp://{self._host}:{self._port or '*'}")
         except zmq.ZMQError as error:
             self.close()
             raise OSError(f"cannot listen on {self._host}:{self._port}: {error}") from error
         bound = cast(bytes, socket.getsockopt(zmq.LAST_ENDPOINT)).decode()
-        self._receiver = asyncio.ensure_future(self._receive(socket))
-        url = bound.replace("0.0.0.0", "127.0.0.1")
-        return ChannelAddress(url, server_public, self._client_public, client_secret)
+        watch = self._watch = BacklogWatch(socket, lambda why: self._on_refused("", why))
+        self._receiver = asyncio.ensure_future(self._receive(socket, watch))
+        self._url = bound.replace("0.0.0.0", "127.0.0.1")
+        return self._url
+
+    def admit(self, node_id: str) -> ChannelAddress:
+        """Let a node of that id in, all its lives long. Returns what it needs for that, and nobody else may have."""
+        address = self._address(node_id)
+        self._node_ids[address.client_public] = node_id
+        return address
+
+    def fleet_keys(self) -> ChannelAddress:
+        """What all nodes have, to know each other by. It opens no door here."""
+        return self._address("")
 
     def callback(self, _domain: str, key: bytes) -> bool:
         """For the authenticator: whether the peer with this public key (it has proven the secret one) may come in."""
-        if key == self._client_public:
+        if key in self._node_ids:
             return True
-        self._on_refused("", "a peer without the fleet's key")
+        self._on_refused("", "a peer without a node's key")
         return False
 
     def send(self, peer: str, message: Message) -> bool:
         """Send at once or not at all. False: the peer is not there, or too far behind."""
-        if self._socket is None:
+        routes = self._routes.get(peer.rpartition("/")[0], {})
+        if self._socket is None or peer not in routes:
             return False
         # Not waited for: with DONTWAIT the future is done when it comes back.
-        sent = self._socket.send_multipart([peer.encode(), encode(message)], flags=zmq.DONTWAIT)
-        return cast("asyncio.Future[object]", sent).exception() is None
+        sent = self._socket.send_multipart([routes[peer], encode(message)], flags=zmq.DONTWAIT)
+        error = cast("asyncio.Future[object]", sent).exception()
+        if isinstance(error, zmq.ZMQError) and error.errno == zmq.EHOSTUNREACH:
+            del routes[peer]
+        return error is None
 
     def close(self) -> None:
         """Stop listening. More than once does no harm."""
         if self._receiver is not None:
             self._receiver.cancel()
+        if self._watch is not None:
+            self._watch.close()
         if self._authenticator is not None:
             self._authenticator.stop()
         if self._socket is not None:
             self._socket.close(linger=0)
         if self._context is not None:
             self._context.term()
-        self._context = self._socket = self._authenticator = self._receiver = None
+        self._context = self._socket = self._authenticator = self._receiver = self._watch = None
 
-    async def _receive(self, socket: zmq.asyncio.Socket) -> None:
+    def _address(self, name: str) -> ChannelAddress:
+        if name not in self._keys:
+            self._keys[name] = zmq.curve_keypair()
+        return ChannelAddress(self._url, self._server_public, *self._keys[name])
+
+    async def _receive(self, socket: zmq.asyncio.Socket, watch: BacklogWatch) -> None:
         while True:
-            frames = await socket.recv_multipart()
-            peer = frames[0].decode(errors="replace")
+            route, *frames = await socket.recv_multipart(copy=False)
+            watch.read(frames[-1])
+            # As the authenticator has it from the connection itself: there is no frame without.
+            node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
             try:
-                if len(frames) != 2:
-                    raise MessageError(f"message: {len(frames)} frames instead of 2")
-                message = decode(frames[1])
+                peer, message = _taken(node_id, frames)
             except MessageError as error:
-                self._on_refused(peer, str(error))
+                self._on_refused(node_id, str(error))
                 continue
+            routes = self._routes.setdefault(node_id, {})
+            if isinstance(message, Hello) or peer not in routes:
+                routes[peer] = route.bytes  # one that connects anew is believed
+                if len(routes) > _MOST_LIVES:
+                    del routes[next(iter(routes))]
             try:
                 self._on_message(peer, message)
             except Exception:
                 _log.exception("a message of %s could not be handled", peer)
+
+
+def _taken(node_id: str, frames: list[zmq.Frame]) -> tuple[str, Message]:
+    """Who says what in a message of the node with that id.
+
+    Raises:
+        MessageError: it is none, or in another's name.
+    """
+    if len(frames) != _PARTS:
+        raise MessageError(f"message: {len(frames)} frames instead of {_PARTS}")
+    name = frames[0].bytes[: _MOST_NAME + 1].decode(errors="replace")
+    if name.rpartition("/")[0] != node_id or len(name) > _MOST_NAME:
+        raise MessageError(f"message: in the name of {name!r}")
+    return name, decode(frames[1].bytes)
 
 
 class ChannelClient:
@@ -170,6 +230,7 @@ class ChannelClient:
         cut_s: float = 5.0,
     ) -> None:
         self._hello = hello
+        self._name = hello.peer.encode()
         self._on_order = on_order
         self._status = status
         self._on_cut = on_cut
@@ -184,11 +245,11 @@ class ChannelClient:
         inbox.bind("inproc://outbox")
         self._outbox.connect("inproc://outbox")
         socket = self._context.socket(zmq.DEALER)
-        socket.identity = hello.peer.encode()
         socket.curve_serverkey = address.server_public
         socket.curve_publickey, socket.curve_secretkey = address.client_public, address.client_secret
         socket.linger = 200
-        socket.sndhwm = socket.rcvhwm = _QUEUE
+        socket.sndhwm, socket.rcvhwm = _QUEUE, _UNREAD
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_BYTES + _MARGIN)
         socket.setsockopt(zmq.RECONNECT_IVL, 100)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
         # A connection that was cut without a word is made anew within these times.
@@ -226,7 +287,7 @@ class ChannelClient:
         poller = zmq.Poller()
         for source in (socket, inbox, monitor):
             poller.register(source, zmq.POLLIN)
-        _send(socket, encode(self._hello))
+        self._tell(socket, encode(self._hello))
         cut_since: float | None = None
         greeted = False
         due = time.monotonic() + self._heartbeat_s
@@ -238,14 +299,14 @@ class ChannelClient:
                 connected = recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
                 cut_since = None if connected else cut_since or time.monotonic()
                 if connected and greeted:  # what was on its way when the last connection ended is lost
-                    _send(socket, encode(self._hello))
+                    self._tell(socket, encode(self._hello))
                 greeted |= connected
-            if inbox in ready and not _pass_on(inbox, socket):
+            if inbox in ready and not self._pass_on(inbox, socket):
                 break
             if time.monotonic() >= due:
                 due = time.monotonic() + self._heartbeat_s
                 job_id, idle = self._status()
-                _send(socket, encode(Heartbeat(self._hello.node_id, self._hello.incarnation, job_id, idle)))
+                self._tell(socket, encode(Heartbeat(self._hello.node_id, self._hello.incarnation, job_id, idle)))
             if cut_since is not None and time.monotonic() - cut_since >= self._cut_s:
                 cut_since = None
                 self._on_cut()
@@ -256,9 +317,9 @@ class ChannelClient:
     def _take_orders(self, socket: zmq.Socket[bytes]) -> None:
         with contextlib.suppress(zmq.Again):
             while True:
-                data = socket.recv(zmq.DONTWAIT)
+                frames = socket.recv_multipart(zmq.DONTWAIT)
                 try:
-                    message = decode(data)
+                    message = decode(b"".join(frames))
                 except MessageError as error:
                     _log.warning("%s: refused an order: %s", self._hello.node_id, error)
                     continue
@@ -267,19 +328,17 @@ class ChannelClient:
                 else:
                     _log.warning("%s: refused an order of kind %s", self._hello.node_id, type(message).__name__)
 
+    def _pass_on(self, inbox: zmq.Socket[bytes], socket: zmq.Socket[bytes]) -> bool:
+        """Send what waits in the outbox; False: the empty message that ends the thread was there."""
+        with contextlib.suppress(zmq.Again):
+            while True:
+                data = inbox.recv(zmq.DONTWAIT)
+                if not data:
+                    return False
+                self._tell(socket, data)
+        return True
 
-def _pass_on(inbox: zmq.Socket[bytes], socket: zmq.Socket[bytes]) -> bool:
-    """Send what waits in the outbox; False: the empty message that ends the thread was there."""
-    with contextlib.suppress(zmq.Again):
-        while True:
-            data = inbox.recv(zmq.DONTWAIT)
-            if not data:
-                return False
-            _send(socket, data)
-    return True
-
-
-def _send(socket: zmq.Socket[bytes], data: bytes) -> None:
-    """A master that has not taken 10,000 messages is gone; what it does not take is lost."""
-    with contextlib.suppress(zmq.Again):
-        socket.send(data, zmq.DONTWAIT)
+    def _tell(self, socket: zmq.Socket[bytes], data: bytes) -> None:
+        """A master that has not taken 10,000 messages is gone; what it does not take is lost."""
+        with contextlib.suppress(zmq.Again):
+            socket.send_multipart([self._name, data], zmq.DONTWAIT)

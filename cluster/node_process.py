@@ -37,6 +37,8 @@ class NodeSpec:
     """Makes the engine, in the node's process; picklable."""
     share_depth: int = 0
     """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
+    share_keys: ChannelAddress | None = None
+    """By which nodes that share know each other."""
 
 
 class NodeService:
@@ -81,14 +83,14 @@ class NodeService:
 
     def _share(self, spec: NodeSpec, engine: Engine, incarnation: str) -> TableSharing | None:
         """Sharing is a help: a node that cannot take part searches without it."""
-        if not spec.share_depth or not isinstance(engine, SharesTable):
+        if not spec.share_depth or spec.share_keys is None or not isinstance(engine, SharesTable):
             return None
         runner = self._runner
         try:
             return TableSharing(
                 f"{spec.node_id}/{incarnation}",
                 engine,
-                spec.address,
+                spec.share_keys,
                 spec.share_depth,
                 busy=lambda: not runner.status()[1],
                 report=lambda shared: self._channel.send(shared),

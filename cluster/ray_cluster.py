@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import os
 import secrets
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cluster.api import FleetError
 from cluster.node_process import NodeActor, NodeSpec
+from cluster.private_folder import PrivateFolder, remove_leftovers
 
 if TYPE_CHECKING:
     from ray.exceptions import RayError
@@ -39,6 +39,11 @@ _LOOK_S: Final = 0.25
 """How often it is looked whether Ray's own processes live."""
 _PATIENCE_S: Final = 5.0
 """A Ray that answers nothing for so long is of no use."""
+
+_LONGEST_PARENT: Final = 107 - len(
+    "/gougi-abcdefgh/ray/session_2026-11-22_10-15-45_564657_1234567/sockets/plasma_store"
+)
+"""Bytes of the folder's name in which ours is made: a socket's name may have 107."""
 
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
@@ -89,7 +94,7 @@ class RayCluster:
         self._address = address
         self._nodes = nodes
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="ray")
-        self._folder: Path | None = None
+        self._folder: PrivateFolder | None = None
         self._numbers = count(1)
         self._actors: dict[int, Any] = {}
 
@@ -107,6 +112,9 @@ class RayCluster:
             os.environ.setdefault(name, value)
         try:
             if self.local:
+                # Ray takes its own machine by the loopback where it takes this to be a desktop, and so listens there
+                # only; it turns an address of the loopback that it is given into one that others reach.
+                os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
                 self._make_folder()
             await self._knock()
             return await self._call(self._init)
@@ -178,7 +186,7 @@ class RayCluster:
     def remove_folder(self) -> None:
         """What `close` does last; for whoever cannot wait for Ray any more."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             self._folder = None
 
     def _dead_process(self) -> str:
@@ -207,11 +215,14 @@ class RayCluster:
         writer.close()
 
     def _make_folder(self) -> None:
-        """Ray's logs and sockets, and the token's file: readable by this user only, removed in the end."""
-        remove_leftovers(Path(tempfile.gettempdir()))
-        self._folder = Path(tempfile.mkdtemp(prefix=f"gougi-{os.getpid()}-"))
+        """Ray's logs and sockets, and the token's file: for this user only, removed in the end."""
+        parent = Path(tempfile.gettempdir())
+        if len(os.fsencode(parent)) > _LONGEST_PARENT:
+            raise OSError(f"TMPDIR={parent} is too long for the names of sockets: {_LONGEST_PARENT} bytes are allowed")
+        remove_leftovers(parent)
+        self._folder = PrivateFolder(parent)
         if "RAY_AUTH_TOKEN" not in os.environ:
-            token = self._folder / "token"
+            token = self._folder.path / "token"
             token.touch(0o600)
             token.write_text(secrets.token_hex(32))
             os.environ["RAY_AUTH_TOKEN_PATH"] = str(token)
@@ -226,19 +237,20 @@ class RayCluster:
             capacity = int(ray.cluster_resources().get(RESOURCE, 0))
             address = ray.get_runtime_context().gcs_address
             return RayFacts(str(ray.util.get_node_ip_address()), capacity, address, {}, "")
+        assert self._folder is not None
         ray.init(
             address="local",
             num_cpus=0,
             resources={RESOURCE: self._nodes},
             include_dashboard=False,
             object_store_memory=80 * 1024 * 1024,  # nothing of ours goes through it; Ray's least is 75 MB
-            _temp_dir=str(self._folder),
+            _temp_dir=str(self._folder.path / "ray"),  # Ray opens it to everybody: nobody gets to it there
             **quiet,
         )
         running = ray_worker._global_node.all_processes
         processes = {name: running[name][0].process.pid for name in ("gcs_server", "raylet")}
         address = ray.get_runtime_context().gcs_address
-        return RayFacts("127.0.0.1", self._nodes, address, processes, str(self._folder))
+        return RayFacts("127.0.0.1", self._nodes, address, processes, str(self._folder.path))
 
     def _spawn(self, spec: NodeSpec) -> Any:
         import ray
@@ -267,14 +279,6 @@ class RayCluster:
 
     async def _call(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what masters that were killed left in ``folder``: its name holds the process that made it."""
-    for path in folder.glob("gougi-*-*"):
-        owner = path.name.split("-")[1]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _refused(error: BaseException) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from cluster.api import FleetError, Listener
-from cluster.channel import ChannelAddress, ChannelServer
+from cluster.channel import ChannelServer
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.events import FALLBACK, NodeJoined, Received
 from cluster.fallback import Fallback
@@ -74,7 +74,6 @@ class RaySearcher(HostedSearcher):
         self._places: Places | None = None
         self._fleet = Fleet()
         self._channel: ChannelServer | None = None
-        self._channel_address: ChannelAddress | None = None
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
         self._sharing: FleetSharing | None = None
@@ -158,12 +157,12 @@ class RaySearcher(HostedSearcher):
         places = self._places = Places(self._address, self._wanted, self)
         facts = await places.open()
         listen = "127.0.0.1" if places.local else "0.0.0.0"
-        self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
-        own = self._channel_address = self._channel.open()
-        reached_at = self._advertise or f"{facts.host}:{own.url.rpartition(':')[2]}"
-        address = replace(own, url=f"tcp://{reached_at}")
+        channel = self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
+        port = channel.open().rpartition(":")[2]
+        url = f"tcp://{self._advertise or f'{facts.host}:{port}'}"
         self._fallback = Fallback(
-            NodeSpec(FALLBACK, own, self._fallback_engine), lambda name, fields: host.log(name, **fields)
+            NodeSpec(FALLBACK, channel.admit(FALLBACK), self._fallback_engine),
+            lambda name, fields: host.log(name, **fields),
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
@@ -177,7 +176,8 @@ class RaySearcher(HostedSearcher):
             )
 
         def spec(node_id: str) -> NodeSpec:
-            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), share_depth)
+            address, share_keys = (replace(keys, url=url) for keys in (channel.admit(node_id), channel.fleet_keys()))
+            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), share_depth, share_keys)
 
         places.fill(spec, facts.capacity)
         await self._nodes_are_there(facts.capacity if places.local else 1)

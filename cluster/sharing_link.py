@@ -27,6 +27,10 @@ _QUEUE: Final = 20
 """Batches that wait for one listener, or of one peer: 0.1 s. Older ones are hardly worth their way."""
 
 
+_MOST_SAID: Final = 1024
+"""Bytes in what a listener says, its key's proof included: only that it listens."""
+
+
 class ShareLink:
     """One node's sockets. `wake`, and what `__init__` made, are for any thread; all else for one.
 
@@ -51,6 +55,7 @@ class ShareLink:
         # Tells of every listener that comes or goes, not only of the first and last.
         self._out.setsockopt(zmq.XPUB_VERBOSER, 1)
         self._out.curve_server = True
+        self._out.setsockopt(zmq.MAXMSGSIZE, _MOST_SAID)
         self._in = self._context.socket(zmq.SUB)
         self._in.curve_serverkey = keys.client_public
         self._in.subscribe(b"")

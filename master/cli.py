@@ -12,6 +12,7 @@ import typer
 
 from master.commands import analyze, book, engine, fleet, game, lab, match, replay, settings, usi
 from master.commands.common import FAILED, INTERRUPTED, CommandError
+from master.terminal import guarded
 
 app = typer.Typer(
     name="gougi",
@@ -64,6 +65,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without kanji shows a "?", and the game goes on
+    with guarded():
+        return _run(words)
+
+
+def _run(words: list[str]) -> int:
     try:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()

@@ -28,7 +28,17 @@ from pydantic_settings import (
 from master.csa.names import LOGIN_NAME
 
 ENV_PREFIX = "GOUGI_"
-ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_WITHOUT", "GOUGI_RUN_DIR"})
+ENV_OTHER = frozenset(
+    {
+        "GOUGI_CONFIG",
+        "GOUGI_CACHE_DIR",
+        "GOUGI_CACHE_TRUST",
+        "GOUGI_CPU",
+        "GOUGI_CHECK",
+        "GOUGI_WITHOUT",
+        "GOUGI_RUN_DIR",
+    }
+)
 """Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
 `cluster.presence`'s."""
 

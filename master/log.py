@@ -16,6 +16,7 @@ import structlog
 
 from cluster.api import Listener
 from master.log_files import LogFile
+from master.terminal import clean
 
 _GRAVE: Final = frozenset(
     {
@@ -78,7 +79,7 @@ def open_log(
     queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
     to_file = QueueHandler(queue)
     to_file.setLevel(file_level.upper())
-    to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(ensure_ascii=False)))
+    to_file.setFormatter(_formatter(_json_line))
     to_person = _CallHandler(console)
     to_person.setLevel(console_level.upper())
     to_person.setFormatter(_formatter(_one_line))
@@ -138,12 +139,26 @@ def _formatter(renderer: structlog.typing.Processor) -> structlog.stdlib.Process
     )
 
 
+_AS_JSON: Final = structlog.processors.JSONRenderer(ensure_ascii=False)
+
+
+def _json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+    """JSON whose control characters are all escapes, also those that JSON itself lets be: a terminal heeds them too."""
+    return clean(str(_AS_JSON(logger, method, event)))
+
+
 def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
     """``node_lost node=node-1 reason="its process died"``; a traceback stays in the file."""
     fields = {key: value for key, value in event.items() if key not in ("logger", "level", "timestamp", "exception")}
     name = fields.pop("event")
-    words = [f"{key}={value!r}" if " " in str(value) else f"{key}={value}" for key, value in fields.items()]
+    words = [f"{key}={_word(value)}" for key, value in fields.items()]
     return " ".join([f"{event['level']}: {name}", *words])
+
+
+def _word(value: object) -> str:
+    """A value that stays one word of one line."""
+    text = str(value)
+    return text if " " not in text and text.isprintable() else repr(value)
 
 
 def _trouble(event: str, fields: dict[str, object]) -> None:

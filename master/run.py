@@ -21,6 +21,8 @@ from typing import Any, Final, TypeVar
 
 import uvloop
 
+from master.terminal import raw
+
 T = TypeVar("T")
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -66,8 +68,9 @@ class _Interruption:
         if self.came:
             end_descendants(grace_s=0)
             if sys.stdout.isatty():
-                sys.stdout.write(_LEAVE_SCREEN)
-                sys.stdout.flush()
+                terminal = raw(sys.stdout)
+                terminal.write(_LEAVE_SCREEN)
+                terminal.flush()
             os._exit(130)
         self.came = True
         if self._loop is not None and self._task is not None:

@@ -18,8 +18,6 @@ from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError,
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from cluster.api import Searcher
     from master.analysis.game import Game
     from master.analysis.plan import Evaluation, Point
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
     from master.config import Config
+    from master.ui.console import Console
 
 
 def analyze(
@@ -268,10 +267,9 @@ def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration:
 def _tell(
     analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None, as_json: bool, boards: bool
 ) -> None:
-    from rich.console import Console
-
     from master.analysis import table
     from master.analysis.report import facts, player_facts, players
+    from master.ui.console import Console
 
     words = analysis.words()
     rated = players(reports, calibration)

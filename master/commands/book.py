@@ -68,9 +68,8 @@ def show(
 
       gougi book show "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3" 2g2f
     """
-    from rich.console import Console
-
     from master.commands.book_show import print_board, print_candidates, print_thought
+    from master.ui.console import Console
     from worker.book import Book, BookError, legal_entries
 
     here = _position(position or [])

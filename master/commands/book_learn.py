@@ -45,7 +45,6 @@ def learn(
     }
     settings = load(config, options)
     path = learned_path(settings)
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from cluster.api import FleetError
@@ -59,6 +58,7 @@ def learn(
     from master.game import next_search_id
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
+    from master.ui.console import Console
     from master.ui.notation import count_text, score_text
     from worker.book import BookError
 

@@ -74,8 +74,9 @@ def _line(stage: str, number: int, total: int) -> None:
 
 
 def _with_bar(warm_up: Callable[[Callable[[str, int, int], None]], object]) -> None:
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from master.ui.console import Console
 
     columns = (
         TextColumn("compiling the searcher (once)"),

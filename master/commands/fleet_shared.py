@@ -97,6 +97,6 @@ def note(text: str) -> None:
 
 def console() -> Any:
     """Where tables and progress go; where no terminal is, they are not cut off at 80 columns."""
-    from rich.console import Console
+    from master.ui.console import Console
 
     return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "160")))

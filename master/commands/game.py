@@ -390,8 +390,7 @@ def _player_settings(settings: Config) -> PlayerSettings:
 
 
 def _show(plain: bool) -> Show:
-    from rich.console import Console
-
+    from master.ui.console import Console
     from master.ui.show import Show
 
     return Show(Console(), Console(file=sys.stderr), plain=plain)

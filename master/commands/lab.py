@@ -250,8 +250,9 @@ class _Board:
     """The standing on stderr: a bar for each point at a terminal, else a line after each game."""
 
     def __init__(self, plan: Plan, records: list[GameRecord]) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from master.ui.console import Console
 
         self._records = records
         self._games = plan.games

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.terminal import raw
 
 if TYPE_CHECKING:
     from master.arena.match_folder import MatchFolder
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from worker.arena.statistics import Sprt
 
 PLAYER_HELP = "A USI command in quotes; or gougi, our own searcher; or a configuration file of ours (.toml)."
+
+_CLEAR_LINE = "\r\x1b[2K"
 
 
 def match(
@@ -290,14 +293,17 @@ class _Line:
         self._text = text
         if self.live:
             width = shutil.get_terminal_size().columns
-            sys.stderr.write(f"\r\x1b[2K{text[: width - 1]}")
+            raw(sys.stderr).write(_CLEAR_LINE)
+            sys.stderr.write(text[: width - 1])
         else:
             sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
     def note(self, text: str) -> None:
         """Say something that stays, above the line."""
-        sys.stderr.write(f"\r\x1b[2K{text}\n" if self.live else f"{text}\n")
+        if self.live:
+            raw(sys.stderr).write(_CLEAR_LINE)
+        sys.stderr.write(f"{text}\n")
         if self.live:
             self.show(self._text)
 

@@ -93,12 +93,11 @@ def _check(game: LoggedGame) -> bool:
 def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
     import asyncio
 
-    from rich.console import Console
-
     from master.events import GameFound
     from master.instructions import Emit
     from master.replay import Replay
     from master.run import Interrupted, run_to_end
+    from master.ui.console import Console
     from master.ui.show import Show
 
     again = Replay(game)

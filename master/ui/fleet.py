@@ -6,13 +6,14 @@ from types import TracebackType
 from typing import Self
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
 from master.fleet.terraform import Step
 from master.fleet.view import FleetStatus, age
+from master.ui.console import Console
 
 _COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
 

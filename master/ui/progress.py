@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from master.ui.console import Console
 
 
 class PositionBar:

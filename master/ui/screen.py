@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+import rich.console
+from rich.console import ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +13,7 @@ from rich.text import Text
 from cluster.api import Ballot, NodeView
 from master.events import Conclusion
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
+from master.ui.console import Console
 from master.ui.model import GameView, Thought
 from master.ui.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
 from worker.shogi import MoveError, Position
@@ -31,7 +33,7 @@ class GameScreen:
     def __init__(self, view: GameView) -> None:
         self.view = view
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
         view, width, height = self.view, options.max_width, options.size.height
         position = Position.from_sfen(view.sfen)
         if width < NARROW:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from rich.console import Console
 from rich.live import Live
 
 from master.events import GameBegan, GameEnded, GameEvent
+from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView
 from master.ui.screen import REFRESH_S, GameScreen, live

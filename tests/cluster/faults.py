@@ -96,10 +96,8 @@ async def late(fleet: OpenFleet) -> AsyncIterator[Fault]:
 
 @asynccontextmanager
 async def garbage(fleet: OpenFleet) -> AsyncIterator[Fault]:
-    """A peer that has the fleet's key and a node's jobs, and answers with what no node would say."""
-    address = fleet.searcher._channel_address
-    assert address is not None
-    liar = Liar(address)
+    """A peer that has a node's key and its jobs, and answers with what no node would say."""
+    liar = Liar(fleet.admit("liar"))
     await fleet.there(lambda: liar.node_id in fleet.searcher.live)
     told: list[tuple[str, dict[str, object]]] = [
         ("report_refused", {"node": liar.node_id}),
@@ -115,9 +113,7 @@ async def garbage(fleet: OpenFleet) -> AsyncIterator[Fault]:
 @asynccontextmanager
 async def join(fleet: OpenFleet) -> AsyncIterator[Fault]:
     """Another node's process, whose cable is put in at the right moment."""
-    address = fleet.searcher._channel_address
-    assert address is not None
-    spec = NodeSpec("guest", fleet.reached_at(address), endless_engine)
+    spec = NodeSpec("guest", fleet.reached_at(fleet.admit("guest")), endless_engine)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "cluster.node_process"]
     fleet.proxy.hold_new(hold=True)

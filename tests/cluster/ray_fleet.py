@@ -50,6 +50,11 @@ class OpenFleet:
         self._last_id += 1
         self.searcher.ponder(SearchRequest(self._last_id, STARTPOS, moves))
 
+    def admit(self, node_id: str) -> ChannelAddress:
+        """The door for a node of that id."""
+        assert self.searcher._channel is not None
+        return self.searcher._channel.admit(node_id)
+
     def reached_at(self, address: ChannelAddress) -> ChannelAddress:
         """The same door, through the proxy."""
         return replace(address, url=f"tcp://{self.proxy.address}")

@@ -1,4 +1,4 @@
-"""A peer with the fleet's key that lies, for the tests."""
+"""A peer with a node's key that lies, for the tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgpack
 import zmq
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Heartbeat, Hello, Job, Leave, NewGame, Report, Stop
+from cluster.messages import Heartbeat, Hello, Job, Leave, NewGame, Report, Stop, encode
 from worker.engine import Bound
 
 MOVES = ("5e5d", "9i1a+", "K*5e", "zzzz", "0000")
@@ -38,11 +38,11 @@ class Liar:
 
     @property
     def refusals(self) -> list[str]:
-        """What the master says to the first three lies."""
-        raw = f"raw/{self._mark}"
+        """What the master says to the first lies."""
         return [
-            f"{raw}: message: no msgpack (unpack(b) received extra data.)",
-            f"{raw}: message: unknown kind 'resign'",
+            f"{self.node_id}: message: no msgpack (unpack(b) received extra data.)",
+            f"{self.node_id}: message: unknown kind 'resign'",
+            f"{self.node_id}: message: in the name of 'node-1/{self._mark}'",
             f"{self.node_id}/{self._mark}: a Heartbeat that is not its own",
         ]
 
@@ -54,12 +54,13 @@ class Liar:
         address = self._address
         with zmq.Context() as context, context.socket(zmq.DEALER) as raw:
             raw.linger = 500
-            raw.identity = b"raw/" + self._mark.encode()
             raw.curve_serverkey = address.server_public
             raw.curve_publickey, raw.curve_secretkey = address.client_public, address.client_secret
             raw.connect(address.url)
-            raw.send(b"rubbish")
-            raw.send(msgpack.packb({"kind": "resign", "node_id": "node-1"}))
+            own, other = (f"{node_id}/{self._mark}".encode() for node_id in (self.node_id, "node-1"))
+            raw.send_multipart([own, b"rubbish"])
+            raw.send_multipart([own, msgpack.packb({"kind": "resign", "node_id": "node-1"})])
+            raw.send_multipart([other, encode(Leave("node-1", "it is tired"))])
         self._client.send(Heartbeat("node-1", "a", 0, True))
         self._lying = True
         if self._job is not None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
+import resource
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import zmq
 
 from cluster.channel import ChannelAddress, ChannelClient, ChannelServer
-from cluster.messages import Done, Heartbeat, Hello, Job, Message, NewGame, Stop
+from cluster.messages import MAX_BYTES, Done, Heartbeat, Hello, Job, Message, NewGame, Stop, encode
 from worker.engine import STARTPOS
 
 
@@ -24,7 +28,8 @@ class Master:
         self.heard: list[tuple[str, Message]] = []
         self.refused: list[tuple[str, str]] = []
         self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self._refuse)
-        self.address = self.server.open()
+        self.url = self.server.open()
+        self.address = self.server.admit("n1")
 
     def _refuse(self, peer: str, why: str) -> None:
         self.refused.append((peer, why))
@@ -80,13 +85,14 @@ def test_a_peer_that_is_not_there() -> None:
     asyncio.run(run())
 
 
-def test_without_the_fleets_key_nobody_comes_in() -> None:
+def test_without_a_nodes_key_nobody_comes_in() -> None:
     async def run() -> None:
         master, orders = Master(), queue.Queue[Message]()
         public, secret = zmq.curve_keypair()
         strangers = [
             client(replace(master.address, client_public=public, client_secret=secret), orders),
             client(replace(master.address, server_public=public), orders, "b"),
+            client(master.server.fleet_keys(), orders, "c"),
         ]
         with zmq.Context() as context, context.socket(zmq.DEALER) as plain:
             plain.linger = 0
@@ -95,7 +101,7 @@ def test_without_the_fleets_key_nobody_comes_in() -> None:
             await until(lambda: master.refused)
             await asyncio.sleep(0.3)
         assert not master.heard
-        assert set(master.refused) == {("", "a peer without the fleet's key")}
+        assert set(master.refused) == {("", "a peer without a node's key")}
         for stranger in strangers:
             stranger.close()
         master.server.close()
@@ -103,23 +109,194 @@ def test_without_the_fleets_key_nobody_comes_in() -> None:
     asyncio.run(run())
 
 
+@contextlib.contextmanager
+def raw(address: ChannelAddress) -> Iterator[zmq.Socket[bytes]]:
+    """A socket with a node's key that sends what it likes."""
+    with zmq.Context() as context, context.socket(zmq.DEALER) as node:
+        node.linger = 0
+        node.curve_serverkey = address.server_public
+        node.curve_publickey, node.curve_secretkey = address.client_public, address.client_secret
+        node.connect(address.url)
+        yield node
+
+
+NEW_GAME = b"\x81\xa4kind\xa8new_game"
+
+
 def test_garbage_is_refused_and_the_rest_goes_on() -> None:
     async def run() -> None:
         master = Master()
-        address = master.address
-        with zmq.Context() as context, context.socket(zmq.DEALER) as node:
-            node.linger = 0
-            node.identity = b"n1/a"
-            node.curve_serverkey = address.server_public
-            node.curve_publickey, node.curve_secretkey = address.client_public, address.client_secret
-            node.connect(address.url)
-            node.send(b"garbage")
-            node.send_multipart([b"two", b"frames"])
-            node.send(b"\x81\xa4kind\xa8new_game")
+        with raw(master.address) as node:
+            node.send_multipart([b"n1/a", b"garbage"])
+            node.send(b"one frame")
+            node.send_multipart([b"n1/a", NEW_GAME, b"three"])
+            node.send_multipart([b"n1/" + b"a" * 1000, NEW_GAME])
+            node.send_multipart([b"n1/\xff\xfe", NEW_GAME])
+            node.send_multipart([b"", NEW_GAME])
+            node.send_multipart([b"n1/a", NEW_GAME])
+            await until(lambda: ("n1/a", NewGame()) in master.heard)
+        assert master.heard == [("n1/\ufffd\ufffd", NewGame()), ("n1/a", NewGame())]
+        assert len(master.refused) == 5
+        assert all(peer == "n1" and why.startswith("message:") for peer, why in master.refused)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_nobody_speaks_in_the_name_of_another_node() -> None:
+    async def run() -> None:
+        master = Master()
+        other = master.server.admit("n2")
+        with raw(other) as node:
+            for name in (b"n1/a", b"n1", b"/n2/a", b"n2/b/a", b"n2/a"):
+                node.send_multipart([name, NEW_GAME])
             await until(lambda: master.heard)
-        assert master.heard == [("n1/a", NewGame())]
-        assert len(master.refused) == 2
-        assert all(peer == "n1/a" and why.startswith("message:") for peer, why in master.refused)
+        assert master.heard == [("n2/a", NewGame())]
+        names = ["n1/a", "n1", "/n2/a", "n2/b/a"]
+        assert master.refused == [("n2", f"message: in the name of {name!r}") for name in names]
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_nobody_gets_the_orders_of_another_node() -> None:
+    """Whatever it says, and whatever it has its connection called."""
+
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.address, orders)
+        await until(lambda: master.kinds(Hello))
+        other = master.server.admit("n2")
+        with zmq.Context() as context, context.socket(zmq.DEALER) as thief:
+            thief.linger = 0
+            thief.identity = b"n1/a"
+            thief.curve_serverkey = other.server_public
+            thief.curve_publickey, thief.curve_secretkey = other.client_public, other.client_secret
+            thief.connect(other.url)
+            hello = encode(Hello("n1", "a", "h", 1, "e"))
+            thief.send_multipart([b"n1/a", hello])
+            await until(lambda: master.refused)
+            assert master.server.send("n1/a", Stop(3))
+            assert await asyncio.to_thread(orders.get, True, 2) == Stop(3)
+            assert not thief.poll(200)
+        node.close()
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_that_connects_anew_gets_its_orders_there() -> None:
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as first, raw(master.address) as second:
+            for number, node in enumerate((first, second)):
+                node.send_multipart([b"n1/a", encode(Hello("n1", "a", "h", 1, "e"))])
+                await until(lambda number=number: len(master.heard) > number)  # type: ignore[misc]
+                assert master.server.send("n1/a", Stop(number))
+                assert await asyncio.to_thread(node.poll, 2000)
+                node.recv()
+            assert not first.poll(100)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_of_many_lives_is_not_remembered_without_end() -> None:
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as node:
+            for number in range(100):
+                node.send_multipart([b"n1/%d" % number, NEW_GAME])
+            await until(lambda: len(master.heard) == 100)
+            assert not master.server.send("n1/0", Stop(1))
+            assert master.server.send("n1/99", Stop(1))
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_frame_that_is_too_large_ends_the_connection() -> None:
+    """It is not even read to its end."""
+
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as node:
+            node.send_multipart([b"n1/a", bytes(MAX_BYTES)])
+            await until(lambda: master.refused)
+            node.send_multipart([b"n1/a", bytes(2 * MAX_BYTES)])
+            await asyncio.sleep(0.3)
+            node.send_multipart([b"n1/a", NEW_GAME])
+            await until(lambda: master.heard)
+        assert [why for _, why in master.refused] == ["message: no msgpack (unpack(b) received extra data.)"]
+        master.server.close()
+
+    asyncio.run(run())
+
+
+FLOOD = """
+import sys, time, zmq
+url, *keys = sys.stdin.read().split()
+node = zmq.Context().socket(zmq.DEALER)
+node.curve_serverkey, node.curve_publickey, node.curve_secretkey = (key.encode() for key in keys)
+node.connect(url)
+for _ in range(4000):
+    node.send(bytes(60_000), zmq.SNDMORE)
+node.send(b"")  # all 240 MB go out now, for ZeroMQ here begins to send when the last frame is there
+time.sleep(60)
+"""
+
+
+def test_a_message_of_frames_without_end_is_cut_off() -> None:
+    """Each of its frames is small enough. The others are heard meanwhile."""
+
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.server.admit("n1"), orders)
+        await until(lambda: master.kinds(Hello))
+        address = master.server.admit("n2")
+        before = resident_mb()
+        program = await asyncio.create_subprocess_exec(sys.executable, "-c", FLOOD, stdin=asyncio.subprocess.PIPE)
+        assert program.stdin is not None
+        keys = (address.server_public, address.client_public, address.client_secret)
+        program.stdin.write(b" ".join([address.url.encode(), *keys]))
+        program.stdin.close()
+        try:
+            await until(lambda: master.refused, 60)
+            heard = len(master.heard)
+            await until(lambda: len(master.heard) > heard)
+            assert resident_mb() - before < 160
+        finally:
+            program.kill()
+            await program.wait()
+        (_, why), *_ = master.refused
+        assert "bytes from 127.0.0.1 without a whole message" in why
+        assert not [peer for peer, _ in master.heard if peer != "n1/a"]
+        assert not orders.qsize()
+        await asyncio.to_thread(node.close)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def resident_mb() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 2**20
+
+
+def test_a_connection_of_many_messages_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much has come on it in all."""
+    monkeypatch.setattr("cluster.backlog.MOST_BYTES", 10_000)
+
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.address, orders)
+        for number in range(400):
+            node.send(Done("n1", 1, number, 0, 0, "x" * 1000))
+            if number % 5 == 0:
+                await asyncio.sleep(0.005)
+        await until(lambda: len(master.kinds(Done)) == 400)
+        assert master.refused == []
+        assert len(master.kinds(Hello)) == 1
+        await asyncio.to_thread(node.close)
         master.server.close()
 
     asyncio.run(run())
@@ -176,13 +353,13 @@ def test_a_node_that_is_cut_off_notices() -> None:
 def test_a_port_of_ones_own_choice() -> None:
     async def run() -> None:
         first = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
-        port = int(first.open().url.rpartition(":")[2])
+        port = int(first.open().rpartition(":")[2])
         second = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, port=port)
         with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
             second.open()
         first.close()
         third = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, "0.0.0.0", port)
-        assert third.open().url == f"tcp://127.0.0.1:{port}"
+        assert third.open() == f"tcp://127.0.0.1:{port}"
         third.close()
 
     asyncio.run(run())

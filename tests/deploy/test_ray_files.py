@@ -102,6 +102,12 @@ def _pod(spec: Cluster, place: str) -> list[str]:
     found = [] if str(ray.get("name")).startswith("ray-") else [f"{place}: the first container is not Ray's"]
     if others and not spec.get("shareProcessNamespace"):
         found.append(f"{place}: Ray does not see the processes of {others[0].get('name')}, and lets none of them in")
+    found += [
+        f"{place}: {container['name']}: everybody may write to its cache, so it would not be used"
+        for container in containers
+        if any(mount["mountPath"] == "/var/cache/gougi" for mount in container.get("volumeMounts", []))
+        and {"name": "GOUGI_CACHE_TRUST", "value": "1"} not in container.get("env", [])
+    ]
     return found + [
         f"{place}: {container['name']}: mount {mount['name']}: no such volume"
         for container in containers
@@ -160,6 +166,10 @@ def _head(manifests: list[Cluster]) -> Cluster:
         (lambda docs: _worker(docs).pop("maxReplicas"), "group searchers: maxReplicas: missing"),
         (lambda docs: _worker(docs).update(minReplicas=True), "minReplicas: expected int"),
         (lambda docs: _head(docs)["containers"].reverse(), "the first container is not Ray's"),
+        (
+            lambda docs: _worker(docs)["template"]["spec"]["initContainers"][0].pop("env"),
+            "warm: everybody may write to",
+        ),
         (lambda docs: _head(docs).pop("shareProcessNamespace"), "Ray does not see the processes of master"),
         (lambda docs: docs[0]["spec"]["authOptions"].update(secret="a"), "authOptions: secret: no such field"),
         (lambda docs: docs[1]["spec"]["egress"][1].update(port=53), "port: no such field"),

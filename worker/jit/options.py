@@ -5,6 +5,7 @@ holds a hash of every source file of the compiled rooms, the versions, the CPU a
 met. Environment:
 
 ``GOUGI_CACHE_DIR``  where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or ``~/.cache/gougi``)
+``GOUGI_CACHE_TRUST=1``  use it although others may write there: a pod's volume, where there is nobody else
 ``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has; ``avx2``: nothing newer than AVX2 and PEXT
 ``GOUGI_CHECK=1``  bounds checks on array fields, for debugging
 ``GOUGI_WITHOUT=a,b``  parts of the search to leave out, for measuring them (`worker.search.parts`)
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +26,8 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
+
+from worker.trust import own_folder, trusted
 
 _WORKER: Final = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
@@ -98,24 +103,51 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def _base_dir() -> Path:
-    """The first folder that can be written: numba fails at import where none can."""
+def _find_cache() -> Path:
+    """Find or make the folder: the user's usual one; where that cannot be used, or others could put compiled code
+    there, which would be run, one that is this user's alone, and the user is told. Processes of this one get the same.
+
+    Raises:
+        OSError: there is no place for any.
+    """
     named = os.environ.get("GOUGI_CACHE_DIR")
-    if named:
-        return Path(named)
     xdg = os.environ.get("XDG_CACHE_HOME")
-    home = Path(xdg) if xdg else Path(os.path.expanduser("~")) / ".cache"
-    candidate = home / "gougi"
+    usual = Path(named) if named else (Path(xdg) if xdg else Path(os.path.expanduser("~")) / ".cache") / "gougi"
+    name = f"jit-{_fingerprint()}"
     try:
-        candidate.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=candidate):
-            return candidate
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"gougi-{os.getuid()}"
+        return _usable(usual, name)
+    except OSError as error:
+        base = own_folder(Path(tempfile.gettempdir()), f"gougi-{os.geteuid()}")
+        why = f"{usual}: {error.strerror or error}" if error.filename else str(error)
+        print(f"gougi: compiled code is kept in {base}, for the usual folder cannot be used: {why}", file=sys.stderr)
+        os.environ["GOUGI_CACHE_DIR"] = str(base)
+        folder = base / name
+        folder.mkdir(0o700, exist_ok=True)
+        return folder
 
 
-_CACHE_DIR: Final = _base_dir() / f"jit-{_fingerprint()}"
-_CACHE_DIR.mkdir(parents=True, exist_ok=True)
+def _usable(base: Path, name: str) -> Path:
+    """Return the folder of that name under ``base``, where it can be written and nobody else writes.
+
+    Raises:
+        OSError: it is not so.
+    """
+    base.mkdir(0o700, parents=True, exist_ok=True)
+    if os.environ.get("GOUGI_CACHE_TRUST") == "1":
+        folder = base.resolve() / name
+        folder.mkdir(0o700, exist_ok=True)
+        facts = folder.lstat()
+        if facts.st_uid != os.geteuid() or not stat.S_ISDIR(facts.st_mode):
+            raise PermissionError(f"{folder} was made by somebody else")
+    else:
+        folder = trusted(base) / name
+        folder.mkdir(0o700, exist_ok=True)
+        trusted(folder)
+    with tempfile.TemporaryFile(dir=folder):
+        return folder
+
+
+_CACHE_DIR: Final = _find_cache()
 os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts
 numba.config.CACHE_DIR = str(_CACHE_DIR)
 

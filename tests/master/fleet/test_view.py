@@ -5,13 +5,13 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from rich.console import Console
 
 from cluster.presence import NodePresence, NodeState
 from master.fleet.cloud import CloudMachine
 from master.fleet.costs import Ledger, Machine, Prices, observed
 from master.fleet.reports import MachineReport, ReportError, decode, report
 from master.fleet.view import FleetStatus, age, status
+from master.ui.console import Console
 from master.ui.fleet import cost_table, status_table
 
 NOW = 100_000.0

@@ -6,7 +6,6 @@ import asyncio
 import io
 
 import pytest
-from rich.console import Console
 
 from cluster.api import Ballot, Decision, NodeView, Progress
 from master.csa.summary import GameSummary
@@ -26,6 +25,7 @@ from master.events import (
     ThinkingProgressed,
 )
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
+from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView, usi_target
 from master.ui.notation import clock_text, count_text, pv_text, score_text

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import worker
+from tests.users import NOBODY, as_root
 from worker.jit.options import PLAIN_SOURCES
 
 WORKER = Path(worker.__file__).parent
@@ -35,12 +36,30 @@ def test_no_compiled_source_imports_a_plain_one(name: str) -> None:
             assert f"from {module} import" not in text, source
 
 
-def folder(**variables: str) -> list[str]:
+def ask(**variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **variables}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
+
+
+def folder(**variables: str) -> list[str]:
+    done = ask(**variables)
+    assert done.stderr == ""
     return done.stdout.split()
+
+
+def private(done: subprocess.CompletedProcess[str], temporary: Path, *why: str) -> Path:
+    """The folder in which the code is, once it is shown to be this user's alone, and that the user was told so."""
+    found = Path(done.stdout.split()[0])
+    assert found.parent.parent == temporary
+    assert found.parent.stat().st_mode & 0o7777 == 0o700
+    assert found.parent.stat().st_uid == os.geteuid()
+    (line,) = done.stderr.splitlines()
+    start = f"gougi: compiled code is kept in {found.parent}, for the usual folder cannot be used: "
+    assert line.startswith(start)
+    assert [word for word in why if word not in line] == []
+    return found
 
 
 def test_the_folder_depends_on_the_cpu_path_and_can_be_moved(tmp_path: Path) -> None:
@@ -50,8 +69,64 @@ def test_the_folder_depends_on_the_cpu_path_and_can_be_moved(tmp_path: Path) -> 
     assert native[0] != portable[0]
     assert portable[1:] == ["False", "False"]
     assert folder(GOUGI_CACHE_DIR=str(tmp_path))[0] == native[0]
+    assert Path(native[0]).stat().st_mode & 0o7777 == 0o700
 
 
-def test_without_a_writable_home_it_goes_to_the_temporary_folder(tmp_path: Path) -> None:
-    found = folder(HOME="/proc/nowhere", XDG_CACHE_HOME="", GOUGI_CACHE_DIR="", TMPDIR=str(tmp_path))
-    assert found[0].startswith(str(tmp_path))
+def test_without_a_writable_home_it_goes_to_a_folder_of_ones_own(tmp_path: Path) -> None:
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "GOUGI_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
+    found = private(ask(**nowhere), tmp_path, "/proc/nowhere/.cache")
+    assert private(ask(**nowhere), tmp_path) == found
+
+
+@pytest.mark.parametrize("bad", ["file", "file/below"])
+def test_a_named_folder_that_is_none_is_told(tmp_path: Path, bad: str) -> None:
+    (tmp_path / "file").touch()
+    private(ask(GOUGI_CACHE_DIR=str(tmp_path / bad), TMPDIR=str(tmp_path)), tmp_path, str(tmp_path / bad))
+
+
+@as_root
+def test_what_somebody_else_put_into_the_temporary_folder_is_not_used(tmp_path: Path) -> None:
+    """There it would be found where there is no home; numba would unpickle it, and so run what is in it."""
+    tmp_path.chmod(0o1777)
+    theirs = tmp_path / "gougi-0"
+    theirs.mkdir(0o700)
+    os.chown(theirs, NOBODY, NOBODY)
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "GOUGI_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
+    found = private(ask(**nowhere), tmp_path)
+    assert found.parent.name.startswith("gougi-0-")
+    assert list(theirs.iterdir()) == []
+
+
+def test_a_folder_that_others_may_write_to_is_used_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    shared, temporary = tmp_path / "shared", tmp_path / "tmp"
+    for path in (shared, temporary):
+        path.mkdir()
+    shared.chmod(0o777)
+    named = {"GOUGI_CACHE_DIR": str(shared), "TMPDIR": str(temporary)}
+    private(ask(**named), temporary, f"others may write to {shared}")
+    assert list(shared.iterdir()) == []
+    assert Path(folder(**named, GOUGI_CACHE_TRUST="1")[0]).parent == shared
+
+
+@as_root
+@pytest.mark.parametrize("trust", ["", "1"])
+def test_compiled_code_of_somebody_else_is_never_used(tmp_path: Path, trust: str) -> None:
+    shared, temporary = tmp_path / "shared", tmp_path / "tmp"
+    for path in (shared, temporary):
+        path.mkdir()
+    named = {"GOUGI_CACHE_DIR": str(shared), "TMPDIR": str(temporary), "GOUGI_CACHE_TRUST": trust}
+    theirs = Path(folder(**named)[0])
+    os.chown(theirs, NOBODY, NOBODY)
+    private(ask(**named), temporary, str(theirs))
+
+
+def test_its_processes_use_the_same_folder_and_say_nothing(tmp_path: Path) -> None:
+    script = f"import subprocess, sys; {SCRIPT}; subprocess.run([sys.executable, '-c', {SCRIPT!r}], check=True)"
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "GOUGI_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-uc", script], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert len(done.stderr.splitlines()) == 1
+    ours, childs = done.stdout.splitlines()
+    assert ours == childs

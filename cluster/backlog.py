@@ -1,0 +1,93 @@
+"""Cuts connections of which much has come, and no whole message: ZeroMQ limits a message's frames, not how many it has,
+and keeps them until the last has come.
+
+Each look compares what the system has received on a connection with what it had when a message was last read from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any, Final
+
+import zmq
+import zmq.asyncio
+from zmq.utils.monitor import parse_monitor_message
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Thousands of reports; and more than a master that stood still for a minute finds waiting."""
+_LOOK_S: Final = 0.1
+_INFO_BYTES: Final = 136
+_RECEIVED: Final = struct.Struct("=Q")
+_RECEIVED_AT: Final = 128
+"""Where ``tcpi_bytes_received`` stands in Linux' ``struct tcp_info`` (since 4.1)."""
+
+
+class BacklogWatch:
+    """Watches the connections of a socket that listens, on the running asyncio loop.
+
+    Args:
+        listening: the socket; it listens on TCP.
+        on_cut: called with why, for each connection that was cut.
+    """
+
+    def __init__(self, listening: zmq.asyncio.Socket, on_cut: Callable[[str], None]) -> None:
+        self._listening = listening
+        self._on_cut = on_cut
+        endpoint: Any = listening.getsockopt(zmq.LAST_ENDPOINT)
+        self._port = int(endpoint.decode().rpartition(":")[2])
+        self._received: dict[int, int] = {}
+        """By file descriptor: bytes received when a message was last read."""
+        self._read: set[int] = set()
+        """Of which a message was read since the last look."""
+        self._monitor = listening.get_monitor_socket(zmq.EVENT_ACCEPTED)
+        self._tasks = [asyncio.ensure_future(self._take_new()), asyncio.ensure_future(self._look())]
+
+    def read(self, frame: zmq.Frame) -> None:
+        """A whole message was read, of which this is a frame."""
+        descriptor: Any = frame.get(zmq.SRCFD)
+        self._read.add(int(descriptor))
+
+    def close(self) -> None:
+        """Watch no more; before the socket is closed."""
+        for task in self._tasks:
+            task.cancel()
+        self._listening.disable_monitor()
+        self._monitor.close(linger=0)
+
+    async def _take_new(self) -> None:
+        while True:
+            self._received[parse_monitor_message(await self._monitor.recv_multipart())["value"]] = 0
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            read, self._read = self._read, set()
+            for descriptor, before in list(self._received.items()):
+                try:
+                    self._judge(descriptor, before, descriptor in read)
+                except OSError:  # it was closed
+                    del self._received[descriptor]
+
+    def _judge(self, descriptor: int, before: int, read: bool) -> None:
+        """Look at one connection.
+
+        Raises:
+            OSError: it is none any more, or none of ours: its number was given to something else.
+        """
+        with contextlib.closing(socket.socket(fileno=os.dup(descriptor))) as connection:
+            if connection.getsockname()[1] != self._port:
+                raise ConnectionError
+            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+            (received,) = _RECEIVED.unpack_from(info, _RECEIVED_AT)
+            if read or received < before:
+                self._received[descriptor] = received
+            elif received - before > MOST_BYTES:
+                host = connection.getpeername()[0]
+                connection.shutdown(socket.SHUT_RDWR)
+                self._on_cut(f"{received - before} bytes from {host} without a whole message: cut")
+                raise ConnectionAbortedError

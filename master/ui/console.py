@@ -1,0 +1,30 @@
+"""Rich's console, for text that others wrote: `master.terminal` says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import IO
+
+import rich.console
+from rich.console import ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from master.terminal import clean, raw
+
+
+class Console(rich.console.Console):
+    """A console that sends the terminal no control characters but its own."""
+
+    @property
+    def file(self) -> IO[str]:
+        """The stream itself, past what cleans the text that is printed."""
+        return raw(super().file)  # type: ignore[arg-type]
+
+    @file.setter
+    def file(self, new: IO[str]) -> None:
+        self._file = new
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As `rich.console.Console.render`, the text cleaned."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(clean(segment.text), segment.style)

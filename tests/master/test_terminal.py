@@ -1,0 +1,242 @@
+"""Whatever others write, the terminal gets no commands from them: servers, opponents, nodes, engines, files."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import io
+import json
+import re
+import sys
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress import Progress
+from rich.table import Table
+
+import master
+from cluster.api import Decision, Listener, NodeView
+from master.cli import run
+from master.csa.address import ServerAddress
+from master.csa.position import csa_from_sfen
+from master.game import GameSettings, play_game
+from master.instructions import Login
+from master.log import fleet_listener, open_log
+from master.terminal import CleanStream, clean, guarded, raw
+from master.ui.console import Console
+from master.ui.show import Show
+from tests.master.command import gougi
+from tests.master.scripted import ScriptedSearcher
+from worker.engine import STARTPOS
+
+HOSTILE = "x\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x85\u202eevil\u2066\r\x08\x7f\x00\u2028y"
+OWN = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+"""Rich's own commands: the cursor, colours, the screen."""
+
+
+BIDI = frozenset({"LRE", "LRO", "LRI", "RLE", "RLO", "RLI", "PDF", "PDI", "FSI"})
+
+
+def commands(text: str) -> list[str]:
+    """The characters that could command a terminal or turn its text around."""
+    categories = {"Cc", "Zl", "Zp"}
+    return [
+        letter
+        for letter in text
+        if letter not in "\n\t"
+        and (unicodedata.category(letter) in categories or unicodedata.bidirectional(letter) in BIDI)
+    ]
+
+
+@given(st.text())
+@example(HOSTILE)
+@example("".join(map(chr, range(0x3000))))
+def test_no_command_is_left_and_nothing_else_is_touched(text: str) -> None:
+    cleaned = clean(text)
+    assert commands(cleaned) == []
+    assert clean(cleaned) == cleaned
+    if not commands(text) and not set(text) & set("\u061c\u200e\u200f"):
+        assert cleaned == text
+
+
+def test_what_is_shown_instead() -> None:
+    assert clean("a\x1b[31mb\u202ec\x9bd\r\n\te七☗") == "a\\u001b[31mb\\u202ec\\u009bd\\u000d\n\te七☗"
+
+
+@given(st.text())
+@example(HOSTILE)
+def test_json_means_the_same(text: str) -> None:
+    assert json.loads(clean(json.dumps({"name": text}, ensure_ascii=False))) == {"name": text}
+
+
+def test_what_is_printed_is_clean_and_what_is_meant_passes() -> None:
+    before = sys.stdout, sys.stderr
+    streams = io.StringIO(), io.StringIO()
+    try:
+        sys.stdout, sys.stderr = streams
+        with guarded():
+            print(HOSTILE, HOSTILE, sep=HOSTILE, end="\n")
+            print(HOSTILE, file=sys.stderr)
+            sys.stdout.writelines([HOSTILE, "\n"])
+            raw(sys.stdout).write("\x1b[?25h")
+            assert isinstance(sys.stdout, CleanStream)
+            assert not sys.stdout.isatty()
+        assert (sys.stdout, sys.stderr) == streams
+    finally:
+        sys.stdout, sys.stderr = before
+    out, err = (stream.getvalue() for stream in streams)
+    assert commands(err) == []
+    assert err == clean(HOSTILE) + "\n"
+    assert out == f"{clean(HOSTILE) * 3}\n{clean(HOSTILE)}\n\x1b[?25h"
+
+
+def test_tables_panels_and_progress_are_clean_and_have_their_colours() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="truecolor", width=200)
+    table = Table(title=escape(HOSTILE))
+    table.add_column(escape(HOSTILE))
+    table.add_row(f"[red]{escape(HOSTILE)}[/]")
+    console.print(table, Panel(escape(HOSTILE)), HOSTILE)
+    console.print(HOSTILE, markup=False, highlight=False, soft_wrap=True)
+    with Progress(console=console) as bar:
+        bar.add_task(escape(HOSTILE), total=1)
+        print(HOSTILE)  # which rich takes to itself meanwhile
+    text = stream.getvalue()
+    assert "\x1b[31m" in text  # of the markup
+    assert commands(OWN.sub("", text).replace("\r", "")) == []
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_the_game_that_is_watched(live: bool) -> None:
+    """The names, the notes, the fleet's nodes and their jobs, the ballots, the reasons."""
+    from tests.master.ui.test_view import DECISION, GAME, PROGRESS, SUMMARY
+
+    node = NodeView(HOSTILE, True, HOSTILE, 1, 1, 1, 1, ("7g7f",))
+    ballots = tuple(replace(ballot, voter=HOSTILE) for ballot in DECISION.ballots)
+    decision: Decision = replace(DECISION, fleet=(node,), ballots=ballots, source=HOSTILE)
+    hostile = {"summary": replace(SUMMARY, names=(HOSTILE, HOSTILE), game_id=HOSTILE)}
+    hostile |= {"decision": decision, "progress": replace(PROGRESS, fleet=(node,)), "name": HOSTILE}
+
+    async def main() -> str:
+        stream = io.StringIO()
+        console = Console(file=stream, width=100, height=40, force_terminal=live, color_system=None)
+        async with Show(console) as show:
+            show.fleet_event("node_ready", {"node": HOSTILE, "engine": HOSTILE, "pid": 1, "host": HOSTILE})
+            for event in GAME:
+                own = {name: value for name, value in hostile.items() if hasattr(event, name)}
+                if hasattr(event, "outcome"):
+                    own["outcome"] = replace(event.outcome, reason=HOSTILE)
+                show.observe(replace(event, **own))  # type: ignore[type-var]
+                show.warn(HOSTILE)
+                await asyncio.sleep(0.25)
+        return stream.getvalue()
+
+    text = asyncio.run(main())
+    assert "u202eevil" in text
+    assert commands(OWN.sub("", text)) == []
+
+
+SUMMARY_LINES = f"""LOGIN:alice OK
+##[ERROR] {{0}}
+BEGIN Game_Summary
+Protocol_Version:1.2
+Protocol_Mode:Server
+Format:Shogi 1.0
+Game_ID:g-{{0}}
+Name+:{{0}}
+Name-:alice
+Your_Turn:-
+To_Move:+
+BEGIN Time
+Time_Unit:1sec
+Total_Time:60
+Byoyomi:5
+END Time
+BEGIN Position
+{chr(10).join(csa_from_sfen(STARTPOS))}
+END Position
+END Game_Summary
+"""
+
+
+def test_a_servers_lines_in_the_log_and_on_the_screen(tmp_path: Path) -> None:
+    """A real connection to a server that says such things wherever it may say anything."""
+    stream = io.StringIO()
+    said = clean(HOSTILE).replace("\\u", "\x9b").replace("y", HOSTILE.replace("\r", ""))
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(SUMMARY_LINES.format(said).encode())
+        await reader.readline()
+        for line in (f"START:g-{said}", said, f"##[CHAT][peer] {said}", "+7776FU,T1", f"'{said}", "%CHUDAN", "#CHUDAN"):
+            writer.write(f"{line}\n".encode())
+        writer.write(f"LOGOUT:{said}\n".encode())
+        writer.close()
+
+    async def main(console: Console) -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1")
+        async with server, Show(console, plain=True) as show:
+            searcher, listener = ScriptedSearcher(delay_s=5), fleet_listener()
+            listener.on_event("node_lost", {"node": HOSTILE, "reason": HOSTILE})
+            await searcher.open(Listener())
+            login = Login("alice", "test-60-5F,secret")
+            address = ServerAddress(*server.sockets[0].getsockname())
+            await play_game(address, login, searcher, searcher.listener, GameSettings(), (show.observe,))
+
+    console = Console(file=stream, width=100, force_terminal=False)
+    with open_log(tmp_path, file_level="debug", console_level="debug", console=console.print) as path:
+        asyncio.run(asyncio.wait_for(main(console), 30))
+    log = path.read_text(encoding="utf-8")
+    assert commands(log) == []
+    events = [json.loads(line) for line in log.splitlines()]
+    assert [event["node"] for event in events if event["event"] == "node_lost"] == [HOSTILE]
+    assert log.count("evil") > 4
+    assert stream.getvalue().count("evil") > 2
+    assert commands(stream.getvalue()) == []
+
+
+def test_one_event_is_one_line_for_a_person(tmp_path: Path) -> None:
+    heard: list[str] = []
+    with open_log(tmp_path, file_level="info", console_level="warning", console=heard.append):
+        structlog.get_logger("fleet").warning("node_lost", node="x\nerror: all_is_lost", other="y\u2028z")
+    assert heard == ["warning: node_lost node='x\\nerror: all_is_lost' other='y\\u2028z'"]
+
+
+def test_a_command_that_complains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "gougi.toml").write_text('[csa]\n"\\u001b\\u009b\\u202e" = "x"\n')
+    assert run(["perft", "1", "--sfen", HOSTILE.replace("\0", "")]) == 2
+    assert run(["config", "--config", str(tmp_path / "gougi.toml")]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("gougi: ") == 2
+    assert "u202e" in said.err
+    assert commands(said.out + said.err) == []
+
+
+def test_help_and_the_sample_are_what_they_were(tmp_path: Path) -> None:
+    for words in (["--help"], ["play", "--help"], ["config", "--sample"]):
+        done = gougi(*words, cwd=tmp_path)
+        assert done.returncode == 0
+        assert len(done.stdout) > 300
+        assert commands(done.stdout) == []
+
+
+def test_nobody_writes_to_the_terminal_by_another_way() -> None:
+    """Of the views each is on the console that cleans; prints are cleaned by `master.cli`."""
+    allowed = {"master/terminal.py", "master/ui/console.py"}
+    root = Path(master.__file__).parent
+    for path in root.rglob("*.py"):
+        if path.relative_to(root.parent).as_posix() in allowed:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in ("rich.console", "rich"):
+                names = {alias.name for alias in node.names}
+                assert not names & {"Console", "print", "get_console", "print_json"}, path
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in ("__stdout__", "__stderr__"), path
