@@ -61,7 +61,6 @@ class UsiDriver:
     """One GUI's session.
 
     Args:
-        version: of this program.
         options: with the fleet's plan as the configuration has it.
         build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open.
         write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
@@ -71,7 +70,6 @@ class UsiDriver:
 
     def __init__(
         self,
-        version: str,
         options: FleetOptions,
         build: Callable[[FleetPlan], Searcher],
         write: Callable[[str], None],
@@ -81,7 +79,7 @@ class UsiDriver:
         self._build = build
         self._write = write
         self._on_event = on_event
-        self._front = UsiFront(version, options, self._known, self._ask_book)
+        self._front = UsiFront(options, self._known, self._ask_book)
         self._book = BookPlayer(rng or random.Random())
         self._searcher: Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cluster.api import Decision, Progress, SearchRequest
-from worker.book import BookSettings
-from worker.mate import MateResult
+
+if TYPE_CHECKING:
+    from worker.book import BookSettings
+    from worker.mate import MateResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from master.usi.events import (
 )
 from master.usi.thinking import LINGER_MS
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision
+from tests.worker.search.test_usi import BAD_NUMBERS
 from worker.book import BookReply
 from worker.engine import STARTPOS
 from worker.mate import MateResult, MateStatus
@@ -45,8 +46,6 @@ def thinking(go: str = f"go {TIMES}", position: str = "position startpos") -> Be
 class TestReady:
     def test_the_fleet_is_opened_when_the_gui_is_ready(self) -> None:
         bench = Bench(ready=False)
-        bench.send("usi")
-        assert "option name Nodes type spin default 2 min 1 max 1024" in bench.take()
         bench.send("setoption name Nodes value 3", "setoption name Mode value split", "isready")
         [prepare] = bench.done
         assert isinstance(prepare, Prepare)
@@ -426,8 +425,6 @@ class TestLines:
             ("setoption name Mode value chess", "none of auto"),
             ("setoption name Colour value blue", "unknown option 'Colour'"),
             ("setoption Nodes 3", "expected 'name N value V'"),
-            ("go depth deep", "depth needs a number"),
-            ("go mate soon", "neither a time in ms nor"),
             ("dance", "unknown command 'dance'"),
         ],
     )
@@ -439,6 +436,20 @@ class TestLines:
         assert words in said
         bench.send("position startpos", "go depth 2")
         assert bench.request.depth == 2
+
+    @pytest.mark.parametrize(("go", "words"), BAD_NUMBERS)
+    def test_a_go_with_bad_numbers_is_a_search(self, go: str, words: str) -> None:
+        bench = thinking(go)
+        assert words in bench.take()[0]
+        limits = (bench.request.hard_ms, bench.request.nodes, bench.request.depth)
+        assert any(limit is not None for limit in limits), "nobody has to say stop"
+        bench.decide("7g7f")
+        assert len(bench.moves()) == 1
+
+    def test_a_mate_search_with_a_bad_limit_is_answered(self) -> None:
+        bench = thinking("go mate soon")
+        assert bench.take()[0] == "checkmate timeout"
+        assert not bench.of(SolveMate)
 
     def test_a_new_game(self) -> None:
         bench = thinking("go infinite")
@@ -461,7 +472,7 @@ class TestLines:
         else:
             bench.feed(GuiGone())
         assert bench.done[-1] == Quit(0)
-        bench.send("usi")
+        bench.send("go")
         assert bench.take() == []
 
     def test_quit_does_not_wait_for_the_fleet(self) -> None:
