@@ -29,7 +29,7 @@ from cluster.events import (
 from cluster.messages import Job, NewGame, Stop
 from cluster.root import prepare_rules
 from cluster.settings import Settings
-from worker.warm import warm_up
+from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
 
@@ -46,14 +46,26 @@ def now_ms() -> int:
 
 
 async def prepare_this_machine(listener: Listener) -> None:
-    """Compile what is not yet compiled, in a thread; the listener hears of each stage as ``compiling``."""
+    """Compile what is not yet compiled, in a process of its own, which ends where this is cancelled.
+
+    The listener hears of each stage as ``compiling``.
+
+    Raises:
+        FleetError: it cannot be compiled.
+    """
     loop = asyncio.get_running_loop()
 
     def compiling(stage: str, number: int, total: int) -> None:
         fields: dict[str, object] = {"stage": stage, "number": number, "total": total}
         loop.call_soon_threadsafe(listener.on_event, "compiling", fields)
 
-    await asyncio.to_thread(warm_up, compiling)
+    warming = Warming()
+    try:
+        await asyncio.to_thread(warming.run, compiling)
+    except (WarmingError, OSError) as error:
+        raise FleetError(f"the searcher is not compiled: {error}") from error
+    finally:
+        warming.end()
     await asyncio.to_thread(prepare_rules)
     spare_the_collector()
 

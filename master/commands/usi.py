@@ -112,25 +112,30 @@ def _serve_fleet(
 
     driver = UsiDriver(options, lambda wanted: _build(settings, wanted), write, on_event)
     try:
-        return run_to_end(lambda: driver.run(door))
+        code = run_to_end(lambda: driver.run(door))
     except Interrupted:
         return INTERRUPTED
+    if driver.error:
+        raise CommandError(driver.error, code)
+    return code
 
 
 def _build(settings: Config, plan: FleetPlan) -> Searcher:
     """The fleet of the configuration with what the GUI's options say.
 
     Raises:
-        FleetError: the network file cannot be used, where the nodes are on this machine.
+        NetworkError: the network file cannot be used, where the nodes are on this machine.
     """
-    from cluster.api import FleetError
+    from master.usi.driver import NetworkError
     from worker.nnue import NetworkFileError, load_network
 
     if plan.eval_file and not settings.cluster.address:
         try:
             load_network(plan.eval_file)
-        except (NetworkFileError, OSError) as error:
-            raise FleetError(f"EvalFile: {error}") from error
+        except NetworkFileError as error:
+            raise NetworkError(f"EvalFile: {error}") from error
+        except OSError as error:
+            raise NetworkError(f"EvalFile: {plan.eval_file}: {error.strerror or error}") from error
     engine: dict[str, Any] = {
         "hash_mb": plan.hash_mb,
         "threads": plan.threads,

@@ -50,6 +50,8 @@ class Prepared:
     fleet_error: str = ""
     stays: bool = False
     """Beside an error: the fleet that was open before still is."""
+    final: bool = False
+    """Beside an error: to play on with the fleet from before would be to play with something else than was asked for."""
     book_error: str = ""
 
 
@@ -167,6 +169,8 @@ class Quit:
     """Close everything and end with this exit code."""
 
     code: int
+    error: str = ""
+    """Why, where that is not what the GUI wanted."""
 
 
 Instruction = (

@@ -184,8 +184,8 @@ class UsiFront:
         if event.fleet_error:
             self._complain(event.fleet_error)
             before, self._refused = self._fleet, self._opening
-            if before is None:
-                self._quit(1)
+            if before is None or event.final:
+                self._quit(1, event.fleet_error)
                 return
             if not event.stays:
                 self._fleet = None
@@ -257,9 +257,9 @@ class UsiFront:
         if self._solving:
             self._out.append(StopMate())
 
-    def _quit(self, code: int) -> None:
+    def _quit(self, code: int, error: str = "") -> None:
         self._over = True
-        self._out.append(Quit(code))
+        self._out.append(Quit(code, error))
 
     def _complain(self, why: str) -> None:
         self._say(error_line(why))

@@ -83,7 +83,9 @@ class NumbaEngine:
         try:
             self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
-        except (NetworkFileError, OSError, ValueError, MemoryError) as error:
+        except OSError as error:
+            raise EngineError(f"{error.filename or eval_file}: {error.strerror or error}") from error
+        except (NetworkFileError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
         self.can_split = True

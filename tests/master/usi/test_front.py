@@ -91,7 +91,15 @@ class TestReady:
         bench.send("isready")
         bench.feed(Prepared("no Ray here"))
         assert bench.take() == ["info string error: no Ray here"]
-        assert bench.done[-1] == Quit(1)
+        assert bench.done[-1] == Quit(1, "no Ray here")
+
+    def test_a_network_that_cannot_be_used_ends_it_though_there_is_a_fleet(self) -> None:
+        """Whoever asked for another network would play on with the old one, and not know it."""
+        bench = Bench()
+        bench.send("setoption name EvalFile value /no/such", "isready")
+        bench.feed(Prepared("EvalFile: /no/such: no such file", stays=True, final=True))
+        assert bench.take() == ["info string error: EvalFile: /no/such: no such file"]
+        assert bench.done[-1] == Quit(1, "EvalFile: /no/such: no such file")
 
     @pytest.mark.parametrize("stays", [True, False])
     def test_a_fleet_that_cannot_be_had_leaves_the_one_before(self, stays: bool) -> None:
@@ -125,7 +133,7 @@ class TestReady:
         bench.send("setoption name Threads value 500", "isready")
         bench.feed(Prepared("no memory"))
         bench.feed(Prepared("no Ray"))
-        assert bench.done[-1] == Quit(1)
+        assert bench.done[-1] == Quit(1, "no Ray")
 
     def test_a_book_that_cannot_be_read_is_no_hindrance(self) -> None:
         bench = Bench()
