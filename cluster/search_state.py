@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
@@ -235,6 +235,9 @@ class Search:
         """What the nodes would play now, or None where none has an answer."""
         if self._stale:
             self._answer, self._stale = self._vote(), False
+            if lines := self._several_lines():
+                ballots = self._answer.ballots if self._answer is not None else ()
+                self._answer = Answer(lines[0].pv[0], lines[0], "vote", ballots, _share(ballots, lines[0].pv[0]))
         return self._answer
 
     def answer(self) -> Answer:
@@ -330,15 +333,27 @@ class Search:
 
     def best_lines(self, answer: Answer) -> tuple[RootLine, ...]:
         """The best root moves as `Progress.lines` has them, that of ``answer`` first."""
+        lines = self._several_lines() or ([answer.line] if answer.line is not None else [])
+        return tuple(RootLine(line.score, line.depth, line.pv) for line in lines)
+
+    def _several_lines(self) -> list[Line]:
+        """The best root moves' lines, where several are asked for and nodes have found some."""
+        if self.request.multipv == 1:
+            return []
         found: dict[str, list[Line]] = {}
-        if self.request.multipv > 1:
-            for work in self.works.values():
-                found.setdefault(work.engine, []).extend(work.lines.values())
-        return best_lines(answer.line, found, self.request.multipv, self.settings.ballot_depth_slack)
+        for work in self.works.values():
+            found.setdefault(work.engine, []).extend(work.lines.values())
+        return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
 
     def views(self) -> tuple[NodeView, ...]:
         speeds = self.roster.speeds
         return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
+
+
+def _share(ballots: Sequence[Ballot], move: str) -> float:
+    """Of the nodes that voted, those that are for ``move``; 1 where there was no vote."""
+    total = sum(ballot.members for ballot in ballots)
+    return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
 
 def proves_mate(line: Line) -> bool:

@@ -51,7 +51,7 @@ class Prepared:
     stays: bool = False
     """Beside an error: the fleet that was open before still is."""
     final: bool = False
-    """Beside an error: to play on with the fleet from before would be to play with something else than was asked for."""
+    """Beside an error: the fleet from before is not what was asked for, and not to be played with."""
     book_error: str = ""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,12 @@ from worker.warming import Warming, WarmingError
 
 
 @pytest.fixture
-def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("GOUGI_CACHE_DIR", str(folder))
     monkeypatch.setattr(warming, "cache_dir", lambda: folder)
-    yield folder
+    return folder
 
 
 def test_end_ends_it_wherever_it_is(cold: Path) -> None:
