@@ -26,6 +26,7 @@ from cluster.events import (
     StopSearch,
     Tick,
 )
+from cluster.last_resort import LAST_RESORT
 from cluster.messages import Job, NewGame, Stop
 from cluster.root import prepare_rules
 from cluster.settings import Settings
@@ -46,7 +47,8 @@ def now_ms() -> int:
 
 
 async def prepare_this_machine(listener: Listener) -> None:
-    """Compile what is not yet compiled, in a process of its own, which ends where this is cancelled.
+    """Compile what is not yet compiled, in a process of its own, which ends where this is cancelled; then load what
+    this process itself runs of it.
 
     The listener hears of each stage as ``compiling``.
 
@@ -67,6 +69,7 @@ async def prepare_this_machine(listener: Listener) -> None:
     finally:
         warming.end()
     await asyncio.to_thread(prepare_rules)
+    await asyncio.to_thread(LAST_RESORT.load)
     spare_the_collector()
 
 
@@ -85,7 +88,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings, standard_table())
+        self.coordinator = Coordinator(settings, standard_table(), LAST_RESORT.search)
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()

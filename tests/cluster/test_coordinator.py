@@ -379,7 +379,7 @@ class TestDeadline:
         assert not bench.decisions
         bench.tick(1)
         decision = bench.decisions[0]
-        assert (decision.source, decision.score, decision.depth) == ("fallback", None, 0)
+        assert (decision.source, decision.score, decision.depth) == ("none", None, 0)
 
     def test_the_fallback_decides_only_when_no_node_has_an_answer(self) -> None:
         bench = Bench(fallback=True)
