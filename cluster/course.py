@@ -130,6 +130,7 @@ class Course:
         if node_id not in search.works:
             if not late:
                 self._add_nodes([node_id], now_ms, f"{node_id} joined")
+                self._mind_fallback(now_ms)
             return
         work, group = search.back(node_id)
         if late:
@@ -138,6 +139,7 @@ class Course:
             self._deal(group, now_ms, f"{node_id} joined")
         else:
             self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+        self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
         work = self.search.works.get(node_id)
@@ -162,7 +164,7 @@ class Course:
             self._deal(group, now_ms, why)
         elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
             self._scatter(group, now_ms)
-        self._wake_fallback(now_ms)
+        self._mind_fallback(now_ms)
 
     def _failed(self, work: Work, error: str, now_ms: int) -> None:
         """The node is here, but its engine is of no use in this search."""
@@ -248,7 +250,7 @@ class Course:
         search = self.search
         work.done = True
         if work.node_id == FALLBACK:
-            self._wake_fallback(now_ms)
+            self._mind_fallback(now_ms)
         elif search.request.nodes is None and search.request.depth is None and search.busy():
             group = search.group_of(work)
             group.job_ended(work)
@@ -354,11 +356,15 @@ class Course:
         for work in group.works:
             self._orders.give(self.search, group, work, WHOLE_ROOT, now_ms)
 
-    def _wake_fallback(self, now_ms: int) -> None:
-        """A fallback that rests, having spared the nodes its share of the CPU, goes on once no node is left."""
+    def _mind_fallback(self, now_ms: int) -> None:
+        """A fallback that is the only one left leaves the background, and goes on where it rests, having spared the
+        nodes its share of the CPU; where nodes are back it is in their way no longer."""
         work = self.search.fallback
-        rests = work is not None and work.done and work.job is not None and work.job.nodes != self.search.request.nodes
-        if work is not None and rests and not self.search.usable():
+        if work is None or work.job is None:
+            return
+        helped = bool(self.search.usable())
+        worth = work.busy or (not helped and work.job.nodes != self.search.request.nodes)
+        if work.job.background != helped and worth:
             self._orders.give_fallback(self.search, work, now_ms)
 
     # --- the end --------------------------------------------------------------------------------------------------
