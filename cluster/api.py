@@ -127,14 +127,16 @@ class Decision:
     move: str
     """A USI move, ``resign`` where no legal move exists, or ``win`` (declaration)."""
     score: int | None
-    """None where nothing was searched in time (the move is then a legal one, no more)."""
+    """None where no search stands behind the move."""
     depth: int
     pv: tuple[str, ...]
     """From the root; its first move is ``move`` (empty for ``resign`` and ``win``)."""
     nodes: int
     elapsed_ms: int
     source: str
-    """``split``, ``vote``, ``fallback`` (no node had an answer) or ``forced`` (one legal move, none, a declaration)."""
+    """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
+    ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
+    once, of the master itself), ``none`` (any legal move)."""
     ballots: tuple[Ballot, ...] = ()
     fleet: tuple[NodeView, ...] = ()
     wasted: int = 0

@@ -29,7 +29,7 @@ from collections.abc import Sequence
 
 from cluster.api import Decision, Known, SearchRequest
 from cluster.chooser import Measured, budget, resolved
-from cluster.course import Course, say_decision, stop_the_idle
+from cluster.course import Course, LastResort, say_decision, stop_the_idle
 from cluster.events import (
     FALLBACK,
     Event,
@@ -51,15 +51,26 @@ from cluster.root import Root, check_request
 from cluster.roster import Roster
 from cluster.search_state import Search, is_infinite, lines_below
 from cluster.settings import Settings
+from cluster.split import Line
 
 
 class Coordinator:
     """See the module's text. ``handle`` is the only thing that changes it."""
 
-    def __init__(self, settings: Settings | None = None, table: Sequence[Measured] = ()) -> None:
-        """``table``: what `Mode.AUTO` chooses from."""
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        table: Sequence[Measured] = (),
+        last_resort: LastResort = lambda _job: None,
+    ) -> None:
+        """
+        Args:
+            table: what `Mode.AUTO` chooses from.
+            last_resort: asked where a move has to go out, and neither node nor fallback nor an earlier search has one.
+        """
         self.settings = settings or Settings()
         self._table = table
+        self._last_resort = last_resort
         self.orders = Orders()
         self.roster = Roster()
         self._fallback_live = False
@@ -151,13 +162,25 @@ class Coordinator:
         soft = None if request.soft_ms is None else now_ms + request.soft_ms
         if soft is not None and hard is not None:
             soft = min(soft, hard)
-        if pondered is not None:
-            self._course = pondered
-            pondered.hit(request, soft, hard, self._fallback_live, now_ms)
-            return
-        search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
-        self._course = Course(search, self.orders)
-        self._course.begin(tuple(self.roster), self._fallback_live, now_ms)
+        course = pondered
+        if course is None:
+            search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
+            course = Course(search, self.orders)
+        self._course = course
+        course.last_resort, course.search.earlier = self._last_resort, self._earlier(request, root)
+        if pondered is None:
+            course.begin(tuple(self.roster), self._fallback_live, now_ms)
+        else:
+            course.hit(request, soft, hard, self._fallback_live, now_ms)
+
+    def _earlier(self, request: SearchRequest, root: Root) -> Line | None:
+        """What the last search expected to be played in this position, by the deepest of its lines."""
+        if self._last is None:
+            return None
+        before = self._last.search
+        lines = [*(() if before.decided is None else (before.decided,)), *before.lines()]
+        legal = [line for line in lines_below(before.request, lines, request) if line.pv[0] in root.legal]
+        return max(legal, key=lambda line: line.depth, default=None)
 
     def _ponder(self, request: SearchRequest, expected: str, now_ms: int) -> None:
         check_request(request, self._last_search_id)
@@ -172,7 +195,8 @@ class Coordinator:
         self._end_pondering(now_ms)
         self._last_search_id = request.search_id
         if root.legal and not root.may_declare:
-            hints = () if self._last is None else lines_below(self._last.search, request)
+            before = None if self._last is None else self._last.search
+            hints = () if before is None else lines_below(before.request, before.lines(), request)
             settings = self._chosen(request)
             self._pondering = Pondering(request, root, settings, self.roster, self.orders, hints, expected)
             self._pondering.begin(now_ms)

@@ -6,18 +6,22 @@ search ends: by the soft time and an answer, when all jobs are over, with a prov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cluster.api import Decision, SearchRequest
 from cluster.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.group import Group, Phase
-from cluster.jobs import Orders
-from cluster.messages import Done, Heartbeat, Report
+from cluster.jobs import Orders, fallback_job
+from cluster.messages import Done, Heartbeat, Job, Report
 from cluster.ranking import Presearch
-from cluster.search_state import Search
-from cluster.split import line_from_root
+from cluster.search_state import Answer, Search
+from cluster.split import Line, line_from_root
 from cluster.work import WHOLE_ROOT, Work
+from worker.engine import SearchInfo
+
+LastResort = Callable[[Job], SearchInfo | None]
+"""A few plies of search, at once, of the whole root: a function of the job and no more."""
 
 
 class Course:
@@ -26,6 +30,8 @@ class Course:
     def __init__(self, search: Search, orders: Orders) -> None:
         self.search = search
         self.over = False
+        self.last_resort: LastResort = lambda _job: None
+        """Asked where nobody has an answer when a move has to go out."""
         self._orders = orders
 
     def begin(self, node_ids: Iterable[str], fallback: bool, now_ms: int) -> None:
@@ -124,6 +130,7 @@ class Course:
         if node_id not in search.works:
             if not late:
                 self._add_nodes([node_id], now_ms, f"{node_id} joined")
+                self._mind_fallback(now_ms)
             return
         work, group = search.back(node_id)
         if late:
@@ -132,6 +139,7 @@ class Course:
             self._deal(group, now_ms, f"{node_id} joined")
         else:
             self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+        self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
         work = self.search.works.get(node_id)
@@ -156,7 +164,7 @@ class Course:
             self._deal(group, now_ms, why)
         elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
             self._scatter(group, now_ms)
-        self._wake_fallback(now_ms)
+        self._mind_fallback(now_ms)
 
     def _failed(self, work: Work, error: str, now_ms: int) -> None:
         """The node is here, but its engine is of no use in this search."""
@@ -242,7 +250,7 @@ class Course:
         search = self.search
         work.done = True
         if work.node_id == FALLBACK:
-            self._wake_fallback(now_ms)
+            self._mind_fallback(now_ms)
         elif search.request.nodes is None and search.request.depth is None and search.busy():
             group = search.group_of(work)
             group.job_ended(work)
@@ -348,11 +356,15 @@ class Course:
         for work in group.works:
             self._orders.give(self.search, group, work, WHOLE_ROOT, now_ms)
 
-    def _wake_fallback(self, now_ms: int) -> None:
-        """A fallback that rests, having spared the nodes its share of the CPU, goes on once no node is left."""
+    def _mind_fallback(self, now_ms: int) -> None:
+        """A fallback that is the only one left leaves the background, and goes on where it rests, having spared the
+        nodes its share of the CPU; where nodes are back it is in their way no longer."""
         work = self.search.fallback
-        rests = work is not None and work.done and work.job is not None and work.job.nodes != self.search.request.nodes
-        if work is not None and rests and not self.search.usable():
+        if work is None or work.job is None:
+            return
+        helped = bool(self.search.usable())
+        worth = work.busy or (not helped and work.job.nodes != self.search.request.nodes)
+        if work.job.background != helped and worth:
             self._orders.give_fallback(self.search, work, now_ms)
 
     # --- the end --------------------------------------------------------------------------------------------------
@@ -360,8 +372,8 @@ class Course:
     def decide(self, now_ms: int) -> None:
         """End the search with what is known."""
         search = self.search
-        answer = search.answer()
-        line = answer.line
+        answer = search.answer() or self._last_answer(now_ms)
+        line = search.decided = answer.line
         decision = Decision(
             search_id=search.request.search_id,
             move=answer.move,
@@ -376,11 +388,21 @@ class Course:
             wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
             agreement=answer.agreement,
             pondered_ms=search.pondered_ms,
-            lines=search.best_lines(answer),
+            lines=search.best_lines(line),
         )
         self.over = True
         say_decision(decision, self._orders)
         self._take_all_away(now_ms)
+
+    def _last_answer(self, now_ms: int) -> Answer:
+        """Where neither node nor fallback has said a word: what was expected before, a few plies, any legal move."""
+        search = self.search
+        if search.earlier is not None:
+            return Answer(search.earlier.pv[0], search.earlier, "earlier")
+        found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
+        if found is not None and (legal := search.root.legal_part(found.pv)):
+            return Answer(legal[0], Line(found.depth, found.score, found.bound, legal), "last_resort")
+        return Answer(search.root.legal[0], None, "none")
 
     def _take_all_away(self, now_ms: int) -> None:
         search = self.search

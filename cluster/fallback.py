@@ -1,7 +1,12 @@
-"""The zero-vote fallback: a node in a process of its own on the master's machine, at the lowest priority.
+"""The zero-vote fallback: a node in a process of its own on the master's machine.
 
-A process and not a thread: an engine that crashes, or holds Python's lock, cannot hurt the master; and its low priority
-can be set (a thread's cannot be, everywhere). Not under Ray: it is for the case that Ray or every node is gone.
+A process and not a thread: an engine that crashes, or holds Python's lock, cannot hurt the master. Not under Ray: it is
+for the case that Ray or every node is gone.
+
+While nodes live its searches have the lowest priority; the moment it is the only one left they have the usual one, or a
+busy machine would starve it (`cluster.jobs.fallback_job`). Priorities count within a session only where the kernel
+shares the cores between sessions (``sched_autogroup``), and Ray's nodes have theirs: so on their machine its work is
+bounded besides.
 """
 
 from __future__ import annotations

@@ -26,10 +26,11 @@ from cluster.events import (
     StopSearch,
     Tick,
 )
+from cluster.last_resort import LAST_RESORT
 from cluster.messages import Job, NewGame, Stop
 from cluster.root import prepare_rules
 from cluster.settings import Settings
-from worker.warm import warm_up
+from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
 
@@ -46,15 +47,29 @@ def now_ms() -> int:
 
 
 async def prepare_this_machine(listener: Listener) -> None:
-    """Compile what is not yet compiled, in a thread; the listener hears of each stage as ``compiling``."""
+    """Compile what is not yet compiled, in a process of its own, which ends where this is cancelled; then load what
+    this process itself runs of it.
+
+    The listener hears of each stage as ``compiling``.
+
+    Raises:
+        FleetError: it cannot be compiled.
+    """
     loop = asyncio.get_running_loop()
 
     def compiling(stage: str, number: int, total: int) -> None:
         fields: dict[str, object] = {"stage": stage, "number": number, "total": total}
         loop.call_soon_threadsafe(listener.on_event, "compiling", fields)
 
-    await asyncio.to_thread(warm_up, compiling)
+    warming = Warming()
+    try:
+        await asyncio.to_thread(warming.run, compiling)
+    except (WarmingError, OSError) as error:
+        raise FleetError(f"the searcher is not compiled: {error}") from error
+    finally:
+        warming.end()
     await asyncio.to_thread(prepare_rules)
+    await asyncio.to_thread(LAST_RESORT.load)
     spare_the_collector()
 
 
@@ -73,7 +88,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings, standard_table())
+        self.coordinator = Coordinator(settings, standard_table(), LAST_RESORT.search)
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cluster.events import Instruction, LogEvent, SendJob, StopNode
 from cluster.group import Group, Phase
 from cluster.messages import Job
@@ -68,15 +70,18 @@ def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, 
 
 
 def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
-    """The whole root, for the fallback; bounded while there are nodes, where it takes its CPU from theirs.
+    """The whole root, for the fallback. While there are nodes it is in the background, and bounded where it takes its
+    CPU from theirs.
 
     One line: a CPU that is shared is better spent on the move that may have to be played.
     """
     limits = [search.request.nodes]
-    if search.usable():
+    helped = bool(search.usable())
+    if helped:
         limits.append(search.settings.fallback_nodes)
     nodes = min((limit for limit in limits if limit is not None), default=None)
-    return _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=nodes, depth=search.request.depth)
+    job = _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=nodes, depth=search.request.depth)
+    return replace(job, background=helped)
 
 
 def _job(

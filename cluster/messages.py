@@ -90,6 +90,8 @@ class Job:
     """With the next two: of the game, as `cluster.api.SearchRequest` has them."""
     draw_black: _DrawValue = 0
     draw_white: _DrawValue = 0
+    background: bool = False
+    """It gives way to whatever else runs on its machine: there are others to answer for it."""
 
     def limits(self) -> Limits:
         return Limits(

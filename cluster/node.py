@@ -5,19 +5,28 @@
 **No stop is lost, whatever the order.** Jobs and stops carry the job's id, which rises over a master's life. A stop
 ends its job and every earlier one, also one that arrives after it; and the engine's position is set (which clears the
 engine's own stop flag) under the same lock under which stops come in.
+
+**A job in the background** is searched on a thread of its own with the lowest priority, as are all threads that the
+engine begins there. Who has lowered a priority may not raise it again; so it is the thread's, and ends with its job.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from cluster.messages import Done, Job, NewGame, Report, Stop
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
 
 _log = logging.getLogger(__name__)
+
+LOWEST: Final = 19
+"""The niceness of a job in the background."""
 
 Emit = Callable[[Report | Done], None]
 
@@ -27,7 +36,7 @@ class NodeRunner:
 
     How to use one::
 
-        runner = NodeRunner("node-1", engine, emit)    # emit is called from the runner's thread only
+        runner = NodeRunner("node-1", engine, emit)    # emit is called from one thread at a time
         runner.handle(job)                             # any thread; returns at once
         runner.handle(Stop(job.job_id))                # any thread, any time
         runner.close()
@@ -126,8 +135,18 @@ class NodeRunner:
                     self._running = job
             if error:
                 self._emit(Done(self.node_id, job.search_id, job.job_id, 0, 0, error))
+            elif job.background:
+                thread = threading.Thread(target=self._search_modestly, args=(job,), name=f"background-{self.node_id}")
+                thread.daemon = True
+                thread.start()
+                thread.join()
             else:
                 self._search(job)
+
+    def _search_modestly(self, job: Job) -> None:
+        with contextlib.suppress(OSError):  # the search matters more than its manners
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
+        self._search(job)
 
     def _set_up(self, job: Job) -> None:
         self.engine.rules = job.rules(self.engine.rules)

@@ -169,10 +169,9 @@ class NodeActor:
 def main() -> None:
     """The fallback's process: its `NodeSpec` comes, pickled, over standard input, whose end is the sign to go.
 
-    So it ends with its parent, however that ends. It runs with the lowest priority, and leaves Ctrl-C to the parent.
+    So it ends with its parent, however that ends. It leaves Ctrl-C to the parent.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(19)
     spec: NodeSpec = pickle.load(sys.stdin.buffer)
     service = NodeService(spec)
     sys.stdin.buffer.read()

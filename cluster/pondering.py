@@ -157,7 +157,7 @@ class Pondering:
             agreement=answer.agreement,
             pondered_ms=pondered_ms,
             fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
-            lines=search.best_lines(answer),
+            lines=search.best_lines(answer.line),
         )
 
     def hit(self, request: SearchRequest, now_ms: int) -> Course | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
@@ -52,6 +52,10 @@ class Search:
     fallback: Work | None = None
     """None: there is no fallback now."""
     fallback_line: Line | None = None
+    earlier: Line | None = None
+    """What the search before it expected to be played here."""
+    decided: Line | None = None
+    """What it ended with."""
     stopped: bool = False
     published_ms: int = -(2**40)
     dirty: bool = False
@@ -235,16 +239,17 @@ class Search:
         """What the nodes would play now, or None where none has an answer."""
         if self._stale:
             self._answer, self._stale = self._vote(), False
+            if lines := self._several_lines():
+                ballots = self._answer.ballots if self._answer is not None else ()
+                self._answer = Answer(lines[0].pv[0], lines[0], "vote", ballots, _share(ballots, lines[0].pv[0]))
         return self._answer
 
-    def answer(self) -> Answer:
-        """What would be played now: the nodes' word, else the fallback's, else any legal move."""
+    def answer(self) -> Answer | None:
+        """What would be played now: the nodes' word, else the fallback's; None where neither has one."""
         found = self.nodes_answer()
-        if found is not None:
-            return found
-        if self.fallback_line is not None:
+        if found is None and self.fallback_line is not None:
             return Answer(self.fallback_line.pv[0], self.fallback_line, "fallback")
-        return Answer(self.root.legal[0], None, "fallback")
+        return found
 
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
@@ -315,7 +320,7 @@ class Search:
 
     def progress(self, now_ms: int) -> Progress:
         answer = self.answer()
-        line = answer.line
+        line = None if answer is None else answer.line
         return Progress(
             search_id=self.request.search_id,
             elapsed_ms=now_ms - self.started_ms,
@@ -324,21 +329,33 @@ class Search:
             pv=line.pv if line else (),
             nodes=self.nodes,
             fleet=self.views(),
-            agreement=answer.agreement,
-            lines=self.best_lines(answer),
+            agreement=1.0 if answer is None else answer.agreement,
+            lines=self.best_lines(line),
         )
 
-    def best_lines(self, answer: Answer) -> tuple[RootLine, ...]:
-        """The best root moves as `Progress.lines` has them, that of ``answer`` first."""
+    def best_lines(self, line: Line | None) -> tuple[RootLine, ...]:
+        """The best root moves as `Progress.lines` has them; ``line``: that of the answer, which is the first."""
+        lines = self._several_lines() or ([line] if line is not None else [])
+        return tuple(RootLine(line.score, line.depth, line.pv) for line in lines)
+
+    def _several_lines(self) -> list[Line]:
+        """The best root moves' lines, where several are asked for and nodes have found some."""
+        if self.request.multipv == 1:
+            return []
         found: dict[str, list[Line]] = {}
-        if self.request.multipv > 1:
-            for work in self.works.values():
-                found.setdefault(work.engine, []).extend(work.lines.values())
-        return best_lines(answer.line, found, self.request.multipv, self.settings.ballot_depth_slack)
+        for work in self.works.values():
+            found.setdefault(work.engine, []).extend(work.lines.values())
+        return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
 
     def views(self) -> tuple[NodeView, ...]:
         speeds = self.roster.speeds
         return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
+
+
+def _share(ballots: Sequence[Ballot], move: str) -> float:
+    """Of the nodes that voted, those that are for ``move``; 1 where there was no vote."""
+    total = sum(ballot.members for ballot in ballots)
+    return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
 
 def proves_mate(line: Line) -> bool:
@@ -351,13 +368,19 @@ def is_infinite(request: SearchRequest) -> bool:
     return request.soft_ms is None and request.nodes is None and request.depth is None
 
 
-def lines_below(search: Search, request: SearchRequest) -> list[Line]:
-    """What ``search`` knows of the position of ``request``, if that is one move on: lines of the side to move there.
+def lines_below(before: SearchRequest, lines: Iterable[Line], request: SearchRequest) -> list[Line]:
+    """What ``lines``, found in the position of ``before``, say of that of ``request``, if that is some moves on: lines
+    of the side to move there.
 
     Without those that only say that a reply is no better than so much: nothing tells that it would be played.
     """
-    before = search.request
-    if request.sfen != before.sfen or request.moves[:-1] != before.moves or len(request.moves) != len(before.moves) + 1:
+    made = request.moves[len(before.moves) :]
+    if not made or request.sfen != before.sfen or request.moves != (*before.moves, *made):
         return []
-    seen = [as_seen(line, 1) for line in search.lines() if line.pv[0] == request.moves[-1] and len(line.pv) > 1]
-    return [replace(line, depth=line.depth - 1, pv=line.pv[1:]) for line in seen if line.bound is not Bound.UPPER]
+    plies = len(made)
+    seen = [as_seen(line, plies) for line in lines if line.pv[:plies] == made and len(line.pv) > plies]
+    return [
+        replace(line, depth=max(0, line.depth - plies), pv=line.pv[plies:])
+        for line in seen
+        if line.bound is not Bound.UPPER
+    ]

@@ -13,11 +13,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from worker.search.rules import Rules
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -131,7 +131,7 @@ class Engine(Protocol):
         """Free threads, memory and processes. No call is valid after it."""
 
 
-Entries = np.ndarray[Any, np.dtype[np.uint64]]
+Entries: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """(n, 2): transposition-table entries, the whole key and the data word of each; the words are the engine's own."""
 
 

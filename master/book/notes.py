@@ -20,7 +20,7 @@ from worker.shogi import Position
 
 def thought_of(decision: Decision) -> Thought | None:
     """What a decision is worth to the book; None where nothing was searched, or the move is no move."""
-    if decision.score is None or not decision.nodes or decision.source in ("forced", "fallback"):
+    if decision.score is None or not decision.nodes or decision.source not in ("split", "vote"):
         return None
     if decision.pv[:1] != (decision.move,):
         return None

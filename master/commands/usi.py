@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from master.commands.common import INTERRUPTED, CommandError, interruptible
+from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible
 from master.commands.game import make_fleet
 from master.commands.settings import ConfigFile, load
+from worker.usi_door import Door, introduction
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
     from master.config import Config
     from master.usi.events import FleetPlan
+    from master.usi.options import FleetOptions
+
+    Log = Callable[[str, dict[str, object]], None]
 
 
 def usi(
@@ -56,17 +62,28 @@ def usi(
 def _single() -> int:
     from importlib.metadata import version
 
-    from worker.search.usi import UsiLoop
+    from worker.search.usi_options import OPTIONS
 
-    loop = UsiLoop(lambda line: print(line, flush=True), version("gougi"))
-    return interruptible(lambda: loop.run(sys.stdin))
+    with _gui() as write:
+        door = Door(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
+        return interruptible(lambda: _serve_single(door, write))
+
+
+def _serve_single(door: Door, write: Callable[[str], None]) -> int:
+    from worker.search.usi import NoEngineError, UsiLoop
+
+    loop = UsiLoop(write)
+    door.on_quit(loop.quit_came)
+    try:
+        loop.run(door)
+    except NoEngineError as error:
+        raise CommandError(str(error), FAILED) from error
+    return 0
 
 
 def _fleet(settings: Config, records: str | None) -> int:
     from importlib.metadata import version
 
-    from master.run import Interrupted, run_to_end
-    from master.usi.driver import UsiDriver
     from master.usi.events import FleetPlan
     from master.usi.options import FleetOptions
 
@@ -81,28 +98,44 @@ def _fleet(settings: Config, records: str | None) -> int:
         vote=cluster.vote,
     )
     options = FleetOptions(plan, own_fleet=not cluster.address)
-    with _gui() as write, _logged(settings, records) as on_event:
-        driver = UsiDriver(version("gougi"), options, lambda wanted: _build(settings, wanted), write, on_event)
-        try:
-            return run_to_end(lambda: driver.run(sys.stdin))
-        except Interrupted:
-            return INTERRUPTED
+    with _gui() as write:
+        door = Door(_lines(), write, introduction(f"Gougi {version('gougi')} fleet", options.table))
+        with _logged(settings, records) as on_event:
+            return _serve_fleet(settings, options, door, write, on_event)
+
+
+def _serve_fleet(
+    settings: Config, options: FleetOptions, door: Door, write: Callable[[str], None], on_event: Log
+) -> int:
+    from master.run import Interrupted, run_to_end
+    from master.usi.driver import UsiDriver
+
+    driver = UsiDriver(options, lambda wanted: _build(settings, wanted), write, on_event)
+    try:
+        code = run_to_end(lambda: driver.run(door))
+    except Interrupted:
+        return INTERRUPTED
+    if driver.error:
+        raise CommandError(driver.error, code)
+    return code
 
 
 def _build(settings: Config, plan: FleetPlan) -> Searcher:
     """The fleet of the configuration with what the GUI's options say.
 
     Raises:
-        FleetError: the network file cannot be used, where the nodes are on this machine.
+        NetworkError: the network file cannot be used, where the nodes are on this machine.
     """
-    from cluster.api import FleetError
+    from master.usi.driver import NetworkError
     from worker.nnue import NetworkFileError, load_network
 
     if plan.eval_file and not settings.cluster.address:
         try:
             load_network(plan.eval_file)
-        except (NetworkFileError, OSError) as error:
-            raise FleetError(f"EvalFile: {error}") from error
+        except NetworkFileError as error:
+            raise NetworkError(f"EvalFile: {error}") from error
+        except OSError as error:
+            raise NetworkError(f"EvalFile: {plan.eval_file}: {error.strerror or error}") from error
     engine: dict[str, Any] = {
         "hash_mb": plan.hash_mb,
         "threads": plan.threads,
@@ -122,16 +155,26 @@ def _build(settings: Config, plan: FleetPlan) -> Searcher:
 
 @contextlib.contextmanager
 def _gui() -> Iterator[Callable[[str], None]]:
-    """How a line is written to the GUI. Whatever else is printed, here or by a child, goes to standard error."""
+    """How a line is written to the GUI, from any thread. Whatever else is printed, here or by a child, goes to standard
+    error."""
     sys.stdout.flush()
+    lock = threading.Lock()
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace") as gui:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
         def write(line: str) -> None:
-            gui.write(line + "\n")
-            gui.flush()
+            with lock:
+                gui.write(line + "\n")
+                gui.flush()
 
         yield write
+
+
+def _lines() -> TextIO:
+    """The GUI's lines. Bytes that are no text of ours are no reason to leave it."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    return sys.stdin
 
 
 @contextlib.contextmanager

@@ -57,13 +57,17 @@ _UNSOLVED: Final = MateResult(MateStatus.UNKNOWN, (), 0, 0)
 Log = Callable[[str, dict[str, object]], None]
 
 
+class NetworkError(FleetError):
+    """The network that was asked for cannot be used."""
+
+
 class UsiDriver:
     """One GUI's session.
 
     Args:
-        version: of this program.
         options: with the fleet's plan as the configuration has it.
-        build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open.
+        build: makes a fleet, not yet open; called in a thread. Raises FleetError: it would not open; `NetworkError`:
+            and no other is to play in its place.
         write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
         on_event: hears of the fleet's events, for a log.
         rng: chooses among the moves of a book.
@@ -71,7 +75,6 @@ class UsiDriver:
 
     def __init__(
         self,
-        version: str,
         options: FleetOptions,
         build: Callable[[FleetPlan], Searcher],
         write: Callable[[str], None],
@@ -81,7 +84,7 @@ class UsiDriver:
         self._build = build
         self._write = write
         self._on_event = on_event
-        self._front = UsiFront(version, options, self._known, self._ask_book)
+        self._front = UsiFront(options, self._known, self._ask_book)
         self._book = BookPlayer(rng or random.Random())
         self._searcher: Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None
@@ -90,6 +93,8 @@ class UsiDriver:
         self._mates = ThreadPoolExecutor(1, thread_name_prefix="mate")
         self._solver: MateSolver | None = None
         self._code: int | None = None
+        self.error = ""
+        """Why it ended with another exit code than 0."""
 
     async def run(self, lines: Iterable[str]) -> int:
         """Serve until ``quit`` or the end of ``lines``, which are read in a thread. Returns the exit code.
@@ -146,19 +151,20 @@ class UsiDriver:
             case StopMate():
                 if self._solver is not None:
                     self._solver.stop()
-            case Quit(code):
-                self._code = code
+            case Quit(code, error):
+                self._code, self.error = code, error
 
     # --- the fleet and the book -----------------------------------------------------------------------------------
 
     async def _prepare(self, order: Prepare) -> None:
         fleet_error = book_error = ""
+        final = False
         before = self._searcher
         try:
             if order.plan is not None:
                 await self._open(order.plan)
         except FleetError as error:
-            fleet_error = str(error)
+            fleet_error, final = str(error), isinstance(error, NetworkError)
         except Exception as error:
             log.exception("fleet_not_opened")
             fleet_error = f"the fleet was not opened: {type(error).__name__}: {error}"
@@ -167,7 +173,7 @@ class UsiDriver:
         except BookError as error:
             book_error = str(error)
         stays = before is not None and before is self._searcher
-        self._events.put_nowait(Prepared(fleet_error, stays, book_error))
+        self._events.put_nowait(Prepared(fleet_error, stays, final, book_error))
 
     async def _open(self, plan: FleetPlan) -> None:
         searcher = await asyncio.to_thread(self._build, plan)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cluster.api import Decision, Progress, SearchRequest
-from worker.book import BookSettings
-from worker.mate import MateResult
+
+if TYPE_CHECKING:
+    from worker.book import BookSettings
+    from worker.mate import MateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Prepared:
     fleet_error: str = ""
     stays: bool = False
     """Beside an error: the fleet that was open before still is."""
+    final: bool = False
+    """Beside an error: the fleet from before is not what was asked for, and not to be played with."""
     book_error: str = ""
 
 
@@ -165,6 +169,8 @@ class Quit:
     """Close everything and end with this exit code."""
 
     code: int
+    error: str = ""
+    """Why, where that is not what the GUI wanted."""
 
 
 Instruction = (

@@ -1,9 +1,9 @@
 """The USI front as a pure state machine: lines of the GUI and events of the fleet in, lines and instructions out.
 
 A line that cannot be heeded is answered by ``info string error: …`` and changes nothing, except that no position is set
-after a wrong ``position``. Every ``go`` that can be read is answered by one ``bestmove``, every ``go mate`` by one
-``checkmate``, every ``isready`` by one ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok``
-would wait for ever.
+after a wrong ``position``. Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every
+``isready`` by one ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever.
+``usi`` is answered before this is loaded (`worker.usi_door`).
 
 The fleet is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
 takes seconds, on a new machine a minute: meanwhile the GUI is told what goes on, and gets an empty line now and then,
@@ -39,6 +39,7 @@ from master.usi.options import FleetOptions
 from master.usi.report import error_line
 from master.usi.thinking import AskBook, AskKnown, Board, Thinking
 from worker.search.usi_words import (
+    GoOrder,
     best_line,
     mate_lines,
     parse_go,
@@ -61,14 +62,12 @@ class UsiFront:
     """See the module's text. ``handle`` is the only thing that changes it.
 
     Args:
-        version: of this program.
         options: with the fleet's plan as the configuration has it.
         known: `cluster.api.Searcher.known`.
         book: what the book that was prepared says, as `worker.book.BookPlayer.reply`; no move where there is none.
     """
 
-    def __init__(self, version: str, options: FleetOptions, known: AskKnown, book: AskBook) -> None:
-        self._version = version
+    def __init__(self, options: FleetOptions, known: AskKnown, book: AskBook) -> None:
         self._options = options
         self._out: list[Instruction] = []
         self._thinking = Thinking(options, known, book, lambda instruction: self._out.append(instruction))
@@ -141,8 +140,6 @@ class UsiFront:
 
     def _command(self, name: str, words: list[str], came_ms: float, now_ms: float) -> None:
         match name:
-            case "usi":
-                self._introduce()
             case "setoption":
                 self._options.set(*parse_setoption(words))
             case "isready":
@@ -158,7 +155,7 @@ class UsiFront:
             case "go":
                 self._go(words, came_ms, now_ms)
             case "ponderhit":
-                self._thinking.hit(parse_go(words).numbers, came_ms, now_ms)
+                self._thinking.hit(self._order(words).numbers, came_ms, now_ms)
             case "stop":
                 self._stop_mate()
                 self._thinking.stop(now_ms)
@@ -169,10 +166,6 @@ class UsiFront:
                 self._quit(0)
             case other:
                 raise ValueError(f"unknown command {other!r}")
-
-    def _introduce(self) -> None:
-        self._say(f"id name Gougi {self._version} fleet", "id author the Gougi developers")
-        self._say(*(option.line(name) for name, option in self._options.table.items()), "usiok")
 
     # --- the fleet ------------------------------------------------------------------------------------------------
 
@@ -191,8 +184,8 @@ class UsiFront:
         if event.fleet_error:
             self._complain(event.fleet_error)
             before, self._refused = self._fleet, self._opening
-            if before is None:
-                self._quit(1)
+            if before is None or event.final:
+                self._quit(1, event.fleet_error)
                 return
             if not event.stays:
                 self._fleet = None
@@ -234,16 +227,24 @@ class UsiFront:
         return None
 
     def _go(self, words: list[str], came_ms: float, now_ms: float) -> None:
-        order = parse_go(words)
-        if order.unknown:
-            self._complain(f"go: unknown: {' '.join(order.unknown)}")
+        order = self._order(words)
         board = self._searchable(best_line("resign"))
         if board is not None:
             self._stop_mate()
             self._thinking.go(order, board, came_ms, now_ms)
 
+    def _order(self, words: list[str]) -> GoOrder:
+        order = parse_go(words)
+        for fault in order.faults:
+            self._complain(f"go: {fault}")
+        return order
+
     def _go_mate(self, words: list[str], now_ms: float) -> None:
-        limit_ms = parse_mate_limit(words)
+        try:
+            limit_ms = parse_mate_limit(words)
+        except ValueError:
+            self._say("checkmate timeout")
+            raise
         board = self._searchable("checkmate timeout")
         if board is None:
             return
@@ -256,9 +257,9 @@ class UsiFront:
         if self._solving:
             self._out.append(StopMate())
 
-    def _quit(self, code: int) -> None:
+    def _quit(self, code: int, error: str = "") -> None:
         self._over = True
-        self._out.append(Quit(code))
+        self._out.append(Quit(code, error))
 
     def _complain(self, why: str) -> None:
         self._say(error_line(why))

@@ -6,13 +6,11 @@ from typing import Final
 
 from cluster.api import SearchRequest
 from cluster.consultation import Vote
-from cluster.messages import LONGEST_GAME, MAX_MULTIPV
 from cluster.settings import Mode
 from master.clock import ClockSettings
 from master.usi.events import FleetPlan
 from master.usi.timing import Habits
-from worker.score import MAX_EVAL
-from worker.search.usi_options import BOOK_OPTIONS, EMPTY, Option, OptionValues
+from worker.search.usi_options import PLAY_OPTIONS, Option, OptionValues, engine_options
 
 MOST_NODES: Final = 1024
 
@@ -26,34 +24,17 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
     nodes = {"Nodes": Option("spin", str(plan.nodes), 1, MOST_NODES)} if own_fleet else {}
     return {
         **nodes,
-        "USI_Hash": Option("spin", str(plan.hash_mb), 1, 1 << 20),
-        "Threads": Option("spin", str(plan.threads), 1, 512),
+        **engine_options(plan.hash_mb, plan.threads, plan.eval_file, plan.fv_scale),
         "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
         "Vote": Option("combo", plan.vote, choices=("auto", *Vote)),
-        "EvalFile": Option("filename", plan.eval_file or EMPTY),
-        "FV_SCALE": Option("spin", str(plan.fv_scale), 0, 1024),
-        "USI_Ponder": Option("check", "true"),
-        "MultiPV": Option("spin", "1", 1, MAX_MULTIPV),
-        "NetworkDelay": Option("spin", "120", 0, 10_000),
-        "NetworkDelay2": Option("spin", "1120", 0, 10_000),
-        "MinimumThinkingTime": Option("spin", "0", 0, 60_000),
-        "RoundUpToFullSecond": Option("check", "true"),
-        "MaxMovesToDraw": Option("spin", "0", 0, LONGEST_GAME),
-        "DrawValueBlack": Option("spin", "0", 1 - MAX_EVAL, MAX_EVAL - 1),
-        "DrawValueWhite": Option("spin", "0", 1 - MAX_EVAL, MAX_EVAL - 1),
-        "ResignValue": Option("spin", "99999", 0, 99_999),
-        "DepthLimit": Option("spin", "0", 0, 500),
-        "NodesLimit": Option("spin", "0", 0, 1 << 53),
-        "PvInterval": Option("spin", "300", 0, 100_000),
-        **BOOK_OPTIONS,
+        **PLAY_OPTIONS,
     }
 
 
 class FleetOptions(OptionValues):
     """The values as they are now.
 
-    ``USI_Hash`` and ``Threads`` are of each node, ``NodesLimit`` of the fleet. 0 means "none" for MaxMovesToDraw,
-    DepthLimit and NodesLimit, and for FV_SCALE what the network file names.
+    ``USI_Hash`` and ``Threads`` are of each node, ``NodesLimit`` of the fleet.
     """
 
     def __init__(self, plan: FleetPlan, *, own_fleet: bool = True) -> None:

@@ -13,6 +13,14 @@ from worker.score import to_usi
 _REFRESH_MS: Final = 1000
 """So often at least a line is shown again for its nodes and time, where nothing else of it changes."""
 
+_WITHOUT_NODES: Final = {
+    "fallback": "what the master's own search found",
+    "earlier": "what the search before expected here",
+    "last_resort": "what a few plies at the last moment say",
+    "none": "any legal move",
+}
+"""By `cluster.api.Decision.source`, what the move is then."""
+
 
 @dataclass(slots=True)
 class Reporter:
@@ -37,8 +45,8 @@ class Reporter:
     def decision(self, decision: Decision) -> list[str]:
         """The last lines of a search, in any case, and its vote."""
         lines = info_lines(decision.lines, decision.nodes, decision.elapsed_ms, decision.fleet)
-        if decision.source == "fallback":
-            lines.append("info string no node had an answer: this is what the master's own search found")
+        if decision.source in _WITHOUT_NODES:
+            lines.append(f"info string no node had an answer: this is {_WITHOUT_NODES[decision.source]}")
         vote = vote_line(decision.ballots)
         return [*lines, vote] if vote else lines
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cluster.api import Known, Progress, SearchRequest
 from master.clock import ClockSettings, GameClock, Watch
 from master.csa.timecontrol import TimeControl
-from worker.shogi import Position
+
+if TYPE_CHECKING:
+    from worker.shogi import Position
 
 CLOCK_WORDS: Final = frozenset({"btime", "wtime", "byoyomi", "binc", "winc"})
 _SECOND_MS: Final = 1000

@@ -379,7 +379,7 @@ class TestDeadline:
         assert not bench.decisions
         bench.tick(1)
         decision = bench.decisions[0]
-        assert (decision.source, decision.score, decision.depth) == ("fallback", None, 0)
+        assert (decision.source, decision.score, decision.depth) == ("none", None, 0)
 
     def test_the_fallback_decides_only_when_no_node_has_an_answer(self) -> None:
         bench = Bench(fallback=True)
@@ -408,9 +408,34 @@ class TestDeadline:
     def test_the_fallback_spares_the_nodes_until_they_are_gone(self) -> None:
         bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
         bench.feed(Start(TIMED))
-        assert bench.job(FALLBACK).nodes == 5000
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
         bench.done(FALLBACK, 5000)
         bench.feed(NodeLost("n1", "test"))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
+
+    @pytest.mark.parametrize("limit", [None, 5000])
+    def test_a_fallback_that_searches_leaves_the_background_when_the_last_node_goes(self, limit: int | None) -> None:
+        bench = Bench(2, replace(SETTINGS, fallback_nodes=limit), fallback=True)
+        bench.feed(Start(TIMED))
+        first = bench.job(FALLBACK)
+        bench.feed(NodeLost("n1", "test"))
+        assert bench.job(FALLBACK) == first
+        bench.feed(NodeLost("n2", "test"))
+        alone = bench.job(FALLBACK)
+        assert (alone.nodes, alone.background) == (None, False)
+        assert alone.job_id > first.job_id
+        bench.feed(NodeJoined("n2"))
+        assert bench.job(FALLBACK).background
+        bench.report(FALLBACK, 3, 10, "2g2f")
+        bench.feed(NodeLost("n2", "test"))
+        assert not bench.job(FALLBACK).background
+        bench.tick(1500)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_a_fallback_without_nodes_is_not_in_the_background(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(Start(TIMED))
+        assert not bench.job(FALLBACK).background
         assert bench.job(FALLBACK).nodes is None
 
     def test_a_hard_deadline_of_nothing(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -29,28 +30,28 @@ def line(depth: int, score: int, *pv: str) -> Line:
     return Line(depth, score, Bound.EXACT, pv)
 
 
-def shown(lines: tuple[RootLine, ...]) -> list[tuple[str, int, int]]:
+def shown(lines: Sequence[RootLine | Line]) -> list[tuple[str, int, int]]:
     return [(line.pv[0], line.depth, line.score) for line in lines]
 
 
 class TestMerge:
     def test_nothing_is_known(self) -> None:
-        assert best_lines(None, {"a": [line(3, 9, "7g7f")]}, 3, SLACK) == ()
+        assert best_lines({"a": []}, 3, SLACK) == []
 
-    def test_the_deepest_line_of_a_move_counts_and_the_answer_is_first(self) -> None:
+    def test_the_deepest_line_of_a_move_counts_and_the_best_score_is_first(self) -> None:
         first, second, third = line(12, 30, "7g7f"), line(11, 35, "2g2f"), line(12, 1, "6g6f")
         found = [line(10, 50, "7g7f"), line(10, 20, "2g2f"), first, second, third]
-        merged = best_lines(first, {"a": found}, 5, SLACK)
-        assert shown(merged) == [("7g7f", 12, 30), ("2g2f", 11, 35), ("6g6f", 12, 1)]
-        assert shown(best_lines(first, {"a": found}, 2, SLACK)) == shown(merged)[:2]
+        merged = best_lines({"a": found}, 5, SLACK)
+        assert shown(merged) == [("2g2f", 11, 35), ("7g7f", 12, 30), ("6g6f", 12, 1)]
+        assert best_lines({"a": found}, 2, SLACK) == merged[:2]
 
     def test_a_line_far_behind_says_nothing_any_more_except_a_mate(self) -> None:
         found = [line(12, 30, "7g7f"), line(9, 300, "2g2f"), line(3, mate_in(3), "6g6f")]
-        assert [name for name, _, _ in shown(best_lines(found[0], {"a": found}, 5, SLACK))] == ["7g7f", "6g6f"]
+        assert [name for name, _, _ in shown(best_lines({"a": found}, 5, SLACK))] == ["6g6f", "7g7f"]
 
     def test_depths_of_two_engines_do_not_compare(self) -> None:
         ours, theirs = [line(20, 30, "7g7f"), line(20, 10, "2g2f")], [line(6, 25, "2g2f"), line(6, 20, "6g6f")]
-        merged = best_lines(ours[0], {"a": ours, "b": theirs}, 5, SLACK)
+        merged = best_lines({"a": ours, "b": theirs}, 5, SLACK)
         assert shown(merged) == [("7g7f", 20, 30), ("2g2f", 6, 25), ("6g6f", 6, 20)]
 
 
@@ -79,6 +80,23 @@ class TestCoordinator:
         [decision] = bench.decisions
         assert decision.move == "2g2f"
         assert decision.lines == (RootLine(40, 9, ("2g2f", "8c8d")), RootLine(30, 8, ("7g7f", "3c3d")))
+
+    def test_the_answer_heads_the_lines_and_these_are_in_the_order_of_their_scores(self) -> None:
+        """Two nodes of three vote for a move that the third, as deep, finds worse than another."""
+        bench = Bench(3)
+        bench.feed(Start(SearchRequest(1, STARTPOS, multipv=3)))
+        for name in ("n1", "n2"):
+            bench.report(name, 9, 30, "7g7f", multipv=1)
+            bench.report(name, 9, 20, "2g2f", multipv=2)
+        bench.report("n3", 9, 45, "2g2f", "8c8d", multipv=1)
+        bench.report("n3", 9, 15, "7g7f", multipv=2)
+        bench.report("n3", 9, 12, "6g6f", multipv=3)
+        bench.feed(StopSearch(1))
+        [decision] = bench.decisions
+        assert shown(decision.lines) == [("2g2f", 9, 45), ("7g7f", 9, 30), ("6g6f", 9, 12)]
+        assert (decision.move, decision.pv, decision.score) == ("2g2f", ("2g2f", "8c8d"), 45)
+        assert decision.agreement == pytest.approx(1 / 3)
+        assert len(decision.ballots) == 3
 
     def test_a_later_line_with_the_same_number_replaces_one(self) -> None:
         bench = Bench(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -194,3 +195,33 @@ def test_close_while_searching_and_twice() -> None:
     bench.runner.close()
     bench.runner.close()
     assert bench.engine.closed
+
+
+def test_only_a_job_in_the_background_has_a_low_priority() -> None:
+    """Who lowers a priority may not raise it again: with the process's own, the second job would be starved too."""
+
+    class Mannered(HashEngine):
+        niceness: tuple[int, ...] = ()
+
+        def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+            helper: list[int] = []
+            thread = threading.Thread(target=lambda: helper.append(os.nice(0)))  # as an engine's own threads
+            thread.start()
+            thread.join()
+            self.niceness += (os.nice(0), *helper)
+            return super().go(limits, on_info)
+
+    usual, engine = os.nice(0), Mannered()
+    bench = Bench(engine)
+    for number, background in enumerate((True, False, True), start=1):
+        bench.runner.handle(job(number, depth=2, background=background))
+        bench.done(number)
+    bench.runner.close()
+    assert engine.niceness == (19, 19, usual, usual, 19, 19)
+
+
+def test_a_job_in_the_background_is_stopped_as_any_other(bench: Bench) -> None:
+    bench.runner.handle(job(1, background=True))
+    bench.wait(lambda: bool(bench.reports(1)))
+    bench.runner.handle(Stop(1))
+    assert not bench.done(1).error

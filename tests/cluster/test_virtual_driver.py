@@ -103,7 +103,7 @@ def test_all_lost() -> None:
     decision = found.search(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=1500), losses)
     assert (decision.elapsed_ms, decision.source) == (1000, "split")
     again = found.search(SearchRequest(2, STARTPOS, soft_ms=1000, hard_ms=1500))
-    assert (again.elapsed_ms, again.source, again.score) == (1490, "fallback", None)
+    assert (again.elapsed_ms, again.source, again.score) == (1490, "none", None)
 
 
 def test_an_engine_that_refuses_its_job() -> None:

@@ -29,7 +29,8 @@ from worker.engine import (
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import INFINITE, MAX_PLY, mate_in
 from worker.search import tt
-from worker.search.root_mate import DEFAULT_NODES, RootMate
+from worker.search.effort import ROOT_MATE_NODES
+from worker.search.root_mate import RootMate
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot, elect
 from worker.search.state import NEVER
@@ -82,14 +83,16 @@ class NumbaEngine:
         try:
             self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
-        except (NetworkFileError, OSError, ValueError, MemoryError) as error:
+        except OSError as error:
+            raise EngineError(f"{error.filename or eval_file}: {error.strerror or error}") from error
+        except (NetworkFileError, ValueError, MemoryError) as error:
             raise EngineError(str(error)) from error
         self.name = "gougi"
         self.can_split = True
         self.number = number
         self.rules = Rules()
         """Of the games that are searched; may be changed between searches."""
-        self.root_mate_nodes = DEFAULT_NODES
+        self.root_mate_nodes = ROOT_MATE_NODES
         """Node limit of the search for mate beside a search without node or depth limit; 0: none runs. May be changed
         between searches."""
         self._root_mate = RootMate(hash_mb)

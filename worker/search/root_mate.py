@@ -11,8 +11,6 @@ from worker.score import MATE, MATE_BOUND
 from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position
 
-DEFAULT_NODES: Final = 300_000
-"""Visits of nodes that a search for mate at the root may take; about a quarter of a second of one core."""
 _MOST_MEMORY_MB: Final = 16
 _SHARE_OF_HASH: Final = 4
 _LONGEST: Final = MATE - MATE_BOUND

@@ -6,7 +6,6 @@ import enum
 from dataclasses import dataclass, replace
 
 from worker.score import MAX_EVAL
-from worker.shogi import declaration
 
 
 class EnteringKingRule(enum.Enum):
@@ -20,6 +19,8 @@ class EnteringKingRule(enum.Enum):
     @property
     def code(self) -> int:
         """The number that compiled code knows it by."""
+        from worker.shogi import declaration  # not above: options name the rules before anything compiled is loaded
+
         return {
             EnteringKingRule.NONE: declaration.NO_RULE,
             EnteringKingRule.CSA_24: declaration.CSA_24,

@@ -1,10 +1,12 @@
 """The single searcher as a USI engine, for any GUI: ``gougi usi --single``.
 
-The reading thread never searches: it answers ``stop`` and ``isready`` at once while one thread runs `NumbaEngine.go`.
+The loop's thread never searches: it answers ``stop`` at once while one thread runs `NumbaEngine.go`. Before it stands
+`worker.usi_door`, which reads the lines and answers ``usi`` while all of this is still being loaded.
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -16,7 +18,7 @@ from worker.engine import STARTPOS, EngineError, Limits, SearchInfo, SearchResul
 from worker.mate import MateSolver
 from worker.search.engine import NumbaEngine
 from worker.search.timing import TimeLeft, budget
-from worker.search.usi_options import OPTIONS, Options
+from worker.search.usi_options import Options
 from worker.search.usi_words import (
     GoOrder,
     best_line,
@@ -29,11 +31,18 @@ from worker.search.usi_words import (
     parse_setoption,
 )
 from worker.shogi import Position
-from worker.warm import warm_up
+from worker.warming import Warming, WarmingError
+
+_log = logging.getLogger(__name__)
 
 
-class _NoEngineError(Exception):
-    """The options give no engine, and there is none from before."""
+class NoEngineError(Exception):
+    """The options give no engine. Whoever waits for ``readyok`` would wait for ever, or play another engine than the
+    one that was asked for: the loop ends."""
+
+
+class _QuitError(Exception):
+    """``quit`` came while the engine was being made."""
 
 
 class UsiLoop:
@@ -44,9 +53,8 @@ class UsiLoop:
         rng: chooses among the moves of a book; None: one that differs from run to run.
     """
 
-    def __init__(self, write: Callable[[str], None], version: str, rng: random.Random | None = None) -> None:
+    def __init__(self, write: Callable[[str], None], rng: random.Random | None = None) -> None:
         self._send = write
-        self._version = version
         self._options = Options()
         self._engine: NumbaEngine | None = None
         self._built_from: tuple[object, ...] = ()
@@ -54,7 +62,9 @@ class UsiLoop:
         self._book = BookPlayer(rng or random.Random())
         self._write_lock = threading.Lock()
         self._search: threading.Thread | None = None
-        self._position: tuple[str, tuple[str, ...]] = (STARTPOS, ())
+        self._position: tuple[str, tuple[str, ...]] | None = (STARTPOS, ())
+        """None: the last ``position`` was wrong, and any move of the one before would be too."""
+        self._warming = Warming()
         # While the opponent thinks, and in an infinite search, no bestmove may go out: it waits here for its leave.
         self._may_answer = threading.Event()
         self._timer: threading.Timer | None = None
@@ -63,24 +73,37 @@ class UsiLoop:
         self._discard = False
         """The running search is not to be answered."""
 
-    def run(self, lines: Iterable[str]) -> int:
-        """Serve until ``quit`` or the end of the input. The exit code: 1 where no engine could be built, else 0."""
-        for line in lines:
-            words = line.split()
-            if not words:
-                continue
-            if words[0] == "quit":
-                break
-            try:
-                self._command(words)
-            except _NoEngineError as error:
-                # Whoever waits for readyok would wait for ever; an engine that ends is noticed.
-                self._write(f"info string error: {error}")
-                return 1
-            except (EngineError, ValueError) as error:
-                self._write(f"info string error: {error}")
-        self._end_search()
-        return 0
+    def run(self, lines: Iterable[str]) -> None:
+        """Serve until ``quit`` or the end of the input.
+
+        Raises:
+            NoEngineError: none can be built; the GUI has been told why.
+        """
+        try:
+            for line in lines:
+                words = line.split()
+                if not words:
+                    continue
+                if words[0] == "quit":
+                    break
+                try:
+                    self._command(words)
+                except (EngineError, ValueError) as error:
+                    self._complain(str(error))
+        except NoEngineError as error:
+            self._complain(str(error))
+            raise
+        except _QuitError:
+            pass
+        finally:
+            self._end_search()
+
+    def quit_came(self) -> None:
+        """``quit`` was read, by another thread, and waits behind what is being done: compiling ends for it."""
+        self._warming.end()
+
+    def _complain(self, why: str) -> None:
+        self._write(f"info string error: {' '.join(why.split())}")
 
     def _write(self, line: str) -> None:
         with self._write_lock:
@@ -88,12 +111,6 @@ class UsiLoop:
 
     def _command(self, words: list[str]) -> None:
         match words[0]:
-            case "usi":
-                self._write(f"id name Gougi {self._version}")
-                self._write("id author the Gougi developers")
-                for name, option in OPTIONS.items():
-                    self._write(option.line(name))
-                self._write("usiok")
             case "isready":
                 self._ready()
                 self._open_book()
@@ -123,32 +140,47 @@ class UsiLoop:
         wanted = self._options.engine
         if self._engine is None or wanted != self._built_from:
             self._end_search()
-            warm_up(lambda stage, number, total: self._write(f"info string compiling {number}/{total} {stage}"))
+            self._compile()
             hash_mb, threads, eval_file, fv_scale = wanted
             try:
                 self._engine = NumbaEngine(hash_mb, threads, eval_file, fv_scale)
-                self._engine.set_position(*self._position)
             except EngineError as error:
-                if self._engine is None:
-                    raise _NoEngineError(str(error)) from error
-                self._write(f"info string error: {error}; the engine stays as it was")
+                raise NoEngineError(str(error)) from error
+            if self._position is not None:
+                self._engine.set_position(*self._position)
             self._built_from = wanted
         return self._engine
+
+    def _compile(self) -> None:
+        def show(stage: str, number: int, total: int) -> None:
+            self._write(f"info string compiling {number}/{total} {stage}")
+
+        try:
+            if not self._warming.run(show):
+                raise _QuitError
+        except (WarmingError, OSError) as error:
+            raise NoEngineError(f"the searcher is not compiled: {error}") from error
 
     def _open_book(self) -> None:
         """Open the book that the options name; without one that can be read the engine plays on its own."""
         try:
             self._book.open(self._options.book)
         except BookError as error:
-            self._write(f"info string error: {error}; playing without a book")
+            self._complain(f"{error}; playing without a book")
+
+    def _board(self) -> Position:
+        """The position that the GUI has set, which there is."""
+        assert self._position is not None
+        sfen, moves = self._position
+        position = Position.from_sfen(sfen)
+        position.push_all(moves)
+        return position
 
     def _ask_book(self, order: GoOrder) -> BookReply:
         """What the book says about the position."""
         if not self._book.is_open:
             return BookReply(None)
-        sfen, moves = self._position
-        position = Position.from_sfen(sfen)
-        position.push_all(moves)
+        position = self._board()
         try:
             return self._book.reply(position, self._options.book, order.searchmoves)
         except BookError as error:
@@ -161,6 +193,7 @@ class UsiLoop:
         return reply.move is not None
 
     def _set_position(self, words: list[str]) -> None:
+        self._position = None
         sfen, moves = parse_position(words)
         self._ready().set_position(sfen, moves)
         self._position = (sfen, moves)
@@ -169,12 +202,16 @@ class UsiLoop:
         began = time.monotonic()
         engine = self._ready()
         self._end_search()
+        if self._position is None:
+            self._complain("go: the last position was wrong")
+            self._write("checkmate timeout" if words[:1] == ["mate"] else best_line("resign"))
+            return
         if words[:1] == ["mate"]:
             self._go_mate(words[1:])
             return
         order = parse_go(words)
-        if order.unknown:
-            self._write(f"info string error: go: unknown: {' '.join(order.unknown)}")
+        for fault in order.faults:
+            self._complain(f"go: {fault}")
         if not (order.ponder or order.infinite) and self._say(self._ask_book(order)):
             return
         engine.rules = self._options.rules
@@ -193,10 +230,12 @@ class UsiLoop:
 
     def _go_mate(self, words: list[str]) -> None:
         """``go mate TIME|infinite``: answered by ``checkmate`` with the line, ``nomate`` or ``timeout``."""
-        limit_ms = parse_mate_limit(words)
-        sfen, moves = self._position
-        position = Position.from_sfen(sfen)
-        position.push_all(moves)
+        try:
+            limit_ms = parse_mate_limit(words)
+        except ValueError:
+            self._write("checkmate timeout")
+            raise
+        position = self._board()
         deadline = None if limit_ms is None else time.monotonic_ns() + limit_ms * 1_000_000
         self._solver = MateSolver(self._options.number("USI_Hash"))
         self._search = threading.Thread(target=self._solve, args=(self._solver, position, deadline), name="mate")
@@ -210,7 +249,8 @@ class UsiLoop:
     @property
     def _guesses_reply(self) -> bool:
         """Whether the running search ponders without the expected reply (``Stochastic_Ponder``)."""
-        return self._after_hit is not None and self._options.flag("Stochastic_Ponder") and bool(self._position[1])
+        moves = self._position[1] if self._position is not None else ()
+        return self._after_hit is not None and self._options.flag("Stochastic_Ponder") and bool(moves)
 
     def _begin(self, engine: NumbaEngine, order: GoOrder, began: float) -> None:
         """Start the search of ``order`` on its thread. While pondering the clock does not run yet.
@@ -237,7 +277,7 @@ class UsiLoop:
 
     def _budget(self, order: GoOrder) -> tuple[int, int] | None:
         numbers = order.numbers
-        if not numbers.keys() & {"btime", "wtime", "byoyomi", "binc", "winc"}:
+        if self._position is None or not numbers.keys() & {"btime", "wtime", "byoyomi", "binc", "winc"}:
             return None
         sfen, moves = self._position
         black = (sfen.split()[1] == "b") == (len(moves) % 2 == 0)
@@ -266,8 +306,12 @@ class UsiLoop:
         try:
             result = engine.go(limits, show)
         except EngineError as error:
-            self._write(f"info string error: {error}")
+            self._complain(str(error))
             result = SearchResult("resign", None, 0, 0)
+        except Exception as error:
+            _log.exception("the search failed")
+            self._complain(f"the search failed: {type(error).__name__}: {error}")
+            result = SearchResult("resign", None, 0, 0)  # whoever waits for a word gets one
         self._may_answer.wait()
         if self._timer is not None:
             self._timer.cancel()
@@ -294,7 +338,7 @@ class UsiLoop:
             self._end_search()
         if self._say(reply):
             return
-        if guessed:
+        if guessed and self._position is not None:
             engine.set_position(*self._position)
             self._begin(engine, begun, began)
             return

@@ -1,18 +1,23 @@
-"""USI options and their values; the single engine's, by the field's names, with what they mean for engine, game and
-clock, and those of a book, which any player has."""
+"""USI options and their values, by the field's names: those that the single engine and the fleet both have, with one
+default and one range, and the single engine's own, with what they mean for engine, game and clock.
+
+Nothing compiled is imported here: ``usi`` is answered before that is loaded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from worker.book import BookSettings
 from worker.score import MAX_EVAL
-from worker.search.root_mate import DEFAULT_NODES
+from worker.search.effort import ROOT_MATE_NODES
 from worker.search.rules import EnteringKingRule, Rules
 from worker.search.timing import TimeOptions
+
+if TYPE_CHECKING:
+    from worker.book import BookSettings
 
 EMPTY: Final = "<empty>"
 """How USI says that a text is empty."""
@@ -69,36 +74,49 @@ BOOK_OPTIONS: Final = {
 }
 """What the book of a player is asked by; YaneuraOu's names and defaults."""
 
-OPTIONS: Final = {
-    "USI_Hash": Option("spin", "256", 1, 1 << 20),
-    "USI_Ponder": Option("check", "false"),
-    "Stochastic_Ponder": Option("check", "false"),
-    "Threads": Option("spin", "1", 1, 512),
+
+def engine_options(hash_mb: int = 128, threads: int = 1, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
+    """What an engine is made from, with these defaults (else the configuration's)."""
+    return {
+        "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
+        "Threads": Option("spin", str(threads), 1, 512),
+        "EvalFile": Option("filename", eval_file or EMPTY),
+        "FV_SCALE": Option("spin", str(fv_scale), 0, 1024),
+    }
+
+
+PLAY_OPTIONS: Final = {
+    "USI_Ponder": Option("check", "true"),
     "MultiPV": Option("spin", "1", 1, 593),
-    "EvalDir": Option("string", EMPTY),
-    "EvalFile": Option("filename", EMPTY),
-    "FV_SCALE": Option("spin", "0", 0, 128),
     "NetworkDelay": Option("spin", "120", 0, 10_000),
     "NetworkDelay2": Option("spin", "1120", 0, 10_000),
-    "MinimumThinkingTime": Option("spin", "2000", 0, 60_000),
-    "SlowMover": Option("spin", "100", 1, 1000),
+    "MinimumThinkingTime": Option("spin", "0", 0, 60_000),
     "RoundUpToFullSecond": Option("check", "true"),
     "MaxMovesToDraw": Option("spin", "0", 0, 100_000),
     "DrawValueBlack": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
     "DrawValueWhite": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
+    "ResignValue": Option("spin", "99999", 0, 99_999),
+    "DepthLimit": Option("spin", "0", 0, 500),
+    "NodesLimit": Option("spin", "0", 0, 1 << 53),
+    "PvInterval": Option("spin", "300", 0, 100_000),
+    **BOOK_OPTIONS,
+}
+"""How it plays. 0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit and
+PvInterval. The fleet takes numbers this large over its network (`cluster.messages`)."""
+
+OPTIONS: Final = {
+    **engine_options(),
+    "EvalDir": Option("string", EMPTY),
+    **PLAY_OPTIONS,
+    "Stochastic_Ponder": Option("check", "false"),
+    "SlowMover": Option("spin", "100", 1, 1000),
     "EnteringKingRule": Option(
         "combo", EnteringKingRule.CSA_27.value, choices=tuple(rule.value for rule in EnteringKingRule)
     ),
     "GenerateAllLegalMoves": Option("check", "false"),
-    "ResignValue": Option("spin", "99999", 0, 99_999),
-    "DepthLimit": Option("spin", "0", 0, 1000),
-    "NodesLimit": Option("spin", "0", 0, 1 << 53),
-    "RootMateSearchNodesLimit": Option("spin", str(DEFAULT_NODES), 0, (1 << 32) - 1),
-    "PvInterval": Option("spin", "300", 0, 100_000),
-    **BOOK_OPTIONS,
+    "RootMateSearchNodesLimit": Option("spin", str(ROOT_MATE_NODES), 0, (1 << 32) - 1),
 }
-"""0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit, PvInterval and
-RootMateSearchNodesLimit (ふかうら王's name)."""
+"""The single engine's. RootMateSearchNodesLimit (ふかうら王's name) 0 means that none is searched for."""
 
 
 class OptionValues:
@@ -128,6 +146,8 @@ class OptionValues:
 
     @property
     def book(self) -> BookSettings:
+        from worker.book import BookSettings
+
         return BookSettings(
             file=self._book_file(),
             on_the_fly=self.flag("BookOnTheFly"),

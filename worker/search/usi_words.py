@@ -16,7 +16,16 @@ from worker.mate import MateResult, MateStatus
 from worker.score import to_usi
 from worker.shogi import move_to_usi
 
-_GO_NUMBERS: Final = ("btime", "wtime", "binc", "winc", "byoyomi", "movetime", "nodes", "depth")
+_LONGEST_MS: Final = 10**9
+_GO_NUMBERS: Final = {
+    **dict.fromkeys(("btime", "wtime", "binc", "winc", "byoyomi", "movetime"), (0, _LONGEST_MS)),
+    "nodes": (1, 1 << 53),
+    "depth": (1, 500),
+}
+"""By word, what is taken where its number is missing (who sent it waits for a move: soon), and the most."""
+_GO_WORDS: Final = frozenset({*_GO_NUMBERS, "searchmoves", "ponder", "infinite"})
+_MOST_DIGITS: Final = 20
+"""More than any limit has; Python refuses to read thousands."""
 _BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER: " upperbound"}
 
 
@@ -52,14 +61,15 @@ class GoOrder:
     searchmoves: tuple[str, ...] = ()
     ponder: bool = False
     infinite: bool = False
-    unknown: tuple[str, ...] = ()
-    """Words that mean nothing here; whoever sent them waits for a move all the same."""
+    faults: tuple[str, ...] = ()
+    """What is wrong with the line, in words. Whoever sent it waits for a move all the same."""
 
 
-def parse_go(words: list[str]) -> GoOrder:
-    """Read what stands behind ``go``. Raises ValueError that names the word which lacks its number."""
+def parse_go(words: Sequence[str]) -> GoOrder:
+    """Read what stands behind ``go``. Whatever it is there is an order: what is wrong is among its faults."""
     numbers: dict[str, int] = {}
     searchmoves: tuple[str, ...] = ()
+    faults: list[str] = []
     unknown: list[str] = []
     flags = {"ponder": False, "infinite": False}
     at = 0
@@ -67,10 +77,13 @@ def parse_go(words: list[str]) -> GoOrder:
         word = words[at]
         at += 1
         if word in _GO_NUMBERS:
-            if at >= len(words) or not words[at].lstrip("-").isdigit():
-                raise ValueError(f"go: {word} needs a number")
-            numbers[word] = max(0, int(words[at]))
-            at += 1
+            soon, most = _GO_NUMBERS[word]
+            text = words[at] if at < len(words) else ""
+            at += bool(text) and text not in _GO_WORDS
+            number = _whole_number(text)
+            if number is None:
+                faults.append(f"{word} needs a whole number, {soon} is taken")
+            numbers[word] = soon if number is None else min(max(number, 0), most)
         elif word == "searchmoves":
             searchmoves = tuple(words[at:])
             at = len(words)
@@ -78,7 +91,16 @@ def parse_go(words: list[str]) -> GoOrder:
             flags[word] = True
         else:
             unknown.append(word)
-    return GoOrder(numbers, searchmoves, **flags, unknown=tuple(unknown))
+    if unknown:
+        faults.append(f"unknown: {' '.join(unknown)}")
+    return GoOrder(numbers, searchmoves, **flags, faults=tuple(faults))
+
+
+def _whole_number(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(text[:_MOST_DIGITS])
 
 
 def parse_setoption(words: Sequence[str]) -> tuple[str, str]:

@@ -45,7 +45,7 @@ class Bench:
         self.book = BookReply(None)
         self.said: list[str] = []
         self.done: list[Instruction] = []
-        self.front = UsiFront("1", FleetOptions(plan), self._known, self._ask_book)
+        self.front = UsiFront(FleetOptions(plan), self._known, self._ask_book)
         if ready:
             self.send("isready")
             self.feed(Prepared())

@@ -40,7 +40,7 @@ class Gui:
         self._out: queue.Queue[str] = queue.Queue()
         self.code: int | None = None
         self.deaf = False
-        self.driver = UsiDriver("test", FleetOptions(PLAN), build, self._hear)
+        self.driver = UsiDriver(FleetOptions(PLAN), build, self._hear)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -81,7 +81,7 @@ def warm() -> None:
 @pytest.fixture
 def gui() -> Iterator[Gui]:
     gui = Gui()
-    gui.send("usi", "isready")
+    gui.send("isready")
     gui.until("readyok")
     yield gui
     assert gui.hang_up() == 0

@@ -27,6 +27,7 @@ from master.usi.events import (
 )
 from master.usi.thinking import LINGER_MS
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision
+from tests.worker.search.test_usi import BAD_NUMBERS
 from worker.book import BookReply
 from worker.engine import STARTPOS
 from worker.mate import MateResult, MateStatus
@@ -45,8 +46,6 @@ def thinking(go: str = f"go {TIMES}", position: str = "position startpos") -> Be
 class TestReady:
     def test_the_fleet_is_opened_when_the_gui_is_ready(self) -> None:
         bench = Bench(ready=False)
-        bench.send("usi")
-        assert "option name Nodes type spin default 2 min 1 max 1024" in bench.take()
         bench.send("setoption name Nodes value 3", "setoption name Mode value split", "isready")
         [prepare] = bench.done
         assert isinstance(prepare, Prepare)
@@ -92,7 +91,15 @@ class TestReady:
         bench.send("isready")
         bench.feed(Prepared("no Ray here"))
         assert bench.take() == ["info string error: no Ray here"]
-        assert bench.done[-1] == Quit(1)
+        assert bench.done[-1] == Quit(1, "no Ray here")
+
+    def test_a_network_that_cannot_be_used_ends_it_though_there_is_a_fleet(self) -> None:
+        """Whoever asked for another network would play on with the old one, and not know it."""
+        bench = Bench()
+        bench.send("setoption name EvalFile value /no/such", "isready")
+        bench.feed(Prepared("EvalFile: /no/such: no such file", stays=True, final=True))
+        assert bench.take() == ["info string error: EvalFile: /no/such: no such file"]
+        assert bench.done[-1] == Quit(1, "EvalFile: /no/such: no such file")
 
     @pytest.mark.parametrize("stays", [True, False])
     def test_a_fleet_that_cannot_be_had_leaves_the_one_before(self, stays: bool) -> None:
@@ -126,7 +133,7 @@ class TestReady:
         bench.send("setoption name Threads value 500", "isready")
         bench.feed(Prepared("no memory"))
         bench.feed(Prepared("no Ray"))
-        assert bench.done[-1] == Quit(1)
+        assert bench.done[-1] == Quit(1, "no Ray")
 
     def test_a_book_that_cannot_be_read_is_no_hindrance(self) -> None:
         bench = Bench()
@@ -426,8 +433,6 @@ class TestLines:
             ("setoption name Mode value chess", "none of auto"),
             ("setoption name Colour value blue", "unknown option 'Colour'"),
             ("setoption Nodes 3", "expected 'name N value V'"),
-            ("go depth deep", "depth needs a number"),
-            ("go mate soon", "neither a time in ms nor"),
             ("dance", "unknown command 'dance'"),
         ],
     )
@@ -439,6 +444,20 @@ class TestLines:
         assert words in said
         bench.send("position startpos", "go depth 2")
         assert bench.request.depth == 2
+
+    @pytest.mark.parametrize(("go", "words"), BAD_NUMBERS)
+    def test_a_go_with_bad_numbers_is_a_search(self, go: str, words: str) -> None:
+        bench = thinking(go)
+        assert words in bench.take()[0]
+        limits = (bench.request.hard_ms, bench.request.nodes, bench.request.depth)
+        assert any(limit is not None for limit in limits), "nobody has to say stop"
+        bench.decide("7g7f")
+        assert len(bench.moves()) == 1
+
+    def test_a_mate_search_with_a_bad_limit_is_answered(self) -> None:
+        bench = thinking("go mate soon")
+        assert bench.take()[0] == "checkmate timeout"
+        assert not bench.of(SolveMate)
 
     def test_a_new_game(self) -> None:
         bench = thinking("go infinite")
@@ -461,7 +480,7 @@ class TestLines:
         else:
             bench.feed(GuiGone())
         assert bench.done[-1] == Quit(0)
-        bench.send("usi")
+        bench.send("go")
         assert bench.take() == []
 
     def test_quit_does_not_wait_for_the_fleet(self) -> None:

@@ -27,7 +27,6 @@ from tests.master.usi.bench import Bench, decision
 from worker.mate import MateResult, MateStatus
 
 LINES = (
-    "usi",
     "isready",
     "setoption name Nodes value 3",
     "setoption name MultiPV value 2",
@@ -45,6 +44,8 @@ LINES = (
     "go mate 100",
     "go mate infinite",
     "go there",
+    "go btime abc wtime",
+    "go mate soon",
     "ponderhit",
     "ponderhit btime 5 wtime 5",
     "stop",

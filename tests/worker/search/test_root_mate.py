@@ -11,8 +11,9 @@ import pytest
 from worker.engine import Limits, SearchInfo, SearchResult
 from worker.mate import MateResult, MateStatus
 from worker.score import MATE_BOUND, mate_distance, mate_in
+from worker.search.effort import ROOT_MATE_NODES
 from worker.search.engine import NumbaEngine
-from worker.search.root_mate import DEFAULT_NODES, RootMate, counts
+from worker.search.root_mate import RootMate, counts
 from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position, move_to_usi
 
@@ -32,7 +33,7 @@ def engine() -> NumbaEngine:
 def _as_it_was(engine: NumbaEngine) -> Iterator[None]:
     yield
     engine.rules = Rules()
-    engine.root_mate_nodes = DEFAULT_NODES
+    engine.root_mate_nodes = ROOT_MATE_NODES
 
 
 def fresh(engine: NumbaEngine, sfen: str = MATE_IN_17) -> NumbaEngine:
@@ -76,8 +77,8 @@ def test_where_it_does_not_run(engine: NumbaEngine, limits: Limits) -> None:
     [
         (Rules(), 0),
         (Rules(), 100),
-        (Rules(entering=EnteringKingRule.TRY), DEFAULT_NODES),
-        (Rules(max_moves=105), DEFAULT_NODES),
+        (Rules(entering=EnteringKingRule.TRY), ROOT_MATE_NODES),
+        (Rules(max_moves=105), ROOT_MATE_NODES),
     ],
 )
 def test_rules_and_limit(engine: NumbaEngine, rules: Rules, nodes: int) -> None:

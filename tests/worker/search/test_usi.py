@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from worker.search.usi import UsiLoop
-from worker.search.usi_options import Options
+from worker.search.usi import NoEngineError, UsiLoop
+from worker.search.usi_options import OPTIONS, Options
 from worker.shogi import Position
+from worker.usi_door import Door, introduction
 
 
 class Gui:
@@ -19,13 +20,22 @@ class Gui:
     def __init__(self) -> None:
         self._in: queue.Queue[str | None] = queue.Queue()
         self._out: queue.Queue[str] = queue.Queue()
-        loop = UsiLoop(self._out.put, "test")
-        self.code: int | None = None
-        self._thread = threading.Thread(target=self._run, args=(loop,), daemon=True)
+        self.error = ""
+        """Why it ended by itself."""
+        self._thread = threading.Thread(target=self._run, args=(UsiLoop(self._out.put),), daemon=True)
         self._thread.start()
 
     def _run(self, loop: UsiLoop) -> None:
-        self.code = loop.run(self._lines())
+        door = Door(self._lines(), self._say, introduction("Gougi test", OPTIONS))
+        door.on_quit(loop.quit_came)
+        try:
+            loop.run(door)
+        except NoEngineError as error:
+            self.error = str(error)
+
+    def _say(self, lines: str) -> None:
+        for line in lines.splitlines():
+            self._out.put(line)
 
     def _lines(self) -> Iterator[str]:
         while (line := self._in.get()) is not None:
@@ -44,10 +54,10 @@ class Gui:
                 return seen
 
     def silent(self, seconds: float) -> bool:
-        """Whether no ``bestmove`` comes within ``seconds``."""
+        """Whether neither ``bestmove`` nor ``readyok`` comes within ``seconds``."""
         try:
             while True:
-                if self._out.get(timeout=seconds).startswith("bestmove"):
+                if self._out.get(timeout=seconds).startswith(("bestmove", "readyok")):
                     return False
         except queue.Empty:
             return True
@@ -75,7 +85,8 @@ def test_without_an_engine_it_ends() -> None:
     gui.send("usi", "setoption name EvalFile value /no/such/nn.bin", "isready")
     assert "/no/such/nn.bin" in gui.until("info string error")[-1]
     gui.quit()
-    assert gui.code == 1
+    assert "/no/such/nn.bin" in gui.error
+    assert gui.silent(0.01)
 
 
 def best(lines: list[str]) -> str:
@@ -87,7 +98,7 @@ def test_identity_and_options() -> None:
     gui.send("usi")
     lines = gui.until("usiok")
     assert lines[0] == "id name Gougi test"
-    assert "option name USI_Hash type spin default 256 min 1 max 1048576" in lines
+    assert "option name USI_Hash type spin default 128 min 1 max 1048576" in lines
     gui.quit()
 
 
@@ -173,8 +184,6 @@ def test_mated_resigns_and_declares(gui: Gui) -> None:
         ("setoption name USI_Ponder value maybe", "neither true nor false"),
         ("setoption name EnteringKingRule value Chess", "none of NoEnteringKing"),
         ("setoption name Colour value blue", "unknown option 'Colour'"),
-        ("go depth deep", "depth needs a number"),
-        ("go sideways depth 1", "unknown: sideways"),
         ("dance", "unknown command 'dance'"),
     ],
 )
@@ -185,14 +194,55 @@ def test_bad_input_is_answered_and_survived(gui: Gui, line: str, words: str) -> 
     gui.until("bestmove")
 
 
-def test_a_bad_network_is_named_and_the_old_one_kept(gui: Gui) -> None:
+BAD_NUMBERS = [
+    ("go btime abc wtime abc", "btime needs a whole number"),
+    ("go btime 1e3 byoyomi 100", "btime needs a whole number"),
+    ("go btime", "btime needs a whole number"),
+    ("go btime wtime 1000", "btime needs a whole number"),
+    ("go movetime ²", "movetime needs a whole number"),
+    ("go depth deep", "depth needs a whole number"),
+    ("go nodes -", "nodes needs a whole number"),
+    ("go sideways depth 1", "unknown: sideways"),
+]
+
+
+@pytest.mark.parametrize(("go", "words"), BAD_NUMBERS)
+def test_a_go_with_bad_numbers_is_answered_by_a_move(gui: Gui, go: str, words: str) -> None:
+    gui.send("position startpos", go)
+    assert words in gui.until("info string error")[-1]
+    Position.startpos().push_usi(best(gui.until("bestmove")))
+
+
+def test_a_go_with_numbers_beyond_all_bounds_is_a_search(gui: Gui) -> None:
+    digits = "9" * 5000
+    gui.send("position startpos", f"go btime {digits} wtime {digits} nodes {digits} depth {digits}")
+    assert gui.silent(0.3)
+    gui.send("stop")
+    assert best(gui.until("bestmove")) != "resign"
+
+
+@pytest.mark.parametrize("wrong", ["sfen 9/9/9 b - 1", "startpos moves 7g7f 7g7f", "nowhere"])
+@pytest.mark.parametrize("go", ["go depth 2", "go infinite", "go ponder byoyomi 100", "go btime 0 wtime 0"])
+def test_after_a_wrong_position_no_move_of_the_old_one_is_played(gui: Gui, wrong: str, go: str) -> None:
+    gui.send("position startpos", f"position {wrong}")
+    gui.until("info string error")
+    gui.send(go)
+    assert gui.until("bestmove") == ["info string error: go: the last position was wrong", "bestmove resign"]
+    gui.send("go mate 100")
+    assert gui.until("checkmate")[-1] == "checkmate timeout"
+    gui.send("setoption name USI_Hash value 17", "isready")
+    gui.until("readyok")
+    gui.send("position startpos moves 7g7f", "go depth 2")
+    assert best(gui.until("bestmove")) != "resign"
+
+
+def test_a_network_that_cannot_be_used_ends_it_though_there_is_an_engine(gui: Gui) -> None:
+    """Whoever asked for another network would play on with the old one, and not know it."""
     gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
     assert "/no/such/nn.bin" in gui.until("info string error")[-1]
-    gui.until("readyok")
-    gui.send("go depth 2")
-    gui.until("bestmove")
-    gui.send("setoption name EvalFile value <empty>", "isready")
-    gui.until("readyok")
+    gui.quit()
+    assert gui.error
+    assert gui.silent(0.01)
 
 
 def test_quit_in_the_middle_of_a_search(gui: Gui) -> None:
@@ -233,7 +283,7 @@ def test_infinite_heeds_no_node_limit(gui: Gui) -> None:
 
 def test_the_network_file_may_be_named_by_its_folder() -> None:
     options = Options()
-    assert options.engine == (256, 1, None, None)
+    assert options.engine == (128, 1, None, None)
     options.set("EvalDir", "eval")
     assert options.engine[2] == "eval/nn.bin"
     options.set("EvalFile", "kp.bin")
@@ -267,4 +317,5 @@ def test_go_mate(gui: Gui) -> None:
     gui.send("position startpos", "go mate infinite")
     assert gui.until("checkmate")[-1] == "checkmate nomate"
     gui.send("go mate soon")
+    assert gui.until("checkmate")[-1] == "checkmate timeout"
     assert "neither a time in ms nor" in gui.until("info string error")[-1]

@@ -1,0 +1,76 @@
+"""Compiling in a process of its own: it can be ended at any moment, and says what went wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.master.command import Running
+from worker import warming
+from worker.warming import Warming, WarmingError
+
+
+@pytest.fixture
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("GOUGI_CACHE_DIR", str(folder))
+    monkeypatch.setattr(warming, "cache_dir", lambda: folder)
+    return folder
+
+
+def test_end_ends_it_wherever_it_is(cold: Path) -> None:
+    begun, found = threading.Event(), []
+    made = Warming()
+    thread = threading.Thread(target=lambda: found.append(made.run(lambda *_: begun.set())))
+    thread.start()
+    assert begun.wait(60), "it compiles"
+    made.end()
+    thread.join(20)
+    assert found == [False]
+    assert not list(cold.rglob("complete"))
+
+
+def test_what_was_ended_does_not_begin(cold: Path) -> None:
+    made = Warming()
+    made.end()
+    assert made.run() is False
+    assert not cold.exists()
+
+
+def test_where_all_is_compiled_no_process_begins(cold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cold.mkdir()
+    (cold / "complete").touch()
+    monkeypatch.setattr(warming.subprocess, "Popen", None)
+    assert Warming().run() is True
+
+
+def test_a_failure_is_told_by_the_last_words(cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GOUGI_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.raises(WarmingError, match="cache"):
+        Warming().run()
+    assert not cold.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["usi", "--single"], ["usi"]])
+def test_quit_while_it_compiles(tmp_path: Path, words: list[str]) -> None:
+    running = Running(words, tmp_path, stdin=subprocess.PIPE, env={"GOUGI_CACHE_DIR": str(tmp_path / "cache")})
+    stdin = running.process.stdin
+    assert stdin is not None
+    try:
+        stdin.write("usi\nisready\n")
+        stdin.flush()
+        running.wait_for("compiling", 60)
+        stdin.write("quit\n")
+        stdin.flush()
+        assert running.process.wait(60) == 0
+        assert "readyok" not in "".join(running.lines)
+        assert not list((tmp_path / "cache").rglob("complete")), "it did not wait for the end"
+        assert not running.left_behind()
+    finally:
+        running.kill()

@@ -1,0 +1,90 @@
+"""`worker.warm.warm_up` in a process of its own, for programs that must be able to end meanwhile.
+
+What compiles cannot be interrupted, and holds up every other thread of its process again and again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from worker.jit import cache_dir
+
+if TYPE_CHECKING:
+    from worker.warm import Progress
+
+
+class WarmingError(Exception):
+    """What is to be compiled was not; the text is the process's last word."""
+
+
+class Warming:
+    """One `warm_up`, in a process of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._ended = False
+
+    def run(self, progress: Progress | None = None) -> bool:
+        """Compile what is not yet; blocks. Where the cache is warm no process is begun.
+
+        Returns:
+            Whether everything is compiled now; False: `end` came before it was.
+
+        Raises:
+            WarmingError: the process failed.
+        """
+        if (cache_dir() / "complete").exists():
+            return True
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        with self._lock:
+            if self._ended:
+                return False
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-m", "worker.warming"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                text=True,
+                errors="replace",
+            )
+        assert process.stdout is not None
+        words: deque[str] = deque(maxlen=1)
+        with process:
+            for line in process.stdout:
+                number, _, rest = line.strip().partition("/")
+                total, _, stage = rest.partition(" ")
+                if number.isdecimal() and total.isdecimal():
+                    if progress is not None:
+                        progress(stage, int(number), int(total))
+                elif line.strip():
+                    words.append(line.strip())
+        if process.returncode and not self._ended:
+            raise WarmingError("".join(words) or f"the compiler ended with exit status {process.returncode}")
+        return not process.returncode
+
+    def end(self) -> None:
+        """End it wherever it is, from any thread; one that has not begun does not begin."""
+        with self._lock:
+            self._ended = True
+            if self._process is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+
+
+def main() -> None:
+    """Compile, and say on standard output how far it is."""
+    from worker.warm import warm_up
+
+    warm_up(lambda stage, number, total: print(f"{number}/{total} {stage}", flush=True))
+
+
+if __name__ == "__main__":
+    main()
