@@ -189,6 +189,21 @@ def test_fault_after_fault_ends_the_match(common: list[str], folder: Path) -> No
     assert json.loads((folder / "result.json").read_text(encoding="utf-8"))["faults"] == {"python": 0, "B": 4}
 
 
+def test_a_player_that_cannot_be_started_again_ends_the_match(common: list[str], folder: Path, tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_bytes(ENGINE.read_bytes())
+    vanishing = f"{sys.executable} {engine} crash-at 5 remove {engine}"
+    words = r"player A cannot be started again: .*engine\.py.*; the same command goes on"
+    arguments = (vanishing, shuffler(), "--name-a", "A", "--nodes", "1", "--games", "6", *common)
+    with pytest.raises(CommandError, match=words) as error:
+        run(*arguments)
+    assert error.value.code == 1
+    assert [(game.number, game.end) for game in played(folder)] == [(1, "SENNICHITE"), (2, "CRASH")]
+    engine.write_text(ENGINE.read_text(encoding="utf-8").replace('at("crash-at", ply)', "False"), encoding="utf-8")
+    assert run(*arguments) == 0
+    assert [game.end for game in played(folder)] == ["SENNICHITE", "CRASH", *["SENNICHITE"] * 4]
+
+
 def match_words(common: list[str]) -> list[str]:
     players = (shuffler("delay", "0.1"), shuffler("delay", "0.1", "name", "B"))
     return ["match", *players, "--nodes", "1", "--concurrency", "2", *common]

@@ -3,7 +3,7 @@
 Two of them repeat the position for the fourth time after 12 plies. Words: ``name NAME``; ``score CP`` (its own view);
 ``resign-at PLY``, ``illegal-at PLY``, ``crash-at PLY``, ``hang-at PLY`` ``win-at PLY`` (moves made before; ``any``);
 ``once FILE`` (the fault above happens only while there is no FILE, and makes it); ``delay S`` (before each move);
-``log FILE`` (its process id and each line that it hears go there).
+``remove FILE`` (as it crashes); ``log FILE`` (its process id and each line that it hears go there).
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ def main() -> None:
                 say("info depth 4 score cp 9999 lowerbound nodes 120 pv 1g1f")
                 if at("crash-at", ply):
                     print("the engine is out of order", file=sys.stderr, flush=True)
+                    if "remove" in WORDS:
+                        os.unlink(WORDS["remove"])
                     os._exit(4)
                 if at("hang-at", ply):
                     continue
