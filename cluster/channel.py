@@ -177,10 +177,12 @@ class ChannelServer:
             watch.read(frames[-1])
             # As the authenticator has it from the connection itself: there is no frame without.
             node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
+            peer = node_id
             try:
-                peer, message = _taken(node_id, frames)
+                peer = _name(node_id, frames)
+                message = decode(frames[1].bytes)
             except MessageError as error:
-                self._on_refused(node_id, str(error))
+                self._on_refused(peer, str(error))
                 continue
             routes = self._routes.setdefault(node_id, {})
             if isinstance(message, Hello) or peer not in routes:
@@ -193,18 +195,18 @@ class ChannelServer:
                 _log.exception("a message of %s could not be handled", peer)
 
 
-def _taken(node_id: str, frames: list[zmq.Frame]) -> tuple[str, Message]:
-    """Who says what in a message of the node with that id.
+def _name(node_id: str, frames: list[zmq.Frame]) -> str:
+    """Who says something in a message of the node with that id.
 
     Raises:
-        MessageError: it is none, or in another's name.
+        MessageError: it is no message, or in another's name.
     """
     if len(frames) != _PARTS:
         raise MessageError(f"message: {len(frames)} frames instead of {_PARTS}")
     name = frames[0].bytes[: _MOST_NAME + 1].decode(errors="replace")
     if name.rpartition("/")[0] != node_id or len(name) > _MOST_NAME:
         raise MessageError(f"message: in the name of {name!r}")
-    return name, decode(frames[1].bytes)
+    return name
 
 
 class ChannelClient:

@@ -43,7 +43,7 @@ _PATIENCE_S: Final = 5.0
 _LONGEST_PARENT: Final = 107 - len(
     "/gougi-abcdefgh/ray/session_2026-11-22_10-15-45_564657_1234567/sockets/plasma_store"
 )
-"""Bytes of the folder's name in which ours is made: a socket's name may have 107."""
+"""Bytes of the folder's name in which ours is made, for a socket's name may have 107; else it is made in ``/tmp``."""
 
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
@@ -218,7 +218,7 @@ class RayCluster:
         """Ray's logs and sockets, and the token's file: for this user only, removed in the end."""
         parent = Path(tempfile.gettempdir())
         if len(os.fsencode(parent)) > _LONGEST_PARENT:
-            raise OSError(f"TMPDIR={parent} is too long for the names of sockets: {_LONGEST_PARENT} bytes are allowed")
+            parent = Path("/tmp")
         remove_leftovers(parent)
         self._folder = PrivateFolder(parent)
         if "RAY_AUTH_TOKEN" not in os.environ:
