@@ -105,7 +105,7 @@ class UsiFront:
             case Progressed():
                 self._thinking.progressed(event.progress, now_ms)
             case Decided():
-                self._thinking.decided(event.decision)
+                self._thinking.decided(event.decision, now_ms)
             case NotStarted():
                 self._thinking.not_started(event.search_id, event.why)
             case MateSolved():

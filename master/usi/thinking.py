@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cluster.api import Decision, Known, Progress, SearchRequest
+from master.usi.charges import Asked, Charges
 from master.usi.events import Instruction, PonderSearch, RetimeSearch, Say, StartSearch, StopSearch
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
@@ -94,6 +95,7 @@ class Thinking:
     _ending: dict[int, _Search] = field(default_factory=dict)
     """Searches that another one has taken the place of, whose decisions are still to come."""
     _pondering: _Pondering | None = None
+    _charges: Charges = field(default_factory=Charges)
 
     def go(self, order: GoOrder, board: Board, began_ms: float, now_ms: float) -> None:
         """Search ``board``. What still runs is answered first."""
@@ -126,7 +128,7 @@ class Thinking:
             search.held = False
             if search.decision is not None:
                 self._search = None
-                self._answer(search, search.decision)
+                self._answer(search, search.decision, now_ms)
             else:
                 self.out(StopSearch(search.request.search_id))
         elif pondering is not None and pondering.until_ms is None:
@@ -167,7 +169,7 @@ class Thinking:
         if search.turn is not None and search.turn.reconsidered(progress):
             self.out(RetimeSearch(progress.search_id, search.turn.soft_ms))
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, decision: Decision, now_ms: float) -> None:
         """A search is over."""
         search = self._take(decision.search_id)
         if search is None:
@@ -175,7 +177,7 @@ class Thinking:
         if search.held:
             self._search, search.decision = search, decision
         else:
-            self._answer(search, decision)
+            self._answer(search, decision, now_ms)
 
     def not_started(self, search_id: int, why: str) -> None:
         """The fleet refuses the search: the game goes on with any move."""
@@ -216,13 +218,28 @@ class Thinking:
             live_nodes = self.live_nodes if self._pondering is None else self._pondering.live_nodes
             request = bounded(request, numbers, self.options.habits, live_nodes)
         known = self.known(request) if self._pondering is not None else None
-        turn = Turn.of(numbers, board.position, self.options.habits, began_ms=began_ms, now_ms=now_ms, known=known)
+        turn = self._turn(numbers, board, began_ms, now_ms, known)
         if turn is not None:
             request = replace(request, soft_ms=turn.soft_ms, hard_ms=turn.hard_ms)
         self._pondering = None  # the fleet ends it by itself
         endless = turn is None and request.nodes is None and request.depth is None
         self._search = _Search(request, board, self._reporter(), turn, endless, held=endless)
         self.out(StartSearch(request))
+
+    def _turn(
+        self, numbers: dict[str, int], board: Board, began_ms: float, now_ms: float, known: Known | None
+    ) -> Turn | None:
+        habits = self.options.habits
+        self._charges.asked(Asked.of(board.sfen, board.moves, board.position.turn, numbers))
+        return Turn.of(
+            numbers,
+            board.position,
+            habits,
+            began_ms=began_ms,
+            now_ms=now_ms,
+            known=known,
+            delays=self._charges.delays(habits.clock.network_margin_ms),
+        )
 
     def _ponder(self, order: GoOrder, board: Board, now_ms: float) -> None:
         request = self._request(board)
@@ -253,7 +270,9 @@ class Thinking:
             return search
         return self._ending.pop(search_id, None)
 
-    def _answer(self, search: _Search, decision: Decision) -> None:
+    def _answer(self, search: _Search, decision: Decision, now_ms: float) -> None:
+        if search.turn is not None and search.turn.clock is not None:
+            self._charges.answered(search.turn.answered(now_ms))
         self._say(*search.reporter.decision(decision))
         move, pv = decision.move, decision.pv
         limit = self.options.number("ResignValue")
