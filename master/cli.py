@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 
 from master.commands import analyze, book, engine, fleet, game, lab, match, replay, settings, usi
-from master.commands.common import FAILED, INTERRUPTED, CommandError
+from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
+from master.commands.output import name_streams
+from worker.files import described, disk_is_full
 
 app = typer.Typer(
     name="gougi",
@@ -61,9 +63,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         arguments: the words behind ``gougi``; None: those of this process.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without kanji shows a "?", and the game goes on
+    name_streams()
     try:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()
@@ -72,7 +72,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except CommandError as error:
         _complain(str(error))
-        return error.code
+        return DISK_FULL if disk_is_full(error) else error.code
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -80,9 +80,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output (`| head`) has enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        _complain(described(error))
+        return DISK_FULL if disk_is_full(error) else FAILED
     return code if isinstance(code, int) else 0
 
 
 def _complain(message: str) -> None:
-    for line in message.splitlines() or ["failed"]:
-        print(f"gougi: {line}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # then the exit code alone says it
+        for line in message.splitlines() or ["failed"]:
+            print(f"gougi: {line}", file=sys.stderr, flush=True)

@@ -26,6 +26,7 @@ from pydantic_settings import (
 )
 
 from master.csa.names import LOGIN_NAME
+from worker.files import reason
 
 ENV_PREFIX = "GOUGI_"
 ENV_OTHER = frozenset({"GOUGI_CONFIG", "GOUGI_CACHE_DIR", "GOUGI_CPU", "GOUGI_CHECK", "GOUGI_WITHOUT", "GOUGI_RUN_DIR"})
@@ -386,7 +387,7 @@ def csa_password(config: Config) -> str:
             raise ConfigError(f"{path}: mode {mode:03o} lets others read the password; expected 600 (chmod 600 {path})")
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot read the password: {error}") from error
+        raise ConfigError(f"{path}: {reason(error)}") from error
     if not lines or not lines[0].strip():
         raise ConfigError(f"{path}: its first line is empty; expected the password")
     return lines[0].strip()
@@ -416,7 +417,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot read the configuration: {error}") from error
+        raise ConfigError(f"{path}: {reason(error)}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from error
     csa = content.get("csa")

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from rsshogi.record import Record
 
+from worker.files import reason
+
 _CSA_MOVE: Final = re.compile(r"[+-]\d")
 _KIF_MOVE: Final = re.compile(r"\s*\d+\s+(?:[１-９1-9]|同)")
 _KIF_BRANCH: Final = re.compile(r"\s*変化[：:]")
@@ -92,7 +94,7 @@ def read_games(path: Path) -> list[Game]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise GameFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise GameFileError(f"{path}: {reason(error)}") from error
     return parse_games(data, str(path))
 
 

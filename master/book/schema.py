@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 from worker.book import BookError
+from worker.files import reason
 
 VERSION: Final = 2
 """Of the tables, in ``PRAGMA user_version``."""
@@ -79,7 +80,7 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
     except (OSError, sqlite3.Error) as error:
         if lock is not None:
             lock.close()
-        raise BookError(f"book {path}: {error}") from error
+        raise BookError(f"book {path}: {reason(error)}") from error
     except BookError:
         if lock is not None:
             lock.close()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.settings import ConfigFile, load
 
@@ -80,6 +81,8 @@ def analyze(
 
     settings = load(config, {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}})
     jobs, refused = _read(files, first, last)
+    check_fleet(settings, single=single)
+    check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
     pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
     code = _run(_Analysis(settings, single, pace, out, jobs), as_json, boards)
@@ -125,10 +128,10 @@ class _Analysis:
 
         try:
             return network_hash(self.config.engine.eval_file)
-        except OSError as error:
+        except OSError:
             if self.config.cluster.address:
                 return self.config.engine.eval_file
-            raise CommandError(f"--net {self.config.engine.eval_file}: cannot be read: {error.strerror}") from error
+            raise
 
     def key(self) -> str:
         """What a search's result depends on besides the position; of a fleet, once it is open."""
@@ -215,8 +218,6 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
         page = _write_page(analysis, reports, calibration)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
-    except OSError as error:
-        raise CommandError(f"{error.filename or analysis.out}: {error.strerror or error}", FAILED) from error
     except Interrupted:
         print(f"interrupted: the same command goes on with what is in {analysis.out}", file=sys.stderr)
         return INTERRUPTED

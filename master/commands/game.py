@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.settings import ConfigFile, load
 
@@ -89,6 +90,8 @@ def play(
     if settings.csa.server:
         return _play_online(settings, plain)
     total_s, increment_s = _parse_time(time)
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
     return _play_embedded(settings, total_s, increment_s, max_moves, plain)
 
 
@@ -117,25 +120,30 @@ def serve(
     from master.csa.server import PracticeServer, ServerError, ServerOptions
     from master.csa.server_room import RoomNote, RoomOptions
     from master.run import Interrupted, run_to_end
+    from master.ui.steady import SteadyWriter
 
     folder = Path(settings.records.folder)
+    check_folder(folder, "--records")
     options = ServerOptions(host=host, port=port, room=RoomOptions(max_moves=max_moves), record_folder=folder)
 
+    say = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
+
     def tell(note: RoomNote) -> None:
-        print(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]), flush=True)
+        say(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
 
     async def main() -> None:
         async with PracticeServer(options, tell) as server:
-            print("listening on {}:{}; records go to {}".format(*server.address, folder), flush=True)
+            say("listening on {}:{}; records go to {}".format(*server.address, folder))
             await asyncio.Event().wait()
 
     try:
-        with logged(settings, lambda line: print(line, flush=True)):
+        with logged(settings, say):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
     except Interrupted:
-        print("stopped")  # the usual end of a server, and no fault
+        say("stopped")  # the usual end of a server, and no fault
+    say.settle()
     return 0
 
 
@@ -176,6 +184,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     except Interrupted:
         show.say("interrupted")
         return INTERRUPTED
+    show.settle()
     return 0 if all(result.proper for result in results) else FAILED
 
 
@@ -209,6 +218,8 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(csa.name, ",".join(filter(None, (csa.game, password))))
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
     compile_searcher()
     books = open_books(settings)
     game_settings = GameSettings(
@@ -262,6 +273,7 @@ def _play_online(settings: Config, plain: bool) -> int:
     except Interrupted:
         show.say("interrupted")
         return INTERRUPTED
+    show.settle()
     return 0
 
 

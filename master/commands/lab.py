@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.checks import check_folder, check_net
+from master.commands.common import INTERRUPTED, CommandError, compile_searcher, interruptible
 
 if TYPE_CHECKING:
+    from cluster.chooser import Measured
     from cluster.lab.folder import LabFolder
     from cluster.lab.records import GameRecord
     from cluster.lab.report import PointResult
@@ -114,6 +116,11 @@ def lab(
             opening_plies=opening_plies,
             opening_margin_cp=opening_margin,
         )
+        if net is not None:
+            check_net(str(net), "--net")
+        if table is not None:
+            check_folder(table.parent, "--table")
+            _known_points(table)
         folder = LabFolder(out)
         with folder.held():
             code = _run(folder, settings, plan, net, concurrency, as_json)
@@ -122,18 +129,22 @@ def lab(
             return code
     except (LabError, TableError) as error:
         raise CommandError(str(error)) from error
-    except OSError as error:
-        raise CommandError(str(error), FAILED) from error
 
 
 def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
     """Put what the folder holds into ``table``, in the place of earlier measurements of the same."""
-    from cluster.chooser import read_table, write_table
+    from cluster.chooser import write_table
     from cluster.lab.report import measured, summarize
 
     points = measured(settings, summarize(folder.read()[0]))
-    write_table(table, [*(read_table(table) if table.exists() else ()), *points])
+    write_table(table, [*_known_points(table), *points])
     _tell(f"{len(points)} points entered in {table}")
+
+
+def _known_points(table: Path) -> tuple[Measured, ...]:
+    from cluster.chooser import read_table
+
+    return read_table(table) if table.exists() else ()
 
 
 def _words(text: str) -> list[str]:

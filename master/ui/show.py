@@ -16,6 +16,7 @@ from master.events import GameBegan, GameEnded, GameEvent
 from master.ui.lines import LineView
 from master.ui.model import GameView
 from master.ui.screen import REFRESH_S, GameScreen, live
+from master.ui.steady import SteadyWriter
 
 _PROGRESS: Final = {
     "ray_starting": "starting Ray",
@@ -39,6 +40,7 @@ class Show:
         self.view = GameView(now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
+        self._steady = SteadyWriter(self._print)
         self._painter: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -55,8 +57,12 @@ class Show:
         self._stop()
 
     def say(self, line: str) -> None:
-        """A line of text; above the screen where that is on."""
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        """A line of text; above the screen where that is on. An OSError waits for `settle`."""
+        self._steady(line)
+
+    def settle(self) -> None:
+        """Raise the first OSError of the lines that could not be written."""
+        self._steady.settle()
 
     def warn(self, line: str) -> None:
         """A message of the log; among the screen's notes where that is on. Any thread."""
@@ -82,6 +88,9 @@ class Show:
             self._live.start(refresh=True)
         elif isinstance(event, GameEnded):
             self._stop()
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     async def _paint(self) -> None:
         while True:

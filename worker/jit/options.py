@@ -115,7 +115,12 @@ def _base_dir() -> Path:
 
 
 _CACHE_DIR: Final = _base_dir() / f"jit-{_fingerprint()}"
-_CACHE_DIR.mkdir(parents=True, exist_ok=True)
+try:
+    _CACHE_DIR.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=_CACHE_DIR):  # numba's own words for a folder that it cannot write to help nobody
+        pass
+except OSError as error:
+    raise OSError(error.errno, error.strerror, f"{_CACHE_DIR} (GOUGI_CACHE_DIR)") from error
 os.environ["NUMBA_CACHE_DIR"] = str(_CACHE_DIR)  # for processes that numba itself starts
 numba.config.CACHE_DIR = str(_CACHE_DIR)
 

@@ -26,6 +26,7 @@ from worker.engine import (
     SearchInfo,
     SearchResult,
 )
+from worker.files import described
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import INFINITE, MAX_PLY, mate_in
 from worker.search import tt
@@ -83,7 +84,7 @@ class NumbaEngine:
             self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
         except (NetworkFileError, OSError, ValueError, MemoryError) as error:
-            raise EngineError(str(error)) from error
+            raise EngineError(described(error)) from error
         self.name = "gougi"
         self.can_split = True
         self.number = number
