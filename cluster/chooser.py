@@ -74,7 +74,7 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
         return tuple(_point(raw, f"points[{index}]") for index, raw in enumerate(found["points"]))
     except (OSError, UnicodeDecodeError) as error:
         raise TableError(f"{source}: {reason(error)}") from error
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+    except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{source}: no table of strategies: {error!r}") from error
     except TableError as error:
         raise TableError(f"{source}: {error}") from None

@@ -154,7 +154,7 @@ class RaySearcher(HostedSearcher):
     async def _open(self, listener: Listener) -> None:
         host = self._host = CoordinatorHost(self._settings, self, listener)
         await prepare_this_machine(listener)
-        host.log("ray_starting")
+        host.log("ray_starting", **({} if self._address is None else {"address": self._address}))
         places = self._places = Places(self._address, self._wanted, self)
         facts = await places.open()
         listen = "127.0.0.1" if places.local else "0.0.0.0"

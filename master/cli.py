@@ -13,6 +13,7 @@ import typer
 from master.commands import analyze, book, engine, fleet, game, lab, match, replay, settings, usi
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
+from master.commands.plain import PlainCommand, complaint
 from worker.files import described, disk_is_full
 
 app = typer.Typer(
@@ -23,20 +24,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command(name="play")(game.play)
-app.command(name="serve")(game.serve)
-app.command(name="usi")(usi.usi)
-app.command(name="perft")(engine.perft)
-app.command(name="eval")(engine.evaluate)
-app.command(name="bench")(engine.bench)
-app.command(name="warm")(engine.warm)
+app.command(name="play", cls=PlainCommand)(game.play)
+app.command(name="serve", cls=PlainCommand)(game.serve)
+app.command(name="usi", cls=PlainCommand)(usi.usi)
+app.command(name="perft", cls=PlainCommand)(engine.perft)
+app.command(name="eval", cls=PlainCommand)(engine.evaluate)
+app.command(name="bench", cls=PlainCommand)(engine.bench)
+app.command(name="warm", cls=PlainCommand)(engine.warm)
 app.add_typer(book.app, name="book")
-app.command(name="analyze")(analyze.analyze)
-app.command(name="match")(match.match)
-app.command(name="replay")(replay.replay)
-app.command(name="lab")(lab.lab)
+app.command(name="analyze", cls=PlainCommand)(analyze.analyze)
+app.command(name="match", cls=PlainCommand)(match.match)
+app.command(name="replay", cls=PlainCommand)(replay.replay)
+app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.add_typer(fleet.app, name="fleet")
-app.command(name="config")(settings.config)
+app.command(name="config", cls=PlainCommand)(settings.config)
 
 
 def _print_version(wanted: bool) -> None:
@@ -68,7 +69,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        _complain(error.format_message())
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a word behind it, as `gougi` alone
+            print(error.format_message())
+            return 0
+        _complain(complaint(error))
         return error.exit_code
     except CommandError as error:
         _complain(str(error))

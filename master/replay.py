@@ -94,7 +94,7 @@ def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> li
         for file, number, line in read_lines(path, on_gap):
             try:
                 _take(json.loads(line), games, running)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ReplayError(f"{path}: {reason(error)}") from error

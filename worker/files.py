@@ -14,7 +14,7 @@ _REASONS: Final = {
     errno.EPERM: "no permission",
     errno.EISDIR: "a folder, not a file",
     errno.ENOTDIR: "a file stands where a folder should be",
-    errno.EEXIST: "it is there already",
+    errno.EEXIST: "a file stands there",
     errno.EROFS: "the disk is read-only",
     errno.ENOSPC: "no space left on the disk",
     errno.EDQUOT: "no space left on the disk: the quota is used up",
@@ -29,9 +29,8 @@ def reason(error: Exception) -> str:
         return f"not a text file: byte {error.start} is not UTF-8"
     if not isinstance(error, OSError):
         return str(error)
-    known = _REASONS.get(error.errno or 0)
-    if error.errno == errno.ENOENT and error.filename is None:
-        known = None  # not a file that somebody named: the error's own words say more
+    # Where it names no file, and the disk is not full, its own words say more.
+    known = _REASONS.get(error.errno or 0) if error.filename is not None or error.errno in _FULL else None
     return known or error.strerror or str(error)
 
 

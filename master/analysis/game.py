@@ -6,6 +6,7 @@ that the text has: a record that would be judged only in part is refused, with i
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -116,6 +117,8 @@ def parse_games(data: bytes, name: str) -> list[Game]:
 
 
 def _decoded(data: bytes, name: str) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise GameFileError(f"{name}: UTF-16; expected UTF-8 or Shift_JIS")
     for encoding in ("utf-8-sig", "cp932"):
         try:
             return data.decode(encoding)

@@ -44,7 +44,7 @@ class Store:
         for line in data.splitlines():
             try:
                 key, found = _from_json(json.loads(line))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 damaged += 1
             else:
                 self._known[key] = found

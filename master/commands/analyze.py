@@ -44,9 +44,9 @@ def analyze(
     multipv: Annotated[int, typer.Option(min=1, max=20, metavar="N", help="So many moves of each position.")] = 1,
     first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,
     last: Annotated[int | None, typer.Option("--to", min=1, metavar="N", help="Last move to judge.")] = None,
-    out: Annotated[
-        Path, typer.Option(file_okay=False, metavar="FOLDER", help="Where reports go, and what was searched.")
-    ] = Path("analysis"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where reports go, and what was searched.")] = Path(
+        "analysis"
+    ),
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
     address: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
@@ -76,7 +76,7 @@ def analyze(
       gougi analyze game.csa --single --json > game.json
     """
     if nodes_per_move is not None and seconds is not None:
-        raise CommandError("--nodes-per-move and --seconds: expected one of them")
+        raise CommandError("give --nodes-per-move or --seconds, not both")
     from master.analysis.session import Pace
 
     settings = load(config, {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}})

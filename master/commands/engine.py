@@ -59,7 +59,8 @@ def evaluate(
         str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
     ] = "",
     fv_scale: Annotated[
-        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
     ] = None,
 ) -> None:
     """Evaluate positions with the network, without a search.
@@ -78,13 +79,16 @@ def evaluate(
     from worker.shogi import STARTPOS, Position, SfenError
 
     if sfen and file:
-        raise CommandError("--sfen and --file: expected one of them")
+        raise CommandError("give --sfen or --file, not both")
     check_net(net, "--net")
     network = load_network(net, fv_scale=fv_scale) if net else default_network()
     scale = fv_scale or network.fv_scale
+    positions = list(_sfen_lines(file)) if file else [("--sfen", sfen or STARTPOS)]
+    if not positions:
+        raise CommandError(f"--file: {file}: no position in it")
     compile_searcher()
     state = NnueState(network)
-    for where, text in _sfen_lines(file) if file else [("--sfen", sfen or STARTPOS)]:
+    for where, text in positions:
         try:
             position = Position.from_sfen(text)
         except SfenError as error:
@@ -107,7 +111,8 @@ def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
 def bench(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
     depth: Annotated[
-        int | None, typer.Option(min=1, max=60, help="Plies that each position is searched to. Default: 12.")
+        int | None,
+        typer.Option(min=1, max=60, metavar="N", help="Plies to search each position. Default: 12."),
     ] = None,
     net: Annotated[
         str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")

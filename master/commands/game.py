@@ -96,8 +96,8 @@ def play(
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: any free one.")] = 4081,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="TCP port; 0: any free one.")] = 4081,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0: all.")] = "127.0.0.1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help=MAX_MOVES_HELP)] = 256,
     records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
     config: ConfigFile = None,
@@ -210,9 +210,12 @@ def _play_online(settings: Config, plain: bool) -> int:
     csa = settings.csa
     try:
         server = ServerAddress.parse(csa.server)
+    except ValueError as error:
+        raise CommandError(f"--server: {error}") from error
+    try:
         password = csa_password(settings)
         tls = tls_context(csa.tls_ca_file) if csa.tls else None
-    except (ValueError, ConfigError, TlsError) as error:
+    except (ConfigError, TlsError) as error:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
@@ -278,11 +281,15 @@ def _play_online(settings: Config, plain: bool) -> int:
 
 
 def _tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
+    from master.ui.endings import own_result_words
+    from master.ui.texts import say
+
     if outcome.summary is not None:
         name = outcome.summary.names[outcome.summary.my_colour]
-        show.say(f"result for {name}: {outcome.conclusion.value} ({outcome.reason}), {outcome.plies} moves")
+        how, plies = own_result_words(outcome), outcome.plies
+        show.say(say("result for {name}: {how}, {plies} moves", name=name, how=how, plies=plies))
     if record is not None:
-        show.say(f"record: {record}")
+        show.say(say("record: {record}", record=record))
 
 
 def _parse_time(text: str) -> tuple[int, int]:

@@ -36,11 +36,10 @@ def lab(
     against: Annotated[
         str, typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes.")
     ] = "1x",
-    net: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
-    ] = None,
+    net: Annotated[Path | None, typer.Option(metavar="FILE", help="A nn.bin. Default: ours.")] = None,
     fv_scale: Annotated[
-        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
     ] = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the games are kept. The same again goes on with them.")
@@ -62,7 +61,6 @@ def lab(
     table: Annotated[
         Path | None,
         typer.Option(
-            dir_okay=False,
             metavar="FILE",
             help="Enter the result in this table, from which a fleet in mode auto chooses.",
         ),
@@ -102,6 +100,11 @@ def lab(
         print("settings:  ", *adjustable())
         return 0
     try:
+        if net is not None:
+            check_net(str(net), "--net")
+        if table is not None:
+            check_folder(table.parent, "--table")
+            _known_points(table)
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
         settings = LabSettings(
             budget=budget,
@@ -116,11 +119,6 @@ def lab(
             opening_plies=opening_plies,
             opening_margin_cp=opening_margin,
         )
-        if net is not None:
-            check_net(str(net), "--net")
-        if table is not None:
-            check_folder(table.parent, "--table")
-            _known_points(table)
         folder = LabFolder(out)
         with folder.held():
             code = _run(folder, settings, plan, net, concurrency, as_json)

@@ -6,6 +6,8 @@ import io
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from worker.text import ERRORS, register
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -25,20 +27,22 @@ class _NamedStream(io.FileIO):
 
 
 def name_streams() -> None:
-    """Let errors of standard output and error name them; a character that a terminal does not have becomes a "?"."""
+    """Let errors of standard output and error name them; a sign that a terminal does not have becomes ASCII."""
+    register()
     sys.stdout = _named(sys.stdout, "standard output")
     sys.stderr = _named(sys.stderr, "standard error")
 
 
 def _named(stream: TextIO, words: str) -> TextIO:
-    if not isinstance(stream, io.TextIOWrapper):
-        return stream  # not the process's own: another program has taken it over
+    own = isinstance(stream, io.TextIOWrapper) and getattr(stream.buffer, "raw", stream.buffer)
+    if not isinstance(stream, io.TextIOWrapper) or type(own) is not io.FileIO:
+        return stream  # not the process's own: another program has taken it over, or we did before
     stream.flush()
     raw = _NamedStream(stream.fileno(), words)
     return io.TextIOWrapper(
         raw if stream.write_through else io.BufferedWriter(raw),
         stream.encoding,
-        "replace",
+        ERRORS,
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )

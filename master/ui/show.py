@@ -17,6 +17,7 @@ from master.ui.lines import LineView
 from master.ui.model import GameView
 from master.ui.screen import REFRESH_S, GameScreen, live
 from master.ui.steady import SteadyWriter
+from master.ui.texts import say
 
 _PROGRESS: Final = {
     "ray_starting": "starting Ray",
@@ -74,8 +75,10 @@ class Show:
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Tells how far the fleet's start is."""
         text = _PROGRESS.get(name)
+        if name == "ray_starting" and "address" in fields:
+            text = "connecting to Ray at {address}"
         if text is not None and self._live is None:
-            self.say(text.format_map(fields))
+            self.say(say(text, **fields))
 
     def observe(self, event: GameEvent) -> None:
         """The events of the player that is shown."""
