@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from master.analysis.report import GameReport, Settings
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
+    from master.analysis.table import Terminal
     from master.config import Config
 
 
@@ -183,6 +184,8 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
             refusals.append(str(error))
             continue
         for game in games:
+            if game.notice:
+                print(f"gougi: {game.notice}", file=sys.stderr)
             try:
                 points = plan(game, first, last)
             except GameFileError as error:
@@ -286,24 +289,26 @@ def _tell(
         )
         return
     console = Console()
+    terminal = table.Terminal(console.width, console.encoding)
     if len(reports) == 1:
-        _tell_game(console, reports[0], boards)
+        _tell_game(console, terminal, reports[0], boards)
         rated = reports[0].players
-    console.print(table.players_table(rated, ("☗", "☖") if len(reports) == 1 else ()))
+    console.print(table.players_table(rated, terminal, terminal.marks if len(reports) == 1 else ()))
     console.print()
     if calibration is not None:
         console.print(table.strength_lines(rated))
-    console.print(table.bands_table(rated[:4]))
-    console.print()
-    console.print(table.notes(words, calibration is not None))
+    for bands in table.bands_tables(rated[:4], terminal):
+        console.print(bands)
+        console.print()
+    console.print(table.notes(words, calibration is not None, terminal))
 
 
-def _tell_game(console: Console, report: GameReport, boards: bool) -> None:
+def _tell_game(console: Console, terminal: Terminal, report: GameReport, boards: bool) -> None:
     from rich.columns import Columns
 
     from master.analysis import table
 
-    console.print(table.game_table(report))
+    console.print(table.game_table(report, terminal))
     console.print()
     if boards and report.turning:
-        console.print(Columns(list(table.turning_panels(report))))
+        console.print(Columns(list(table.turning_panels(report, terminal))))
