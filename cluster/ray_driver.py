@@ -21,6 +21,7 @@ from cluster.places import Places, place_of
 from cluster.refusals import Refusals
 from cluster.settings import Settings
 from cluster.sharing_master import FleetSharing
+from cluster.status import StatusFile
 from worker.engine import Engine
 
 _log = logging.getLogger(__name__)
@@ -78,6 +79,7 @@ class RaySearcher(HostedSearcher):
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
         self._sharing: FleetSharing | None = None
+        self._status: StatusFile | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refusals = Refusals()
@@ -131,6 +133,8 @@ class RaySearcher(HostedSearcher):
             host.close()
         if self._sharing is not None:
             self._sharing.close()
+        if self._status is not None:
+            self._status.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -152,6 +156,8 @@ class RaySearcher(HostedSearcher):
             self._channel.send(peer, order)
 
     async def _open(self, listener: Listener) -> None:
+        self._status = StatusFile(self.name)
+        listener = self._status.watching(listener)
         host = self._host = CoordinatorHost(self._settings, self, listener)
         await prepare_this_machine(listener)
         host.log("ray_starting", **({} if self._address is None else {"address": self._address}))

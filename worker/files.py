@@ -60,11 +60,12 @@ def append_text(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def replace_file(path: Path, content: bytes, *, to_disk: bool = False) -> None:
+def replace_file(path: Path, content: bytes, *, to_disk: bool = False, mode: int = 0o644) -> None:
     """Write a file so that a reader meets the old content or the new one, never half of it.
 
     Args:
         to_disk: wait until the disk has it, or a machine that loses its power may keep the new name of an empty file.
+        mode: who may read it.
 
     Raises:
         OSError: that names ``path``. The file is then as it was.
@@ -77,7 +78,7 @@ def replace_file(path: Path, content: bytes, *, to_disk: bool = False) -> None:
             if to_disk:
                 file.flush()
                 os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, mode)
         os.replace(temporary, path)
         temporary = None
     except OSError as error:

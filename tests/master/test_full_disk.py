@@ -30,6 +30,7 @@ ON_STDOUT = {
     "bench": "bench --depth 1",
     "usi": "usi --single",
     "lab": "lab --list",
+    "status": "status --json",
     "replay": "replay --check log.jsonl",
     "analyze": "analyze game.csa --single --nodes-per-move 100",
     "book import": f"{IMPORT} --out new.db",
