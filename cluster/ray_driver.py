@@ -21,6 +21,7 @@ from cluster.places import Places, place_of
 from cluster.refusals import Refusals
 from cluster.settings import Settings
 from cluster.sharing_master import FleetSharing
+from cluster.status import StatusFile
 from worker.engine import Engine
 
 _log = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ class RaySearcher(HostedSearcher):
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
         self._sharing: FleetSharing | None = None
+        self._status: StatusFile | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refusals = Refusals()
@@ -130,6 +132,8 @@ class RaySearcher(HostedSearcher):
             host.close()
         if self._sharing is not None:
             self._sharing.close()
+        if self._status is not None:
+            self._status.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -151,9 +155,11 @@ class RaySearcher(HostedSearcher):
             self._channel.send(peer, order)
 
     async def _open(self, listener: Listener) -> None:
+        self._status = StatusFile(self.name)
+        listener = self._status.watching(listener)
         host = self._host = CoordinatorHost(self._settings, self, listener)
         await prepare_this_machine(listener)
-        host.log("ray_starting")
+        host.log("ray_starting", **({} if self._address is None else {"address": self._address}))
         places = self._places = Places(self._address, self._wanted, self)
         facts = await places.open()
         listen = "127.0.0.1" if places.local else "0.0.0.0"

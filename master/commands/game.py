@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.settings import ConfigFile, load
 
@@ -101,12 +102,14 @@ def play(
     if settings.csa.server:
         return _play_online(settings, plain)
     total_s, increment_s = _parse_time(time)
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
     return _play_embedded(settings, total_s, increment_s, max_moves, plain)
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: any free one.")] = 4081,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="TCP port; 0: any free one.")] = 4081,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0: all.")] = "127.0.0.1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help=MAX_MOVES_HELP)] = 256,
     records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
     config: ConfigFile = None,
@@ -130,25 +133,30 @@ def serve(
     from master.csa.server import PracticeServer, ServerError, ServerOptions
     from master.csa.server_room import RoomNote, RoomOptions
     from master.run import Interrupted, run_to_end
+    from master.ui.steady import SteadyWriter
 
     folder = Path(settings.records.folder)
+    check_folder(folder, "--records")
     options = ServerOptions(host=host, port=port, room=RoomOptions(max_moves=max_moves), record_folder=folder)
 
+    say = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
+
     def tell(note: RoomNote) -> None:
-        print(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]), flush=True)
+        say(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
 
     async def main() -> None:
         async with PracticeServer(options, tell) as server:
-            print("listening on {}:{}; records go to {}".format(*server.address, folder), flush=True)
+            say("listening on {}:{}; records go to {}".format(*server.address, folder))
             await asyncio.Event().wait()
 
     try:
-        with logged(settings, _warn, lambda line: print(line, flush=True)):
+        with logged(settings, _warn, say):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
     except Interrupted:
-        print("stopped")  # the usual end of a server, and no fault
+        say("stopped")  # the usual end of a server, and no fault
+    say.settle()
     return 0
 
 
@@ -189,6 +197,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     except Interrupted:
         show.say("interrupted")
         return INTERRUPTED
+    show.settle()
     return 0 if all(result.proper for result in results) else FAILED
 
 
@@ -216,9 +225,12 @@ def _play_online(settings: Config, plain: bool) -> int:
     csa = settings.csa
     try:
         server = ServerAddress.parse(csa.server)
+    except ValueError as error:
+        raise CommandError(f"--server: {error}") from error
+    try:
         password = csa_password(settings)
         tls = tls_context(csa.tls_ca_file) if csa.tls else None
-    except (ValueError, ConfigError, TlsError) as error:
+    except (ConfigError, TlsError) as error:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
@@ -230,6 +242,8 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError(str(error)) from error
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(csa.name, login_password(csa.game, password))
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
     compile_searcher()
     books = open_books(settings)
     game_settings = GameSettings(
@@ -285,6 +299,7 @@ def _play_online(settings: Config, plain: bool) -> int:
     except Interrupted:
         show.say("interrupted")
         return INTERRUPTED
+    show.settle()
     return 0
 
 
@@ -293,11 +308,15 @@ def _warn(line: str) -> None:
 
 
 def _tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
+    from master.ui.endings import own_result_words
+    from master.ui.texts import say
+
     if outcome.summary is not None:
         name = outcome.summary.names[outcome.summary.my_colour]
-        show.say(f"result for {name}: {outcome.conclusion.value} ({outcome.reason}), {outcome.plies} moves")
+        how, plies = own_result_words(outcome), outcome.plies
+        show.say(say("result for {name}: {how}, {plies} moves", name=name, how=how, plies=plies))
     if record is not None:
-        show.say(f"record: {record}")
+        show.say(say("record: {record}", record=record))
 
 
 def _parse_time(text: str) -> tuple[int, int]:

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.api import Ballot, NodeView
-from master.events import Conclusion
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
+from master.ui.endings import result_words
 from master.ui.model import GameView, Thought
 from master.ui.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
 from worker.shogi import MoveError, Position
@@ -146,15 +146,9 @@ def _votes(ballots: tuple[Ballot, ...], source: str, sfen: str, colour: int) -> 
 
 
 def result_text(view: GameView) -> str:
-    """How the game ended, in words: ``☗ gougi wins: RESIGN after 87 moves``."""
-    outcome = view.outcome
-    assert outcome is not None
-    after = f"{outcome.reason} after {outcome.plies} moves"
-    if outcome.winner is not None:
-        return f"{SIDES[outcome.winner]} {view.names[outcome.winner]} wins: {after}"
-    if outcome.conclusion is Conclusion.DRAW or outcome.reason == "MAX_MOVES":
-        return f"drawn: {after}"
-    return f"no result ({outcome.conclusion.value.lower()}): {after}"
+    """How the game ended, in words."""
+    assert view.outcome is not None
+    return result_words(view.outcome, view.names)
 
 
 def live(view: GameView, console: Console) -> Live:

@@ -72,7 +72,7 @@ def test_version(tmp_path: Path) -> None:
 
 
 def test_unknown_words(tmp_path: Path) -> None:
-    assert "No such command 'plya'" in error_of(gougi("plya", cwd=tmp_path))
+    assert "'plya': no such command" in error_of(gougi("plya", cwd=tmp_path))
     assert "--nodse" in error_of(gougi("play", "--nodse", "2", cwd=tmp_path))
 
 
@@ -282,15 +282,15 @@ def test_play_without_a_password(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--server", "nowhere:port"], "'nowhere:port' is no HOST:PORT"),
+        (["--server", "nowhere:port"], "--server: 'nowhere:port' is not HOST:PORT"),
         (["--time", "ten"], "--time: 'ten': expected whole seconds"),
         (["--time", "0+0"], "--time: '0+0'"),
         (["--nodes", "0"], "command line: [cluster] nodes"),
-        (["--vote", "loudest"], "'majority', 'optimistic'"),
-        (["--games", "many"], "--games"),
+        (["--vote", "loudest"], "'loudest' is none of: auto, majority, optimistic"),
+        (["--games", "many"], "--games: 'many' is not a whole number"),
         (["--name", "two words"], "command line: [csa] name"),
         (["--games", "-1"], "command line: [csa] games"),
-        (["--config", "missing.toml"], "missing.toml: cannot read the configuration"),
+        (["--config", "missing.toml"], "missing.toml: no such file"),
     ],
 )
 def test_play_with_bad_words(tmp_path: Path, words: list[str], says: str) -> None:

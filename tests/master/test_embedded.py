@@ -52,7 +52,7 @@ def test_a_whole_game(start: Start, tmp_path: Path) -> None:
     assert not running.left_behind()
     path = only_record(tmp_path)
     assert f"record: {path.relative_to(tmp_path)}" in running.lines
-    assert "result for team: CENSORED (MAX_MOVES), 14 moves" in running.lines
+    assert "result for team: drawn by the 14-move limit, 14 moves" in running.lines
     assert any("node-1" in line and "node-2" in line and "votes" in line for line in running.lines)
     record = Record.from_csa_str(path.read_text(encoding="utf-8"))
     assert len(record.moves) == 14
@@ -72,7 +72,7 @@ def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> No
     running.wait_for("  4 ")
     os.kill(int(match[1]), signal.SIGKILL)
     assert running.end(200) == 0, running.output
-    assert "result for gougi: CENSORED (MAX_MOVES), 16 moves" in running.lines
+    assert "result for gougi: drawn by the 16-move limit, 16 moves" in running.lines
     assert any("warning: node_lost" in line and "node-1" in line for line in running.lines)
     # On a busy machine others may be out of hearing for a second, too.
     assert "node-1" in [entry["node"] for entry in logged(tmp_path) if entry["event"] == "node_lost"]

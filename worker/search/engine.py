@@ -26,6 +26,7 @@ from worker.engine import (
     SearchInfo,
     SearchResult,
 )
+from worker.files import described
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import INFINITE, MAX_PLY, mate_in
 from worker.search import tt
@@ -83,10 +84,8 @@ class NumbaEngine:
         try:
             self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
-        except OSError as error:
-            raise EngineError(f"{error.filename or eval_file}: {error.strerror or error}") from error
-        except (NetworkFileError, ValueError, MemoryError) as error:
-            raise EngineError(str(error)) from error
+        except (NetworkFileError, OSError, ValueError, MemoryError) as error:
+            raise EngineError(described(error)) from error
         self.name = "gougi"
         self.can_split = True
         self.number = number
