@@ -440,13 +440,6 @@ def test_a_move_that_went_out_at_the_deadline_is_pondered_on_too() -> None:
 # A searcher that fails
 
 
-def test_where_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
-    table = Table().begin(replace(BLACK, start_sfen="4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"))
-    table.do(table.player.tick(table.now + 10**6))
-    assert table.lines[-1].startswith("+5754HI")
-    assert table.notes() == ["fallback_move"]
-
-
 def test_an_illegal_decision_is_never_sent() -> None:
     table = Table().begin()
     table.do(table.player.progressed(progress(1, "2g2f")))
