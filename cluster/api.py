@@ -136,7 +136,7 @@ class Decision:
     source: str
     """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
     ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
-    once, of the master itself), ``none`` (any legal move)."""
+    once, of the master itself), ``none`` (by material alone)."""
     ballots: tuple[Ballot, ...] = ()
     fleet: tuple[NodeView, ...] = ()
     wasted: int = 0

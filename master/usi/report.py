@@ -17,7 +17,7 @@ _WITHOUT_NODES: Final = {
     "fallback": "what the master's own search found",
     "earlier": "what the search before expected here",
     "last_resort": "what a few plies at the last moment say",
-    "none": "any legal move",
+    "none": "a legal move, by material alone",
 }
 """By `cluster.api.Decision.source`, what the move is then."""
 

@@ -19,6 +19,7 @@ from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from master.usi.timing import Turn, bounded
 from worker.book import BookReply, BookSettings
+from worker.careful import careful_move
 from worker.search.usi_words import GoOrder, best_line, book_lines
 from worker.shogi import Position, move_to_usi
 
@@ -40,10 +41,9 @@ class Board:
     position: Position
     """Not to be changed."""
 
-    def any_move(self) -> str:
-        """A legal move, or ``resign``: an answer where nothing is known."""
-        moves = self.position.legal_moves()
-        return move_to_usi(moves[0]) if moves else "resign"
+    def careful_move(self) -> str:
+        """A move by material alone, or ``resign`` where there is none: an answer where nothing is known."""
+        return "resign" if self.position.is_mated() else move_to_usi(careful_move(self.position))
 
 
 @dataclass(slots=True)
@@ -185,18 +185,18 @@ class Thinking:
         if search is None:
             return
         self._say(error_line(why))
-        move = search.board.any_move()
+        move = search.board.careful_move()
         if search.held:
             self._search, search.decision = search, Decision(search_id, move, None, 0, (), 0, 0, "refused")
         else:
             self._say(best_line(move))
 
     def fleet_replaced(self) -> None:
-        """The fleet that searched is gone: what is not answered yet is answered by some move."""
+        """The fleet that searched is gone: what is not answered yet is answered all the same."""
         searches = [*self._ending.values(), *([] if self._search is None else [self._search])]
         self._search = None
         self._ending.clear()
-        self._say(*(best_line(search.board.any_move()) for search in searches))
+        self._say(*(best_line(search.board.careful_move()) for search in searches))
 
     def _make_way(self, now_ms: float) -> None:
         """A new order comes before the old one was answered. Its answer still goes out, and goes out first."""
@@ -283,7 +283,7 @@ class Thinking:
     def _answer_pondering(self, pondering: _Pondering) -> None:
         known = self.known(pondering.request)
         if known is None:
-            self._say(best_line(pondering.board.any_move()))
+            self._say(best_line(pondering.board.careful_move()))
         else:
             self._say(best_line(known.move, next(iter(known.lines[0].pv[1:2]), None)))
 

@@ -236,6 +236,11 @@ class TestGo:
         bench.send("stop")
         assert len(bench.moves()) == 1
 
+    def test_where_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
+        bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
+        bench.feed(NotStarted(bench.request.search_id, "no fleet"))
+        assert bench.moves() == ["bestmove 5g5d"]
+
     def test_words_that_mean_nothing_here_leave_nobody_waiting(self) -> None:
         bench = thinking("go btime 60000 wtime 60000 foo 3 depth 7")
         assert bench.take() == ["info string error: go: unknown: foo 3"]
