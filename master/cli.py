@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import analyze, book, engine, fleet, game, lab, match, replay, settings, status, usi
+from master.commands import analyze, book, engine, fleet, game, lab, log, match, replay, settings, status, usi
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
 from master.commands.plain import PlainCommand, complaint
@@ -36,6 +36,7 @@ app.add_typer(book.app, name="book")
 app.command(name="analyze", cls=PlainCommand)(analyze.analyze)
 app.command(name="match", cls=PlainCommand)(match.match)
 app.command(name="replay", cls=PlainCommand)(replay.replay)
+app.command(name="log", cls=PlainCommand)(log.log)
 app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.command(name="status", cls=PlainCommand)(status.status)
 app.add_typer(fleet.app, name="fleet")

@@ -15,6 +15,7 @@ from master.analysis.notation import before, board, move_words, pv_words, score_
 from master.analysis.report import GameReport, Player, Settings, black_view, elo_text, strength_text
 from master.analysis.statistics import BANDS, Rates, band_range
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
+from master.ui.texts import later, say
 from worker.text import fitted, shows_kanji
 
 _STYLES = {
@@ -58,12 +59,11 @@ def game_table(report: GameReport, terminal: Terminal) -> Table:
     """
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
     wide = not terminal.narrow
-    names = (
-        ("", "move", "time", "score", "loss", "", "better was", "depth") if wide else ("", "move", "score", "loss", "")
-    )
-    for name in names:
+    names = ("", later("move"), later("time"), later("score"), later("loss"), "", later("better was"), later("depth"))
+    for name in names if wide else (*names[:2], *names[3:6]):
         number = name in ("time", "score", "loss", "depth") or not table.columns
-        table.add_column(name, justify="right" if number else "left", no_wrap=bool(name) or not table.columns)
+        head = say(name) if name else ""
+        table.add_column(head, justify="right" if number else "left", no_wrap=bool(name) or not table.columns)
     if wide:
         table.columns[6].overflow = "ellipsis"
         table.columns[6].ratio = 1
@@ -80,7 +80,7 @@ def game_table(report: GameReport, terminal: Terminal) -> Table:
             played += terminal.fit(f"\n→ {pv[0]}") if pv else ""
             table.add_row(str(move.number), played, score, loss, verdict)
             continue
-        better = terminal.fit(" ".join(pv)) or ("only move" if move.quality is Quality.FORCED else "")
+        better = terminal.fit(" ".join(pv)) or (say("only move") if move.quality is Quality.FORCED else "")
         time = _seconds(report.game.moves[move.number - 1].ms)
         depth = str(found.depth) if found is not None else ""
         table.add_row(str(move.number), played, time, score, loss, verdict, better, depth)
@@ -113,7 +113,7 @@ def players_table(players: Sequence[Player], terminal: Terminal, marks: Sequence
     """
     kanji = shows_kanji(terminal.encoding)
     levels = "/".join(level.kanji[0] if kanji else level.word[0] for level in LEVELS)
-    heads = ("player", "games", "moves", "accuracy", "loss", "best", "bad", levels)
+    heads = (say("player"), say("games"), say("moves"), say("accuracy"), say("loss"), say("best"), say("bad"), levels)
     rows = []
     for index, player in enumerate(players):
         own = player.statistics
@@ -147,10 +147,10 @@ def strength_lines(players: Sequence[Player]) -> Text:
     text = Text()
     for player in players:
         if player.strength is not None:
-            text.append(f"{player.statistics.name} plays like our own searcher with ")
-            text.append(f"{strength_text(player.strength)} nodes a move")
-            elo = elo_text(player.strength.elo)
-            text.append("\n" if elo == "-" else f": Elo {elo} over its weakest level\n")
+            nodes, elo = strength_text(player.strength), elo_text(player.strength.elo)
+            name = player.statistics.name
+            text.append(say("{name} plays like our own searcher with {nodes} nodes a move", name=name, nodes=nodes))
+            text.append("\n" if elo == "-" else say(": Elo {elo} over its weakest level", elo=elo) + "\n")
     return text
 
 
@@ -161,13 +161,16 @@ def bands_tables(players: Sequence[Player], terminal: Terminal) -> Iterator[Tabl
     """
     for group in [[player] for player in players] if terminal.narrow else [list(players)]:
         table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("score before")
-        table.add_column("")
+        table.add_column(say("score before"))
+        if not terminal.narrow:
+            table.add_column("")
         for player in group:
-            table.add_column(Text(f"{player.statistics.name}\nmoves  loss   bad"), justify="right")
+            heads = say("moves  loss   bad")
+            table.add_column(Text(f"{player.statistics.name}\n{heads}"), justify="right", no_wrap=True)
         for index, name in enumerate(BANDS):
             cells = [_rates(player.statistics.bands[index]) for player in group]
-            table.add_row(name, terminal.fit(band_range(index)), *cells)
+            band = terminal.fit(band_range(index))
+            table.add_row(*((band,) if terminal.narrow else (name, band)), *cells)
         yield table
 
 
@@ -189,7 +192,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         scores = terminal.fit(" → ").join(
             terminal.fit(score_words(black_view(score, move.turn))) for score in (move.before.score, move.after)
         )
-        best = "best: " + terminal.fit(" ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last)))
+        best = say("best:") + " " + terminal.fit(" ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last)))
         drawn = Group(
             Text(hand_text(position, 1, kanji)),
             board_text(position, square(last), kanji),
@@ -203,15 +206,15 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
 
 def notes(settings: Settings, calibrated: bool, terminal: Terminal) -> Text:
     """What the figures mean, in short."""
-    text = (
-        f"{settings.engine}; {settings.effort}. Scores are black's view. Loss: of win probability; in bands of "
-        f"centipawns. Bad: {_verdict_word(Quality.DUBIOUS, terminal)} or worse."
+    text = f"{settings.engine}; {settings.effort}. " + say(
+        "Scores are black's view. Loss: of win probability; in bands of centipawns. Bad: {dubious} or worse.",
+        dubious=_verdict_word(Quality.DUBIOUS, terminal),
     )
     if calibrated:
-        text += (
-            " Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the"
-            " moves' chance only). docs/analysis.md says what it is worth."
+        text += " " + say(
+            "Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the "
+            "moves' chance only). docs/analysis.md says what it is worth."
         )
     else:
-        text += " No strength: the calibration is for our own network and about 50000 nodes a move in all."
+        text += " " + say("No strength: the calibration is for our own network and about 50000 nodes a move in all.")
     return Text(text, style="dim")

@@ -210,6 +210,7 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     from cluster.api import FleetError
     from master.analysis.store import Store
     from master.run import Interrupted, run_to_end
+    from master.ui.texts import say
 
     store = Store(analysis.out / "positions.jsonl")
     try:
@@ -221,10 +222,10 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        print(f"interrupted: the same command goes on with what is in {analysis.out}", file=sys.stderr)
+        print(say("interrupted: the same command goes on with what is in {out}", out=analysis.out), file=sys.stderr)
         return INTERRUPTED
     _tell(analysis, reports, calibration, as_json, boards)
-    print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)
+    print(say("report: {page}", page=page), file=sys.stderr if as_json else sys.stdout)
     return 0
 
 

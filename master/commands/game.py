@@ -139,24 +139,24 @@ def serve(
     check_folder(folder, "--records")
     options = ServerOptions(host=host, port=port, room=RoomOptions(max_moves=max_moves), record_folder=folder)
 
-    say = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
+    tell_line = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
 
     def tell(note: RoomNote) -> None:
-        say(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
+        tell_line(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
 
     async def main() -> None:
         async with PracticeServer(options, tell) as server:
-            say("listening on {}:{}; records go to {}".format(*server.address, folder))
+            tell_line("listening on {}:{}; records go to {}".format(*server.address, folder))
             await asyncio.Event().wait()
 
     try:
-        with logged(settings, _warn, say):
+        with logged(settings, _warn, tell_line):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
     except Interrupted:
-        say("stopped")  # the usual end of a server, and no fault
-    say.settle()
+        tell_line("stopped")  # the usual end of a server, and no fault
+    tell_line.settle()
     return 0
 
 
@@ -167,6 +167,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
+    from master.ui.texts import say
 
     embedded = EmbeddedSettings(
         record_folder=Path(settings.records.folder),
@@ -184,7 +185,8 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 
     async def main() -> list[EmbeddedResult]:
         async with show:
-            show.say(f"the cluster against a single searcher; {total_s} s and {increment_s} s a move each")
+            times = {"total": total_s, "increment": increment_s}
+            show.say(say("the cluster against a single searcher; {total} s and {increment} s a move each", **times))
             cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event), show.observe)
             opponent = Seat(make_single(settings), fleet_listener(), show.view.observe_opponent)
             return await play_embedded(embedded, cluster, opponent, on_result)
@@ -195,7 +197,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        show.say("interrupted")
+        show.say(say("interrupted"))
         return INTERRUPTED
     show.settle()
     return 0 if all(result.proper for result in results) else FAILED
@@ -221,6 +223,7 @@ def _play_online(settings: Config, plain: bool) -> int:
     from master.log import fleet_listener
     from master.retry import Backoff
     from master.run import Interrupted, run_to_end
+    from master.ui.texts import say
 
     csa = settings.csa
     try:
@@ -262,7 +265,7 @@ def _play_online(settings: Config, plain: bool) -> int:
         last_game = asyncio.Event()
 
         def on_signal() -> None:
-            show.say("no other game behind this one")
+            show.say(say("no other game behind this one"))
             last_game.set()
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
@@ -297,7 +300,7 @@ def _play_online(settings: Config, plain: bool) -> int:
     except (FleetError, CsaConnectionError) as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        show.say("interrupted")
+        show.say(say("interrupted"))
         return INTERRUPTED
     show.settle()
     return 0
@@ -416,15 +419,16 @@ def _show(plain: bool) -> Show:
 
 
 @contextlib.contextmanager
-def logged(settings: Config, warn: Callable[[str], None], say: Callable[[str], None]) -> Iterator[None]:
-    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``say`` in the
-    end where it lies."""
+def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[None]:
+    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``tell_line``
+    in the end where it lies."""
     from master.log import LogError, open_log
+    from master.ui.texts import say
 
     log = settings.log
     try:
         with open_log(Path(settings.records.folder), console=warn, **log.options()) as path:
             yield
-            say(f"log: {path}")
+            tell_line(say("log: {path}", path=path))
     except LogError as error:
         raise CommandError(str(error)) from error

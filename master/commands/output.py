@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
 from worker.text import ERRORS, register
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 
 class _NamedStream(io.FileIO):
@@ -19,7 +16,7 @@ class _NamedStream(io.FileIO):
         super().__init__(number, "wb", closefd=False)
         self._words = words
 
-    def write(self, data: ReadableBuffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError as error:

@@ -6,18 +6,18 @@ from typing import Final
 
 from master.events import Conclusion, GameOutcome
 from master.ui.notation import SIDES
-from master.ui.texts import say
+from master.ui.texts import later, say
 
 _WON: Final = {
-    "RESIGN": "by resignation",
-    "TIME_UP": "on time",
-    "ILLEGAL_MOVE": "by an illegal move",
-    "ILLEGAL_ACTION": "by an illegal action",
-    "OUTE_SENNICHITE": "by perpetual check",
-    "JISHOGI": "by declaration",
+    "RESIGN": later("by resignation"),
+    "TIME_UP": later("on time"),
+    "ILLEGAL_MOVE": later("by an illegal move"),
+    "ILLEGAL_ACTION": later("by an illegal action"),
+    "OUTE_SENNICHITE": later("by perpetual check"),
+    "JISHOGI": later("by declaration"),
 }
-_DRAWN: Final = {"SENNICHITE": "by fourfold repetition", "JISHOGI": "by impasse"}
-_CONCLUSIONS: Final = {Conclusion.WIN: "won", Conclusion.LOSE: "lost", Conclusion.DRAW: "drawn"}
+_DRAWN: Final = {"SENNICHITE": later("by fourfold repetition"), "JISHOGI": later("by impasse")}
+_CONCLUSIONS: Final = {Conclusion.WIN: later("won {how}"), Conclusion.LOSE: later("lost {how}")}
 
 
 def result_words(outcome: GameOutcome, names: tuple[str, str]) -> str:
@@ -40,7 +40,7 @@ def own_result_words(outcome: GameOutcome) -> str:
     if _is_draw(outcome):
         return say("drawn {how}", how=_how(outcome))
     word = _CONCLUSIONS.get(outcome.conclusion)
-    return say("no result: {how}" if word is None else f"{word} {{how}}", how=_how(outcome))
+    return say("no result: {how}", how=_how(outcome)) if word is None else say(word, how=_how(outcome))
 
 
 def _is_draw(outcome: GameOutcome) -> bool:

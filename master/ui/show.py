@@ -17,12 +17,12 @@ from master.ui.lines import LineView
 from master.ui.model import GameView
 from master.ui.screen import REFRESH_S, GameScreen, live
 from master.ui.steady import SteadyWriter
-from master.ui.texts import say
+from master.ui.texts import later, say
 
 _PROGRESS: Final = {
-    "ray_starting": "starting Ray",
-    "node_starting": "starting {node}",
-    "node_ready": "{node} is ready: {engine}, process {pid} on {host}",
+    "ray_starting": later("starting Ray"),
+    "node_starting": later("starting {node}"),
+    "node_ready": later("{node} is ready: {engine}, process {pid} on {host}"),
 }
 """What is told of the fleet's start."""
 
@@ -86,7 +86,7 @@ class Show:
         """Tells how far the fleet's start is."""
         text = _PROGRESS.get(name)
         if name == "ray_starting" and "address" in fields:
-            text = "connecting to Ray at {address}"
+            text = later("connecting to Ray at {address}")
         if text is not None and self._live is None:
             self.say(say(text, **fields))
 

@@ -31,6 +31,7 @@ ON_STDOUT = {
     "usi": "usi --single",
     "lab": "lab --list",
     "status": "status --json",
+    "log": "log log.jsonl",
     "replay": "replay --check log.jsonl",
     "analyze": "analyze game.csa --single --nodes-per-move 100",
     "book import": f"{IMPORT} --out new.db",
