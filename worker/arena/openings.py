@@ -103,7 +103,7 @@ def read_openings(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise OpeningError(f"{path}: {reason(error)}") from error
+        raise OpeningError(f"{path}: cannot be read: {reason(error)}") from error
     openings = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
