@@ -210,10 +210,10 @@ class Searcher(OpenSearcher, Protocol):
     """The whole fleet, or one local engine, from its start to its end."""
 
     async def open(self, listener: Listener) -> None:
-        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with why not."""
+        """Start; returns when a search can begin, by whoever is there yet. Raises FleetError with why not."""
 
     async def close(self) -> None:
-        """End every search, actor and process that `open` started. The listener is not called again."""
+        """End every search and process that `open` started. The listener is not called again."""
 
 
 class FleetError(Exception):

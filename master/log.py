@@ -23,6 +23,7 @@ _GRAVE: Final = frozenset(
     {
         "ray_lost",
         "ray_failed",
+        "nursery_lost",
         "node_lost",
         "node_failed",
         "fallback_failed",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from master.analysis.table import Terminal
     from master.config import Config
     from master.ui.console import Console
+
+_PATIENCE_S: Final = 120.0
+"""How long nodes may take to be there, on machines that compile first."""
 
 
 def analyze(
@@ -247,7 +250,9 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
         bar.on_event(name, fields)
 
     with PositionBar(sum(map(len, wanted))) as bar:
-        async with Session(analysis.searcher(), store, analysis.pace, analysis.key, on_event) as session:
+        searcher = analysis.searcher()
+        async with Session(searcher, store, analysis.pace, analysis.key, on_event) as session:
+            await _whole(searcher)
             for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
                 bar.game(f"{job.stem} ({number}/{len(wanted)})")
                 found = await session.search(job.game, positions, bar.found)
@@ -257,6 +262,19 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
                 write_game(analysis.out, job.stem, reports[-1], analysis.words())
                 bar.game_done()
     return reports, calibration
+
+
+async def _whole(searcher: Searcher) -> None:
+    """Wait for the fleet's nodes, which a game would not: no clock runs here.
+
+    Raises:
+        FleetError: none has come.
+    """
+    from cluster.api import FleetError
+    from cluster.ray_driver import RaySearcher
+
+    if isinstance(searcher, RaySearcher) and not await searcher.whole(_PATIENCE_S):
+        raise FleetError(f"no node is there after {_PATIENCE_S:.0f} s: is one of the cluster's machines up?")
 
 
 def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None) -> Path:

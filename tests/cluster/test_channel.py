@@ -351,6 +351,38 @@ def test_a_node_that_is_cut_off_notices() -> None:
     asyncio.run(run())
 
 
+def test_a_node_without_a_master_gives_up() -> None:
+    """Also one that never found him; not one that found him again in time."""
+
+    async def run() -> None:
+        master, orders, told = Master(), queue.Queue[Message](), list[str]()
+        nobody = replace(master.address, url="tcp://127.0.0.1:1")
+        nodes = [
+            ChannelClient(
+                address,
+                Hello("n1", name, "h", 1, "e"),
+                orders.put,
+                lambda: (0, True),
+                lambda name=name: told.append(f"{name} cut"),
+                0.05,
+                0.2,
+                lambda name=name: told.append(f"{name} gone"),
+                0.6,
+            )
+            for name, address in (("lost", nobody), ("found", master.address))
+        ]
+        for node in nodes:
+            node.start()
+        await until(lambda: "lost gone" in told)
+        await asyncio.sleep(0.3)
+        assert told == ["lost cut", "lost gone"]
+        for node in nodes:
+            await asyncio.to_thread(node.close)
+        master.server.close()
+
+    asyncio.run(run())
+
+
 def test_a_port_of_ones_own_choice() -> None:
     async def run() -> None:
         first = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
