@@ -8,7 +8,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import high, low, lowest
-from worker.search.values import PROMOTION_GAIN, SWING
+from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,
@@ -38,12 +38,6 @@ _ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSE, ROOK, DRAG
 
 
 @jit()
-def swing(kind: int) -> Any:
-    """What the capture of a piece type changes between the sides (centipawns)."""
-    return SWING[kind]
-
-
-@jit()
 def _cheapest(pos: Any, colour: int, found: Any) -> Any:
     """The square of the least valuable piece among ``found``; the king comes last."""
     own = colour * 16
@@ -68,7 +62,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     if move & DROP_BIT:
         occ |= single(target)
     else:
-        balance += SWING[np.int64(pos.board[target]) & 15]
+        balance += VALUE[np.int64(pos.board[target]) & 15]
         if move & PROMOTE_BIT:
             balance += PROMOTION_GAIN[kind]
             kind |= 8
@@ -78,7 +72,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     if kind == KING:
         return True
     # From here on `stake` is what the side to capture would still have to gain to refute the side before it.
-    stake = SWING[kind] - balance
+    stake = VALUE[kind] - balance
     if stake <= 0:
         return True
     holds = np.int64(1)
@@ -97,7 +91,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
             if attackers(pos, target, 1 - turn, occ) & occ:
                 holds ^= 1
             break
-        stake = SWING[kind] - stake
+        stake = VALUE[kind] - stake
         if stake < holds:
             break
     return holds != 0

@@ -16,7 +16,7 @@ from worker.search.exchange import exchange_at_least, note_check_squares
 from worker.search.history import butterfly_address, capture_address, quiet_history
 from worker.search.parts import part
 from worker.search.state import OFFSET
-from worker.search.values import PROMOTION_GAIN, SWING
+from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi.attacks import single
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
@@ -65,7 +65,7 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
-        score = 8 * SWING[captured]
+        score = 16 * VALUE[captured]
         if _CAPTURE_HISTORY:
             score += ld16(capture_address(th, move, captured)) // 4
         if move & PROMOTE_BIT:
@@ -99,7 +99,7 @@ def _score_evasions(pos: Any, th: Any, begin: int, end: int) -> None:
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         if captured != 0 and not (move & DROP_BIT):
-            score = 100_000 + 8 * SWING[captured] - ((move >> 16) & 15)
+            score = 100_000 + 16 * VALUE[captured] - ((move >> 16) & 15)
         else:
             score = ld16(butterfly_address(th, move))
         pos.moves[i] = (score << 32) | move

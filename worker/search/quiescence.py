@@ -17,7 +17,7 @@ from worker.search.parts import part
 from worker.search.picker import EVASIONS, QUIESCENCE, next_move, start_picker
 from worker.search.state import OFFSET
 from worker.search.tt import EXACT, LOWER, UPPER, entry_bound, entry_eval, entry_move, entry_score, probe, store
-from worker.search.values import SWING
+from worker.search.values import VALUE
 from worker.shogi.attacks import in_check, update_checks
 from worker.shogi.makemove import is_legal, unmake
 from worker.shogi.movegen import is_pseudo_legal
@@ -102,7 +102,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, firs
             break
         if not checked:
             if best > -MATE_BOUND:
-                gain = SWING[np.int64(pos.board[move & 127]) & 15]
+                gain = VALUE[np.int64(pos.board[move & 127]) & 15]
                 if (move & PROMOTE_BIT) == 0 and static_eval + gain + 180 <= alpha:
                     best = max(best, static_eval + gain + 180)
                     continue
