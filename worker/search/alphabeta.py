@@ -129,7 +129,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         table_move = entry_move(pos, data)
         if table_move != 0 and not is_pseudo_legal(pos, table_move):
             table_move = np.int64(0)
-        if not is_pv and table_depth >= depth:
+        if not is_pv and (table_depth >= depth or table_score == MATE - 1 - ply):
             if table_score >= beta:
                 if table_bound & LOWER:
                     if table_move != 0 and pos.board[table_move & 127] == 0:
@@ -145,7 +145,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 th.pv_length[ply + 1] = 0
                 update_pv(th, ply, mate)
             score = np.int64(MATE - 1) - ply
-            store(th, key, ply, mate, score, np.int64(NO_SCORE), np.int64(127), np.int64(EXACT), np.int64(was_pv))
+            store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(EXACT), np.int64(was_pv))
             return score
 
     # Static evaluation, and what it allows to leave out.

@@ -38,17 +38,37 @@ def poll(th: Any) -> None:
 
 
 @jit()
+def fourth_time(pos: Any, distance: int) -> Any:
+    """Plies back to the third time before this one that the position stood, 0 where it stood less often.
+
+    ``distance``: to the last time.
+    """
+    times = np.int64(1)
+    at = pos.ply - distance - 2
+    while at >= 0:
+        if pos.st_key[at] == pos.key:
+            times += 1
+            if times == 3:
+                return pos.ply - at
+        at -= 2
+    return np.int64(0)
+
+
+@jit()
 def game_end_score(pos: Any, th: Any, ply: int) -> Any:
     """The score where the rules end the game here without a mate, `NO_SCORE` otherwise.
 
-    The move limit comes first (it draws a mate too), then a position that stood before, in the tree or shortly before
-    its root, then a declaration.
+    The move limit comes first (it draws a mate too), then a position that stood before in the tree, or for the fourth
+    time in the game, then a declaration. A position of the game that comes back for the second time is no draw yet: the
+    other side may still turn away from it.
 
     Expects `update_checks`.
     """
     if pos.ply >= th.draw_ply:
         return th.draw_value[pos.side]
     distance = repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW))
+    if distance >= ply:
+        distance = fourth_time(pos, distance)
     if distance == 0:
         if wins_by(pos, th.entering_rule):
             return np.int64(MATE - 1) - ply

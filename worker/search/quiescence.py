@@ -67,7 +67,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, firs
             if is_pv:
                 th.pv_length[ply + 1] = 0
                 update_pv(th, ply, mate)
-            store(th, pos.key, ply, mate, score, np.int64(NO_SCORE), np.int64(127), np.int64(EXACT), np.int64(is_pv))
+            store(th, pos.key, ply, mate, score, np.int64(NO_SCORE), np.int64(0), np.int64(EXACT), np.int64(is_pv))
             return score
     old_alpha = alpha
     best = np.int64(-INFINITE)

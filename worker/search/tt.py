@@ -14,7 +14,7 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bits import mul_high
 from worker.jit.memory import aligned_zeros, ldu64, prefetch, st64
-from worker.score import MATE_BOUND, NO_SCORE
+from worker.score import MATE, MATE_BOUND, NO_SCORE
 from worker.search.outbox import put
 from worker.shogi.pieces import DROP_BIT
 
@@ -22,9 +22,9 @@ CLUSTER_BYTES: Final = 64
 _ENTRY: Final = 16
 _GENERATIONS: Final = 64
 _BIAS: Final = 32768
-_CERTAIN: Final = 127
-"""The depth of what holds whatever the depth, a mate in one: found again at once, so not worth sharing. There were as
-many of these as entries of depth 4 and more."""
+_MATE_IN_ONE: Final = MATE - 1
+"""The score, as an entry holds it, of what is found again at once, so not worth sharing. There were as many of these as
+entries of depth 4 and more."""
 
 LOWER: Final = 1
 UPPER: Final = 2
@@ -183,7 +183,7 @@ def store(
     word |= np.uint64(th.tt_generation) << np.uint64(58)
     st64(place, np.int64(key ^ word))
     st64(place + 8, np.int64(word))
-    if th.share_depth <= depth < _CERTAIN and bound != 0:
+    if th.share_depth <= depth and bound != 0 and score != _MATE_IN_ONE:
         put(th, key, word)
 
 

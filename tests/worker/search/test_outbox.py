@@ -9,9 +9,11 @@ import pytest
 
 from tests.worker.search.test_tt import thread_on
 from worker.engine import STARTPOS, Limits
+from worker.score import MATE
 from worker.search.engine import NumbaEngine
 from worker.search.outbox import RING, Outbox
 from worker.search.tt import (
+    EXACT,
     LOWER,
     UPPER,
     TranspositionTable,
@@ -39,7 +41,7 @@ def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
     put(th.record, 333, 5)
     put(th.record, 222, 4)
     put(th.record, 444, 9, bound=0)  # an evaluation and no score
-    put(th.record, 555, 127)  # a mate in one, found again at once
+    put(th.record, 555, 9, bound=EXACT, score=MATE - 1)  # a mate in one, found again at once
     entries = outbox.take()
     assert entries[:, 0].tolist() == [333, 222]
     assert [int(entry_depth(np.uint64(word))) for word in entries[:, 1]] == [5, 4]
