@@ -74,6 +74,14 @@ def test_mates_in_one_are_stored_no_deeper_than_they_were_looked_for() -> None:
     assert max(depths) < 20
 
 
+def test_a_mate_that_is_proven_well_beyond_its_length_ends_the_search() -> None:
+    engine = NumbaEngine(hash_mb=16)
+    engine.root_mate_nodes = 0
+    line = fresh(engine, MATE_IN_3).go(Limits(movetime_ms=600_000)).lines[0]
+    assert mate_distance(line.score) == 3
+    assert line.depth < 30
+
+
 def test_without_a_legal_move_it_resigns(engine: NumbaEngine) -> None:
     position = Position.from_sfen(MATE_IN_1)
     position.push_usi(fresh(engine, MATE_IN_1).go(Limits(depth=3)).bestmove)
