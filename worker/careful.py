@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker.search.values import PROMOTION_GAIN, SWING
+from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import Position, makemove, move_to_usi
 from worker.shogi.attacks import is_attacked
 
@@ -51,14 +51,14 @@ def _at_risk(position: Position) -> int:
     for move in captures:
         win = _taken(position, move) + _promoted(move)
         if win > most and is_attacked(record, move & _MOVE_TO, defender):
-            win -= int(SWING[move >> 16 & 15])
+            win -= int(VALUE[move >> 16 & 15])
         most = max(most, win)
     return most
 
 
 def _taken(position: Position, move: int) -> int:
     piece = position.piece_on(move & _MOVE_TO)
-    return int(SWING[piece & 15]) if piece else 0
+    return int(VALUE[piece & 15]) if piece else 0
 
 
 def _promoted(move: int) -> int:
