@@ -14,6 +14,7 @@ import pytest
 from master.events import Conclusion, GameOutcome
 from master.ui.endings import result_words
 from master.ui.texts import say
+from master.usi.report import event_line
 from worker.text import fitted, in_ascii, is_japanese, japanese, shows_kanji
 
 MASTER = Path(__file__).parents[2] / "master"
@@ -87,3 +88,13 @@ def test_signs_in_ascii() -> None:
     assert in_ascii("☗７六歩(77) ☖同銀不成 ☗５五馬打") == "+76P(77) -xS= +55+B*"
     assert fitted("☗７六歩", "utf-8") == "☗７六歩" and fitted("☗７六歩", "ascii") == "+76P"
     assert shows_kanji("utf-8") and not shows_kanji("latin-1") and not shows_kanji(None)
+
+
+@pytest.mark.usefixtures("_in_japanese")
+def test_what_a_gui_is_told_in_japanese(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    lost = {"node": "node-2", "reason": "not heard of\nfor 800 ms", "live": 1}
+    line = event_line("node_lost", lost, opening=False)
+    assert line == "info string node-2 を失いました: not heard of。ノード数: 1"
+    assert event_line("ray_starting", {}, opening=True) == "info string Rayを起動しています"
+    assert event_line("ray_starting", {}, opening=False) == "", "in a game it is no news"

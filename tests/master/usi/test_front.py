@@ -59,7 +59,7 @@ class TestReady:
         bench.send("isready")
         bench.feed(FleetEvent("compiling", {"stage": "search", "number": 3}))
         bench.feed(FleetEvent("dealt", {}))
-        assert bench.take() == ["info string compiling stage=search number=3"]
+        assert bench.take() == ["info string compiling: search"]
         bench.tick(16_000)
         assert bench.take() == ["", "", ""]
         bench.feed(Prepared())
@@ -475,7 +475,7 @@ class TestLines:
         bench = thinking()
         bench.feed(FleetEvent("node_lost", {"node": "n2", "reason": "unplugged\nat once", "live": 1}))
         bench.feed(FleetEvent("dealt", {"why": "presearch"}))
-        assert bench.take() == ["info string node_lost node=n2 reason=unplugged live=1"]
+        assert bench.take() == ["info string n2 is lost: unplugged; nodes: 1"]
 
     @pytest.mark.parametrize("how", ["quit", ""])
     def test_the_end(self, how: str) -> None:
