@@ -39,6 +39,8 @@ _PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _CLOSING_S: Final = 1.0
 """How long nodes may take to end by themselves when the master has gone."""
+_LEAVING_S: Final = 3.0
+"""The same when the machine's service ends: they say so to the master."""
 _REAPED_S: Final = 2.0
 _IDLE_S: Final = 20.0
 """A nursery elsewhere that has neither keeper nor node for so long ends."""
@@ -148,7 +150,7 @@ class Nursery:
 
     def _clean_up(self) -> None:
         """Nodes end by themselves where the master said so; what does not is killed."""
-        deadline = time.monotonic() + (_CLOSING_S if self._local else 0.0)
+        deadline = time.monotonic() + (_LEAVING_S if self._leaving else _CLOSING_S)
         pids = [node.pid for node in self._nodes.values() if node.pid]
         while any(map(_alive, pids)) and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -282,20 +282,22 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
         [sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
     )
     assert watch.stdout is not None
-    fleet.search()
+    number = fleet.begin(soft_ms=None, hard_ms=None)  # the watch may take its time to start
+    fleet.event("dealt")
     fleet.searched_by(3)
     since = now_ms()
     notice = {"action": "terminate", "time": (datetime.now(UTC) + timedelta(minutes=2)).isoformat()}
     metadata.stdin.write(f"spot/instance-action {json.dumps(notice)}\n")
     metadata.stdin.flush()
-    fleet.event("node_leaves", node=node["node"], why="SIGTERM")
+    fleet.event("node_leaves", 30, node=node["node"], why="SIGTERM")
     fleet.lost(since, node["node"], "SIGTERM")
     said = [json.loads(line) for line in watch.stdout]
     assert watch.wait(5) == 10
     assert [each["event"] for each in said] == ["machine_leaves", "machine_released"]
     assert said[-1]["not_dismissed"] == []
     os.kill(node["pid"], 0)  # it is still there: its part was dealt before
-    assert fleet.decision()["source"] == "split"
+    fleet.order("stop", search_id=number)
+    assert fleet.event("decision")["source"] == "split"
     metadata.stdin.close()
 
 
