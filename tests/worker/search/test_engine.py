@@ -275,7 +275,9 @@ def test_two_threads_search_together() -> None:
     assert mate_distance(result.lines[0].score) > 0
     assert fresh(pair).go(Limits(movetime_ms=200)).nodes > 0
     pair.stop()
-    assert fresh(pair).go(Limits(depth=5)).lines[0].depth == 5
+    # The helper's line may win the vote at less depth.
+    assert 0 < fresh(pair).go(Limits(depth=5)).lines[0].depth <= 5
+    assert pair._threads[0].completed == 5
 
 
 def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
