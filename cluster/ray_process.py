@@ -21,11 +21,13 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from cluster.api import FleetError
 from cluster.node_process import NodeSpec
 from cluster.ray_cluster import NodeDied, RayCluster, RayFacts
+
+_T = TypeVar("_T")
 
 _LENGTH = struct.Struct(">I")
 _LONGEST_LINE = 1 << 24
@@ -97,6 +99,16 @@ class RayProcess:
         """As `RayCluster.spawn`. Raises RayLost, as all that follows."""
         actor: int = await self._ask("spawn", spec)
         return actor
+
+    async def share(self, value: bytes) -> int:
+        """As `RayCluster.share`."""
+        number: int = await self._ask("share", value)
+        return number
+
+    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+        """As `RayCluster.work`; function, arguments and result must be picklable."""
+        result: _T = await self._ask("work", function, shared, *arguments)
+        return result
 
     async def ready(self, actor: int) -> str:
         """As `RayCluster.ready`."""

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import analyze, book, engine, fleet, game, lab, match, replay, settings, usi
+from master.commands import analyze, book, engine, fleet, game, lab, match, replay, selfplay, settings, usi
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 from master.terminal import guarded
 
@@ -34,6 +34,7 @@ app.command(name="analyze")(analyze.analyze)
 app.command(name="match")(match.match)
 app.command(name="replay")(replay.replay)
 app.command(name="lab")(lab.lab)
+app.add_typer(selfplay.app, name="selfplay")
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config")(settings.config)
 

@@ -1,4 +1,4 @@
-"""One move's search without a driver in Python: `worker.search.thread` in compiled code, for one line and by nodes only.
+"""One move's search without a driver in Python: `worker.search.thread` in compiled code, for one line, by nodes only.
 
 Between two calls of Python lie 30 microseconds and more, and a teacher's search takes some 700.
 """

@@ -1,4 +1,4 @@
-"""A game of the searcher against itself: search, move, the rules' ends, adjudication and record in one compiled loop."""
+"""A game of the searcher against itself: search, move, the rules' ends, adjudication and record in one loop."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def _put(address: int, at: int, value: int, bits: int) -> int:
 
 
 @jit()
-def pack(pos: Any, address: int) -> int:
-    """Write the position's 32 bytes to ``address`` (8-byte aligned); returns how many bits it took: 256 of a full set."""
+def pack(pos: Any, address: int) -> None:
+    """Write the position's 32 bytes to ``address`` (8-byte aligned). Both kings and all pieces must be there."""
     for i in range(4):
         st64(address + 8 * i, np.int64(0))
     at = _put(address, np.int64(0), pos.side, 1)
@@ -68,7 +68,6 @@ def pack(pos: Any, address: int) -> int:
                 if kind != GOLD:
                     at = _put(address, at, np.int64(0), 1)
                 at = _put(address, at, np.int64(colour), 1)
-    return at
 
 
 @jit()

@@ -48,7 +48,8 @@ class WalkedGame:
     @property
     def quiet(self) -> npt.NDArray[np.bool_]:
         """Which positions are kept for training: no check, no capture and no promotion as best move, not decided."""
-        return (self.facts == 0) & (np.abs(self.game.scores.astype(np.int32)) < QUIET_SCORE)
+        quiet: npt.NDArray[np.bool_] = (self.facts == 0) & (np.abs(self.game.scores.astype(np.int32)) < QUIET_SCORE)
+        return quiet
 
 
 def walk(shard: Shard, *, records: bool = False) -> Iterator[WalkedGame]:
@@ -68,9 +69,7 @@ def walk(shard: Shard, *, records: bool = False) -> Iterator[WalkedGame]:
             raise ShardError(f"game {number}: its start: {error}") from error
         moves = np.ascontiguousarray(game.moves, np.uint16)
         address = 0 if out is None else out.ctypes.data
-        legal = walk_game(
-            position.record, moves.ctypes.data, count, keys.ctypes.data, facts.ctypes.data, address
-        )
+        legal = walk_game(position.record, moves.ctypes.data, count, keys.ctypes.data, facts.ctypes.data, address)
         if legal < count:
             raise ShardError(f"game {number}: its move {legal + 1} is not legal")
         black_first = 1 - 2 * (np.arange(count, dtype=np.int64) & 1)

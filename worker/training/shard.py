@@ -68,8 +68,8 @@ class Shard:
     """A shard in memory, checked."""
 
     header: dict[str, Any]
-    """``net`` (SHA-256), ``code``, ``settings``, ``shard`` (its number), ``games``, ``positions``, ``nodes``, ``rejected``.
-    """
+    """``net`` (SHA-256), ``fv_scale``, ``code``, ``settings``, ``shard`` (its number), and how many ``games``,
+    ``positions``, ``nodes`` and ``rejected`` openings."""
     payload: bytes
 
     def games(self) -> Iterator[Game]:

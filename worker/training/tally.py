@@ -118,7 +118,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def fitted_scale(weights: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> float | None:
-    """The scale s (centipawns) for which 1 / (1 + exp(-score / s)) is most likely the score's points; None: there is none.
+    """The scale s in centipawns for which 1 / (1 + exp(-score / s)) explains the points best; None: there is none.
 
     Args:
         weights: positions by score, in bins of `_BIN` from -`QUIET_SCORE` on.
