@@ -28,7 +28,8 @@ from worker.shogi.sfen import Setup, write
 
 _PIECES: Final = {PAWN: 9, LANCE: 2, KNIGHT: 2, SILVER: 2, GOLD: 2, BISHOP: 1, ROOK: 1}
 """Of each side."""
-_KING_RANKS: Final = (2, 3, 4, 5)
+_KING_RANKS: Final = (2, 5)
+"""From and to, as black sees them."""
 _IN_CAMP: Final = (4, 8)
 """So many of a side's pieces stand in the enemy's camp, from and to."""
 
@@ -56,7 +57,7 @@ def _draw(rng: random.Random) -> Setup:
         board[sq], board[twin] = piece, piece | WHITE << 4
         return True
 
-    put(KING, square(_below(rng, 9) + 1, _KING_RANKS[_below(rng, len(_KING_RANKS))]))
+    _put_somewhere(rng, put, KING, _KING_RANKS)
     pieces = [kind for kind, count in _PIECES.items() for _ in range(count)]
     first, last = _IN_CAMP
     for _ in range(first + _below(rng, last - first + 1)):
