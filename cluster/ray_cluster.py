@@ -309,7 +309,8 @@ def _refused(error: BaseException) -> bool:
 
 def _reason(error: RayError) -> str:
     """Ray explains at length what may have killed a process; that it died is what is known."""
-    return "its process died" if "worker process has died" in str(error) else _last_line(error)
+    died = ("worker process has died", "worker died unexpectedly")  # of an actor, of a task
+    return "its process died" if any(words in str(error) for words in died) else _last_line(error)
 
 
 def _last_line(error: BaseException) -> str:

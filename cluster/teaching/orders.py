@@ -38,6 +38,14 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """The fleet is there."""
+
+    nodes: int
+    """For which its machines have room now."""
+
+
+@dataclass(frozen=True, slots=True)
 class Played:
     """Some more games of a shard that is being made."""
 
@@ -66,7 +74,7 @@ class Lost:
     why: str
 
 
-Event = Played | Made | Lost
+Event = Opened | Played | Made | Lost
 Listener = Callable[[Event], None]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from cluster.ray_cluster import NodeDied
 from cluster.ray_process import RayLost, RayProcess
-from cluster.teaching.orders import Listener, Losses, Lost, Made, Order, TeachingError, make_shard
+from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
 
 _AHEAD = 2
 """Shards asked for, for each node that there is: one that has made its shard finds the next one waiting."""
@@ -37,6 +37,7 @@ async def make_on_ray(
     running: dict[asyncio.Task[Made], int] = {}
     try:
         facts = await ray.open()
+        on_event(Opened(facts.capacity))
         shared = await ray.share(net)
         waiting, losses = deque(numbers), Losses()
         most = max(_LEAST_AHEAD, _AHEAD * facts.capacity)

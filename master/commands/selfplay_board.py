@@ -41,9 +41,12 @@ class Board:
 
     def take(self, event: Event) -> None:
         """Something happened."""
-        from cluster.teaching.orders import Lost, Played
+        from cluster.teaching.orders import Lost, Opened, Played
 
-        if isinstance(event, Played):
+        if isinstance(event, Opened):
+            waits = "" if event.nodes else ": waiting for a machine that has room"
+            self._note(f"a fleet of {event.nodes} nodes{waits}")
+        elif isinstance(event, Played):
             self._running_games += event.games
             self._running_positions += event.positions
             self._running_cpu_s += event.cpu_s

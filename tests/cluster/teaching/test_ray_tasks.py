@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError
-from cluster.teaching.orders import Event, Lost, Made, TeachingError, make_shard
+from cluster.teaching.orders import Event, Lost, Made, Opened, TeachingError, make_shard
 from cluster.teaching.ray_tasks import make_on_ray
 from tests.cluster.processes import family
 from tests.cluster.teaching.ordering import NET, order
@@ -43,6 +43,7 @@ def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> Non
     killer.start()
     asyncio.run(make_on_ray(None, 2, NET, wanted, range(4), heard.append))
     killer.join(10)
+    assert heard[0] == Opened(2)
     made = {event.number: event for event in heard if isinstance(event, Made)}
     assert sorted(made) == [0, 1, 2, 3]
     lost = [event for event in heard if isinstance(event, Lost)]
