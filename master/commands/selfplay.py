@@ -47,14 +47,14 @@ def selfplay(
     plies: Annotated[str, typer.Option(metavar="N-M", help="Random moves of an opening, from and to.")] = "8-16",
     balance: Annotated[
         float, typer.Option(metavar="P", help="Openings in which a side wins with more than this are rejected.")
-    ] = 0.6,
+    ] = 0.55,
     scale: Annotated[
         float,
         typer.Option(metavar="CP", help="Centipawns of the net to one logistic unit; gougi selfplay stats fits it."),
-    ] = 1400,
+    ] = 2400,
     decided: Annotated[
         float, typer.Option(metavar="P", help="A game ends where a side wins with this probability. 1: never.")
-    ] = 0.94,
+    ] = 0.86,
     decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: so many plies in a row.")] = 6,
     played_out: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the games that are played to the end all the same.")

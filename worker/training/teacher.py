@@ -51,11 +51,11 @@ class TeacherSettings:
     plies_from: int = 8
     plies_to: int = 16
     """Random moves of an opening."""
-    balance: float = 0.6
+    balance: float = 0.55
     """Probability, at most, with which the better side of an opening wins."""
-    scale: float = 1400.0
+    scale: float = 2400.0
     """Centipawns to one unit of the logistic function: a score s wins with probability 1 / (1 + exp(-s / scale))."""
-    decided: float = 0.94
+    decided: float = 0.86
     """A game ends where one side wins with this probability ..."""
     decided_plies: int = 6
     """... so many plies in a row."""

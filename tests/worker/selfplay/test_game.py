@@ -85,7 +85,7 @@ def test_a_shard_is_the_same_bit_for_bit_whatever_was_made_before() -> None:
 
 
 def test_openings_are_even_different_and_as_long_as_asked() -> None:
-    shard = made(games=30, plies_from=6, plies_to=8, balance=0.52, nodes=30, entering=0, decided=0.6, max_moves=20)
+    shard = made(games=30, plies_from=6, plies_to=8, balance=0.505, nodes=30, entering=0, decided=0.6, max_moves=20)
     games = games_of(shard)
     assert {game.opening_plies for game in games} == {6, 7, 8}
     assert all(game.move_number == game.opening_plies + 1 for game in games)
