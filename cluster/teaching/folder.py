@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from cluster.teaching.orders import FolderError, Made, Order
 from worker.training.shard import Shard, ShardError, read_shard, write_whole
@@ -84,8 +84,8 @@ class TeacherFolder:
             raise ShardError(f"{path}: it is shard {shard.header['shard']}")
         return shard
 
-    def known(self, order: Order, count: int) -> tuple[list[Shard], list[str]]:
-        """Which of the first ``count`` shards are there, and what the user should know of them.
+    def known(self, order: Order, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+        """The headers of those of the first ``count`` shards that are there, and what the user should know of them.
 
         A damaged one does not count: it is made again, the same bit for bit where the sources are the same.
 
@@ -93,27 +93,26 @@ class TeacherFolder:
             FolderError: a shard was not made as the folder's settings say.
             OSError: one cannot be read.
         """
-        shards: list[Shard] = []
+        headers: list[dict[str, Any]] = []
         notices: list[str] = []
         others = 0
         for number in self.numbers():
             if number >= count:
                 continue
             try:
-                shard = self.read(number)
+                header = self.read(number).header
             except ShardError as error:
                 notices.append(f"{error}; it is made again")
                 continue
-            header = shard.header
             if (header["net"], header["settings"]) != (order.net_digest, asdict(order.settings)):
                 raise FolderError(f"{self.shard_path(number)}: made with another network or other settings")
             others += header["code"] != order.code
-            shards.append(shard)
+            headers.append(header)
         if others:
             notices.append(
                 f"{self.path}: {others} shards were made by another version of the sources: this one would make others"
             )
-        return shards, notices
+        return headers, notices
 
     def keep(self, made: Made) -> None:
         """Write a shard; it is on the disk, whole, when this returns. Raises OSError."""

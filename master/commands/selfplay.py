@@ -162,7 +162,7 @@ def _run(
     known, notices = folder.known(order, shards)
     for notice in notices:
         print(f"gougi: {notice}", file=sys.stderr, flush=True)
-    there = {shard.header["shard"] for shard in known}
+    there = {header["shard"] for header in known}
     board = Board(order.settings.games * shards, known)
     whole = True
     if missing := [number for number in range(shards) if number not in there]:

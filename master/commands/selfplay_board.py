@@ -12,7 +12,6 @@ from master.terminal import raw
 
 if TYPE_CHECKING:
     from cluster.teaching.orders import Event
-    from worker.training.shard import Shard
 
 _CLEAR_LINE: Final = "\r\x1b[2K"
 _BAR: Final = 40
@@ -23,14 +22,14 @@ class Board:
 
     Args:
         wanted: games in all.
-        known: shards that are there already.
+        known: headers of the shards that are there already.
     """
 
-    def __init__(self, wanted: int, known: Sequence[Shard]) -> None:
+    def __init__(self, wanted: int, known: Sequence[dict[str, Any]]) -> None:
         self._wanted = wanted
         self._shards = len(known)
-        self._games = sum(shard.header["games"] for shard in known)
-        self._positions = sum(shard.header["positions"] for shard in known)
+        self._games = sum(header["games"] for header in known)
+        self._positions = sum(header["positions"] for header in known)
         self._fresh_games = self._fresh_positions = 0
         self._fresh_cpu_s = 0.0
         self._running_games = self._running_positions = 0
