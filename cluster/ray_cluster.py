@@ -105,6 +105,7 @@ class RayCluster:
         self._folder: PrivateFolder | None = None
         self._numbers = count(1)
         self._actors: dict[int, Any] = {}
+        self._shared: dict[int, Any] = {}
 
     @property
     def local(self) -> bool:
@@ -137,6 +138,26 @@ class RayCluster:
         number = next(self._numbers)
         self._actors[number] = await self._call(lambda: self._spawn(run))
         return number
+
+    async def share(self, value: bytes) -> int:
+        """Put something where every task can read it; `work` gets it by the number returned."""
+        import ray
+
+        number = next(self._numbers)
+        self._shared[number] = await self._call(lambda: ray.put(value))
+        return number
+
+    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+        """Run ``function(what was shared, *arguments)`` on a machine that has room for a node, and return its result.
+
+        Raises:
+            ActorDied: the process that ran it died, or it raised; the text says which.
+        """
+        import ray
+
+        task = ray.remote(num_cpus=0, resources={RESOURCE: 1}, max_retries=0)(function)
+        result: _T = await self._ask(lambda: task.remote(self._shared[shared], *arguments))
+        return result
 
     async def ready(self, number: int) -> str:
         """`cluster.keeper.Keeper.ready`. Raises ActorDied, as all that follows."""
@@ -266,7 +287,7 @@ class RayCluster:
         return actor_class.remote(run, not self.local)
 
     async def _ask(self, call: Callable[[], Any]) -> Any:
-        """Await an actor's answer."""
+        """Await the answer of an actor, or of a task."""
         from ray.exceptions import RayError
 
         def ask() -> Future[Any]:
@@ -315,7 +336,8 @@ def _refused(error: BaseException) -> bool:
 
 def _reason(error: RayError) -> str:
     """Ray explains at length what may have killed a process; that it died is what is known."""
-    return "its process died" if "worker process has died" in str(error) else _last_line(error)
+    died = ("worker process has died", "worker died unexpectedly")  # of an actor, of a task
+    return "its process died" if any(words in str(error) for words in died) else _last_line(error)
 
 
 def _last_line(error: BaseException) -> str:

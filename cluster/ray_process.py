@@ -21,13 +21,15 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from cluster.api import FleetError
 from cluster.frames import frame, read_frame
 from cluster.private_folder import remove_all_leftovers
 from cluster.processes import end_session
 from cluster.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
+
+_T = TypeVar("_T")
 
 _LONGEST_LINE = 1 << 24
 """Of Ray's errors, in bytes: beyond it nobody would read them any more, and Ray would stand still."""
@@ -109,6 +111,16 @@ class RayProcess:
         """As `RayCluster.spawn`. Raises RayLost, as all that follows."""
         actor: int = await self._ask("spawn", run)
         return actor
+
+    async def share(self, value: bytes) -> int:
+        """As `RayCluster.share`."""
+        number: int = await self._ask("share", value)
+        return number
+
+    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+        """As `RayCluster.work`; function, arguments and result must be picklable."""
+        result: _T = await self._ask("work", function, shared, *arguments)
+        return result
 
     async def ready(self, actor: int) -> str:
         """As `RayCluster.ready`."""

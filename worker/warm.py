@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,8 +28,11 @@ _KEPT_CACHES: Final = 4
 Progress = Callable[[str, int, int], None]
 """Called with the stage that begins, its number from 0, and how many there are; at the end with ``done``."""
 
+Stage = tuple[str, Any, tuple[Any, ...]]
+"""Its name, a compiled function, and the types of its arguments."""
+
 # In the order of dependence, so that each stage compiles about as much as its name says.
-_STAGES: Final[tuple[tuple[str, Any, tuple[Any, ...]], ...]] = (
+_STAGES: Final[tuple[Stage, ...]] = (
     ("attacks", attacks.update_checks, (POS,)),
     ("attacks", attacks.is_attacked, (POS, int64, int64)),
     ("attacks", attacks.in_check, (POS,)),
@@ -72,20 +75,25 @@ def warm_up(progress: Progress | None = None) -> bool:
     Args:
         progress: told of each stage.
     """
+    return compile_once(_STAGES, "complete", progress)
+
+
+def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None = None) -> bool:
+    """Compile ``stages`` where the cache has no file ``mark``, which says that they are there; see `warm_up`."""
     report = progress or (lambda _stage, _number, _total: None)
     folder = cache_dir()
-    done = folder / "complete"
+    done = folder / mark
     if done.exists():
         return False
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if done.exists():
             return False
-        for number, (name, function, signature) in enumerate(_STAGES):
-            report(name, number, len(_STAGES))
+        for number, (name, function, signature) in enumerate(stages):
+            report(name, number, len(stages))
             function.compile(signature)
         done.touch()
-        report("done", len(_STAGES), len(_STAGES))
+        report("done", len(stages), len(stages))
     _prune(folder)
     return True
 

@@ -43,7 +43,7 @@ def play_all(
         for _, (game, sfen) in zip(range(concurrency), left, strict=False):
             ours, theirs = context.Pipe()
             process: BaseProcess = context.Process(target=_work, args=(theirs, settings, make_engine), daemon=True)
-            with _deaf_to_ctrl_c():
+            with deaf_to_ctrl_c():
                 process.start()
                 started.append(process)
             theirs.close()
@@ -67,7 +67,7 @@ def play_all(
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
+def deaf_to_ctrl_c() -> Iterator[None]:
     """A process that is begun within never hears of Ctrl-C, which a terminal sends to all; this one does, later."""
     resource_tracker.ensure_running()  # with the first process it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

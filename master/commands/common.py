@@ -57,12 +57,18 @@ def interruptible(work: Callable[[], T]) -> T:
     return results[0]
 
 
-def compile_searcher() -> None:
-    """Compile what is not in the cache yet, telling stderr how far it is. Nothing is said where all is there."""
+def compile_searcher(*, selfplay: bool = False) -> None:
+    """Compile what is not in the cache yet, telling stderr how far it is. Nothing is said where all is there.
+
+    Args:
+        selfplay: what makes teacher games too.
+    """
 
     def work() -> None:
-        from worker.warm import warm_up
-
+        if selfplay:
+            from worker.selfplay.warm import warm_up_selfplay as warm_up
+        else:
+            from worker.warm import warm_up
         if sys.stderr.isatty():
             _with_bar(warm_up)
         else:

@@ -30,7 +30,7 @@ import numpy as np
 from worker.trust import own_folder, trusted
 
 _WORKER: Final = Path(__file__).resolve().parent.parent
-_COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate")
+_COMPILED_ROOMS: Final = ("jit", "shogi", "nnue", "search", "mate", "selfplay")
 PLAIN_SOURCES: Final = frozenset(
     {
         "mate/solver.py",
@@ -82,13 +82,21 @@ OPTIONS: Final[dict[str, Any]] = {
 """Of every compiled function. No inlining by hand: it doubles the compile time and gains nothing (ENGINE.md rule 7)."""
 
 
-def _fingerprint() -> str:
-    digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when all of its stages are
+def source_digest() -> str:
+    """A digest of every compiled source, and of what is left out of the search: what decides over its results."""
+    digest = hashlib.sha256()
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
             name = source.relative_to(_WORKER).as_posix()
             if name not in PLAIN_SOURCES:
                 digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
+    digest.update(repr(sorted(WITHOUT)).encode())
+    return digest.hexdigest()
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256((_WORKER / "warm.py").read_bytes())  # a folder is complete when all of its stages are
+    digest.update(source_digest().encode())
     facts = (
         numba.__version__,
         llvmlite.__version__,
@@ -99,7 +107,6 @@ def _fingerprint() -> str:
         HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
-        sorted(WITHOUT),
     )
     digest.update(repr(facts).encode())
     return digest.hexdigest()[:16]

@@ -1,0 +1,142 @@
+"""Where teacher games are kept: settings, and a file for each shard. The same command goes on with what is missing."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from cluster.teaching.orders import FolderError, Made, Order
+from worker.training.shard import Shard, ShardError, read_shard, write_whole
+
+_SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
+
+
+class TeacherFolder:
+    """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …"""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = path / "selfplay.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep it from other processes.
+
+        Raises:
+            FolderError: another process is at work in it.
+            OSError: it cannot be made.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FolderError(f"{self.path}: another gougi selfplay is at work there") from None
+            self._remove_leftovers()
+            yield
+
+    def claim(self, order: Order) -> None:
+        """Note how games are made in a new folder, or check that an old one has games of the same kind.
+
+        Raises:
+            FolderError: it was begun with other settings or another network; the text names them.
+            OSError: it cannot be read or written.
+        """
+        wanted = {"net": order.net_digest, "fv_scale": order.fv_scale, **asdict(order.settings)}
+        if not self.settings.exists():
+            write_whole(self.settings, (json.dumps(wanted, indent=2) + "\n").encode())
+            return
+        try:
+            before = dict(json.loads(self.settings.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise FolderError(f"{self.settings}: not readable: {error!r}") from error
+        changed = [
+            f"{name} was {before.get(name)!r} and is {value!r}"
+            for name, value in wanted.items()
+            if before.get(name) != value
+        ]
+        if changed:
+            raise FolderError(
+                f"{self.path} was begun with other settings ({'; '.join(changed)}): repeat them to go on with it, or "
+                "choose another folder"
+            )
+
+    def shard_path(self, number: int) -> Path:
+        """Where a shard is, or will be."""
+        return self.path / f"shard-{number:06}.games"
+
+    def numbers(self) -> list[int]:
+        """The shards whose files are there, in order. Raises OSError."""
+        found = (_SHARD.fullmatch(path.name) for path in self.path.iterdir())
+        return sorted(int(match[1]) for match in found if match)
+
+    def read(self, number: int) -> Shard:
+        """A shard. Raises ShardError: it is damaged, or not the one that its name says; OSError."""
+        path = self.shard_path(number)
+        shard = read_shard(path)
+        if shard.header["shard"] != number:
+            raise ShardError(f"{path}: it is shard {shard.header['shard']}")
+        return shard
+
+    def known(self, order: Order, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+        """The headers of those of the first ``count`` shards that are there, and what the user should know of them.
+
+        A damaged one does not count: it is made again, the same bit for bit where the sources are the same.
+
+        Raises:
+            FolderError: a shard was not made as the folder's settings say.
+            OSError: one cannot be read.
+        """
+        headers: list[dict[str, Any]] = []
+        notices: list[str] = []
+        others = 0
+        for number in self.numbers():
+            if number >= count:
+                continue
+            try:
+                header = self.read(number).header
+            except ShardError as error:
+                notices.append(f"{error}; it is made again")
+                continue
+            if (header["net"], header["settings"]) != (order.net_digest, asdict(order.settings)):
+                raise FolderError(f"{self.shard_path(number)}: made with another network or other settings")
+            others += header["code"] != order.code
+            headers.append(header)
+        if others:
+            notices.append(
+                f"{self.path}: {others} shards were made by another version of the sources: this one would make others"
+            )
+        return headers, notices
+
+    def keep(self, made: Made) -> None:
+        """Write a shard; it is on the disk, whole, when this returns. Raises OSError."""
+        write_whole(self.shard_path(made.number), made.data)
+
+    def _remove_leftovers(self) -> None:
+        """What a process that was killed while it wrote has left."""
+        for path in self.path.glob(".shard-*.games.*"):
+            path.unlink()
+
+
+def shards_in(path: Path) -> Iterator[Shard]:
+    """All shards of a folder, in order, one at a time in memory.
+
+    Raises:
+        FolderError: there are none, or one is damaged; the text names it.
+        OSError: one cannot be read.
+    """
+    folder = TeacherFolder(path)
+    numbers = folder.numbers()
+    if not numbers:
+        raise FolderError(f"{path}: no shards of gougi selfplay in it")
+    for number in numbers:
+        try:
+            yield folder.read(number)
+        except ShardError as error:
+            raise FolderError(str(error)) from error

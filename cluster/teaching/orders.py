@@ -1,0 +1,140 @@
+"""What is ordered of a process or a node, what it makes, and what its maker hears meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from worker.nnue import Network
+from worker.nnue.format import parse_network
+from worker.selfplay.warm import warm_up_selfplay
+from worker.training.teacher import Teacher, TeacherSettings, code_version
+
+MOST_LOSSES = 3
+"""A shard that is lost so often is not tried again: something is wrong with it, and not with the machines."""
+
+
+class TeachingError(Exception):
+    """Teacher games cannot be made or kept; the text says what is wrong, and where."""
+
+
+class FolderError(TeachingError):
+    """A folder is not one for what is ordered; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How shards are made. The same for all of a folder."""
+
+    settings: TeacherSettings
+    net_digest: str
+    """SHA-256 of the network's file."""
+    fv_scale: int | None
+    code: str
+    """The version of the sources that whoever orders has (`code_version`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The fleet is there."""
+
+    nodes: int
+    """For which its machines have room now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Some more games of a shard that is being made."""
+
+    games: int
+    positions: int
+    cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A shard, whole."""
+
+    number: int
+    data: bytes
+    games: int
+    positions: int
+    cpu_s: float
+    """Of the processor, for the whole shard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Whoever made a shard died; another makes it again, from its beginning."""
+
+    number: int
+    why: str
+
+
+Event = Opened | Played | Made | Lost
+Listener = Callable[[Event], None]
+
+
+class Losses:
+    """How often each shard was lost."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+
+    def add(self, lost: Lost) -> None:
+        """Count a loss. Raises TeachingError: that was one too many."""
+        count = self._counts[lost.number] = self._counts.get(lost.number, 0) + 1
+        if count >= MOST_LOSSES:
+            raise TeachingError(f"shard {lost.number} was lost {count} times: {lost.why}")
+
+
+def digest_of(net: bytes) -> str:
+    """The SHA-256 of a network's file."""
+    return hashlib.sha256(net).hexdigest()
+
+
+_teachers: dict[tuple[Order, int], Teacher] = {}
+"""The last one of this process: a process makes many shards."""
+
+
+def _teacher(net: bytes, order: Order) -> Teacher:
+    key = (order, os.getpid())
+    if key not in _teachers:
+        network = Network(parse_network(net), fv_scale=order.fv_scale)
+        _teachers.clear()
+        _teachers[key] = Teacher(network, order.net_digest, order.settings)
+    return _teachers[key]
+
+
+def make_shard(net: bytes, order: Order, number: int, on_played: Listener = lambda _event: None) -> Made:
+    """Make one shard, in this process; compile first, where this machine has not yet.
+
+    Args:
+        net: the network's file.
+        on_played: told every second or so how far it is.
+
+    Raises:
+        TeachingError: this machine has other sources than whoever ordered.
+    """
+    if (own := code_version()) != order.code:
+        raise TeachingError(f"{os.uname().nodename} has another version of Gougi ({own}, not {order.code})")
+    warm_up_selfplay()
+    teacher = _teacher(net, order)
+    began = told = time.process_time()
+    games = positions = 0
+
+    def on_game(length: int) -> None:
+        nonlocal told, games, positions
+        games += 1
+        positions += length
+        now = time.process_time()
+        if now - told >= 1:
+            on_played(Played(games, positions, now - told))
+            told, games, positions = now, 0, 0
+
+    shard = teacher.make_shard(number, on_game)
+    spent = time.process_time() - began
+    return Made(number, shard.to_bytes(), shard.header["games"], shard.header["positions"], spent)

@@ -1,0 +1,287 @@
+"""``gougi selfplay``: teacher games, what is in them, and the field's records out of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.plain import PlainCommand
+
+if TYPE_CHECKING:
+    from cluster.teaching.folder import TeacherFolder
+    from cluster.teaching.orders import Order
+    from master.commands.selfplay_board import Board
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback(invoke_without_command=True)
+def selfplay(
+    context: typer.Context,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where the games are kept. The same again goes on with it.")
+    ] = Path("runs/selfplay"),
+    games: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Games in all; rounded up to whole shards. More may be asked later.")
+    ] = 10_000,
+    net: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
+    ] = None,
+    fv_scale: Annotated[
+        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all games: the same seed gives the same.")] = 1,
+    nodes: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Soft limit of a move: no iteration begins after it. Some 1.7 N are searched."
+        ),
+    ] = 700,
+    plies: Annotated[str, typer.Option(metavar="N-M", help="Random moves of an opening, from and to.")] = "8-16",
+    balance: Annotated[
+        float, typer.Option(metavar="P", help="Openings in which a side wins with more than this are rejected.")
+    ] = 0.55,
+    scale: Annotated[
+        float,
+        typer.Option(metavar="CP", help="Centipawns of the net to one logistic unit; gougi selfplay stats fits it."),
+    ] = 2400,
+    decided: Annotated[
+        float, typer.Option(metavar="P", help="A game ends where a side wins with this probability. 1: never.")
+    ] = 0.86,
+    decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: so many plies in a row.")] = 6,
+    played_out: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the games that are played to the end all the same.")
+    ] = 0.1,
+    entering: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the games that begin with both kings far up the board.")
+    ] = 0.05,
+    max_moves: Annotated[int, typer.Option(metavar="N", help="A game so long is a draw.")] = 320,
+    shard: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Games of a shard: 1000 take about two minutes.")
+    ] = 1000,
+    hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each process.")] = 4,
+    processes: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes on this machine. Default: its processors.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Make them on the fleet whose Ray listens there (or: auto)."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+) -> int:
+    """Play games of the searcher against itself, for training a network.
+
+    FOLDER gets a file for each shard of games. Every shard is the same bit for bit from network, seed, settings and
+    version of the sources, wherever it is made. Ctrl-C, a full disk or a dead process lose the shards that were being
+    made, no more: the same command goes on, also with more --games. docs/training.md explains the settings.
+
+    Examples:
+
+      gougi selfplay --out runs/generation1 --games 100000
+
+      gougi selfplay --out runs/generation1 --games 500000 --address auto
+
+      gougi selfplay stats runs/generation1
+
+      gougi selfplay export runs/generation1 --out generation1.psv
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    from cluster.api import FleetError
+    from cluster.teaching.folder import TeacherFolder
+    from cluster.teaching.orders import FolderError, Order, TeachingError, digest_of
+    from worker.nnue.format import NetworkFileError
+    from worker.training.teacher import TeacherSettings, code_version
+
+    first, last = _plies(plies)
+    try:
+        settings = TeacherSettings(
+            seed, nodes, first, last, balance, scale, decided, decided_plies, played_out, entering, max_moves, hash_mb,
+            shard,
+        )  # fmt: skip
+        network = _network(net)
+        _check_network(network, net, fv_scale)
+        order = Order(settings, digest_of(network), fv_scale, code_version())
+        folder = TeacherFolder(out)
+        with folder.held():
+            folder.claim(order)
+            return _run(folder, order, network, -(-games // shard), processes, address, as_json)
+    except (ValueError, NetworkFileError, FolderError) as error:
+        raise CommandError(str(error)) from error
+    except (TeachingError, FleetError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except OSError as error:
+        raise CommandError(f"{error}; the same command goes on", FAILED) from error
+
+
+def _plies(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    try:
+        return int(first), int(last or first)
+    except ValueError:
+        raise CommandError(f"--plies {text}: expected two whole numbers N-M, such as 8-16") from None
+
+
+def _network(net: Path | None) -> bytes:
+    """The network's file. Raises OSError."""
+    if net is not None:
+        return net.read_bytes()
+    from importlib import resources
+
+    from worker.nnue.network import DEFAULT_NETWORK
+
+    return resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+
+
+def _check_network(data: bytes, net: Path | None, fv_scale: int | None) -> None:
+    """Refuse a broken network here, once, and not on every machine. Raises NetworkFileError, ValueError."""
+    from worker.nnue import Network
+    from worker.nnue.format import parse_network
+
+    Network(parse_network(data, file=str(net or "network")), fv_scale=fv_scale)
+
+
+def _run(
+    folder: TeacherFolder,
+    order: Order,
+    network: bytes,
+    shards: int,
+    processes: int | None,
+    address: str | None,
+    as_json: bool,
+) -> int:
+    from master.commands.selfplay_board import Board
+
+    known, notices = folder.known(order, shards)
+    for notice in notices:
+        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+    there = {header["shard"] for header in known}
+    board = Board(order.settings.games * shards, known)
+    whole = True
+    if missing := [number for number in range(shards) if number not in there]:
+        whole = _make(folder, order, network, missing, processes, address, board)
+    found = {"folder": str(folder.path), "finished": whole, **board.facts()}
+    print(json.dumps(found) if as_json else board.summary())
+    if whole:
+        return 0
+    print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _make(
+    folder: TeacherFolder,
+    order: Order,
+    network: bytes,
+    missing: list[int],
+    processes: int | None,
+    address: str | None,
+    board: Board,
+) -> bool:
+    """Make the shards that are missing. False: Ctrl-C or SIGTERM ended it."""
+    from cluster.teaching.orders import Event, Made
+    from cluster.teaching.processes import make_here
+    from cluster.teaching.ray_tasks import make_on_ray
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Made):
+            folder.keep(event)
+        board.take(event)
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if address is None:
+            compile_searcher(selfplay=True)
+            count = min(processes or _processors(), len(missing))
+            with board:
+                make_here(network, order, missing, count, on_event)
+        else:
+            with board:
+                asyncio.run(make_on_ray(address, 0, network, order, missing, on_event))
+    except KeyboardInterrupt:
+        return False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+@app.command(cls=PlainCommand)
+def stats(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+) -> None:
+    """Count what is in the games: lengths, ends, duplicates, scores, the share that is kept, and the fitted scale."""
+    from cluster.teaching.folder import shards_in
+    from cluster.teaching.orders import TeachingError
+    from master.commands.selfplay_board import stats_text
+    from worker.training.shard import ShardError
+    from worker.training.tally import ShardTally
+
+    compile_searcher(selfplay=True)
+
+    def count() -> dict[str, Any]:
+        tally = ShardTally()
+        for shard in shards_in(folder):
+            try:
+                tally.add(shard)
+            except ShardError as error:
+                raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
+        return tally.facts()
+
+    try:
+        facts = interruptible(count)
+    except (TeachingError, OSError) as error:
+        raise CommandError(str(error), FAILED) from error
+    print(json.dumps(facts) if as_json else stats_text(facts))
+
+
+@app.command(cls=PlainCommand)
+def export(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
+    out: Annotated[Path, typer.Option("--out", dir_okay=False, metavar="FILE", help="The file to write.")],
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Positions in check, with a capture or promotion as best move, or decided too."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+) -> None:
+    """Write the positions as the field's records of 40 bytes (PackedSfenValue), which its trainers read.
+
+    Only quiet ones: no check, no capture and no promotion as best move, a score below 3000. They stand game by game:
+    shuffle them before training.
+    """
+    from cluster.teaching.folder import shards_in
+    from cluster.teaching.orders import TeachingError
+    from worker.training.positions import packed_records
+    from worker.training.shard import ShardError
+
+    compile_searcher(selfplay=True)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+
+    def write() -> int:
+        with temporary.open("wb") as file:
+            for shard in shards_in(folder):
+                try:
+                    file.writelines(packed_records(shard, only_quiet=not everything))
+                except ShardError as error:
+                    raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
+            return file.tell() // 40
+
+    try:
+        positions = interruptible(write)
+        temporary.replace(out)
+    except (TeachingError, OSError) as error:
+        temporary.unlink(missing_ok=True)
+        raise CommandError(str(error), FAILED) from error
+    print(json.dumps({"file": str(out), "positions": positions}) if as_json else f"{out}: {positions:,} positions")

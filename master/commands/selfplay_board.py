@@ -1,0 +1,163 @@
+"""What ``gougi selfplay`` shows: how far it is, and tables of counts."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from master.terminal import raw
+
+if TYPE_CHECKING:
+    from cluster.teaching.orders import Event
+
+_CLEAR_LINE: Final = "\r\x1b[2K"
+_BAR: Final = 40
+
+
+class Board:
+    """The standing on stderr: one line at a terminal, else a line for each shard.
+
+    Args:
+        wanted: games in all.
+        known: headers of the shards that are there already.
+    """
+
+    def __init__(self, wanted: int, known: Sequence[dict[str, Any]]) -> None:
+        self._wanted = wanted
+        self._shards = len(known)
+        self._games = sum(header["games"] for header in known)
+        self._positions = sum(header["positions"] for header in known)
+        self._fresh_games = self._fresh_positions = 0
+        self._fresh_cpu_s = 0.0
+        self._running_games = self._running_positions = 0
+        self._running_cpu_s = 0.0
+        self._lost = 0
+        self._live = sys.stderr.isatty()
+        self._began = time.monotonic()
+
+    def take(self, event: Event) -> None:
+        """Something happened."""
+        from cluster.teaching.orders import Lost, Opened, Played
+
+        if isinstance(event, Opened):
+            waits = "" if event.nodes else ": waiting for a machine that has room"
+            self._note(f"a fleet of {event.nodes} nodes{waits}")
+        elif isinstance(event, Played):
+            self._running_games += event.games
+            self._running_positions += event.positions
+            self._running_cpu_s += event.cpu_s
+        elif isinstance(event, Lost):
+            self._lost += 1
+            self._note(f"shard {event.number} is lost: {event.why}; it is made again")
+        else:
+            self._shards += 1
+            self._fresh_games += event.games
+            self._fresh_positions += event.positions
+            self._fresh_cpu_s += event.cpu_s
+            if not self._live:
+                print(self._line(), file=sys.stderr, flush=True)
+        if self._live:
+            width = shutil.get_terminal_size().columns
+            raw(sys.stderr).write(_CLEAR_LINE)
+            print(self._line()[: width - 1], end="", file=sys.stderr, flush=True)
+
+    def facts(self) -> dict[str, Any]:
+        """What was made, now and before, as plain values."""
+        return {
+            "shards": self._shards,
+            "games": self._games + self._fresh_games,
+            "positions": self._positions + self._fresh_positions,
+            "made_now": {
+                "games": self._fresh_games,
+                "positions": self._fresh_positions,
+                "cpu_s": round(self._fresh_cpu_s, 3),
+                "wall_s": round(time.monotonic() - self._began, 3),
+                "positions_per_cpu_s": round(self._rate()),
+                "lost_shards": self._lost,
+            },
+        }
+
+    def summary(self) -> str:
+        """The same in a line."""
+        facts = self.facts()
+        text = f"{facts['shards']} shards, {facts['games']:,} games, {facts['positions']:,} positions"
+        return f"{text}; {self._rate():,.0f} positions a CPU second" if self._fresh_games else text
+
+    def _rate(self) -> float:
+        """Positions a CPU second."""
+        # Of running shards only where none is whole: a shard that is told of twice would count twice.
+        if self._fresh_cpu_s:
+            return self._fresh_positions / self._fresh_cpu_s
+        return self._running_positions / self._running_cpu_s if self._running_cpu_s else 0.0
+
+    def _line(self) -> str:
+        made = max(self._running_games, self._fresh_games)
+        done = min(self._wanted, self._games + made)
+        text = f"{done:,} of {self._wanted:,} games, {self._positions + self._fresh_positions:,} positions kept"
+        if self._rate():
+            text += f", {self._rate():,.0f} positions a CPU second"
+        if made and done < self._wanted:
+            text += f", {_span((time.monotonic() - self._began) * (self._wanted - done) / made)} left"
+        return text
+
+    def _note(self, text: str) -> None:
+        if self._live:
+            raw(sys.stderr).write(_CLEAR_LINE)
+        print(text, file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Board:
+        self._began = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            print(file=sys.stderr, flush=True)
+
+
+def _span(seconds: float) -> str:
+    """A time in words: ``3 h 20 min``, ``4 min``, ``50 s``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def stats_text(facts: dict[str, Any]) -> str:
+    """The counts of ``gougi selfplay stats`` as a table."""
+    games, length, scale = facts["games"], facts["length"], facts["win_rate_scale"]
+    played = {name: count for name, count in facts["ends"].items() if count}
+    rows = [
+        ("shards", f"{facts['shards']:,}"),
+        ("games", f"{games:,}"),
+        ("positions", f"{facts['positions']:,} ({facts['bytes_per_position']:.2f} bytes each)"),
+        ("kept as quiet", f"{facts['kept']:,} ({facts['kept_share']:.1%})"),
+        ("in check", f"{facts['in_check_share']:.1%}"),
+        ("best move captures", f"{facts['capture_share']:.1%}"),
+        ("best move promotes", f"{facts['promotion_share']:.1%}"),
+        ("score 3000 and more", f"{facts['decided_share']:.1%}"),
+        ("duplicates", f"{facts['duplicate_share']:.2%} of {facts['duplicates_among']:,}"),
+        ("black / draw / white", f"{facts['black_wins']:,} / {facts['draws']:,} / {facts['white_wins']:,}"),
+        ("ends", ", ".join(f"{name} {count:,} ({count / games:.1%})" for name, count in played.items())),
+        ("kings far up at the start", f"{facts['entering_starts']:,} games"),
+        ("played to the end", f"{facts['played_out']:,} games"),
+        (
+            "moves of a game",
+            f"{length['mean']:.0f} on average, {length['median']:.0f} median, {length['shortest']} to"
+            f" {length['longest']}",
+        ),
+        ("openings rejected", f"{facts['rejected_openings']:,}"),
+        ("nodes of a move", f"{facts['nodes_per_position']:,.0f}"),
+        ("win-rate scale", "not to be fitted" if scale is None else f"{scale:,.0f} centipawns"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:{width}}  {value}" for name, value in rows]
+    most = max((row["positions"] for row in facts["scores"]), default=0) or 1
+    lines.append("\nscores, by their size")
+    for row in facts["scores"]:
+        below = "mate" if row["below"] is None else f"to {row['below']:,}"
+        bar = "#" * round(_BAR * row["positions"] / most)
+        lines.append(f"{row['from']:>6,} {below:>9}  {row['positions']:>12,}  {bar}".rstrip())
+    return "\n".join(lines)

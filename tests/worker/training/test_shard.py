@@ -1,0 +1,72 @@
+"""A shard's file: what is damaged is named, and a file is whole or not there."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.worker.selfplay.games import games_of, made
+from worker.training.positions import walk
+from worker.training.shard import Shard, ShardError, parse_shard, read_shard, write_whole
+
+
+@pytest.fixture(scope="module")
+def shard() -> Shard:
+    return made(games=3)
+
+
+def test_it_comes_back_as_it_was(shard: Shard) -> None:
+    again = parse_shard(shard.to_bytes())
+    assert again.to_bytes() == shard.to_bytes()
+    assert [game.to_bytes() for game in games_of(again)] == [game.to_bytes() for game in games_of(shard)]
+    assert len(shard.payload) == 40 * 3 + 4 * shard.header["positions"]
+
+
+@pytest.mark.parametrize("damage", ["short", "flipped", "longer", "empty", "header", "magic"])
+def test_damage_is_found_and_named(shard: Shard, damage: str, tmp_path: Path) -> None:
+    data = bytearray(shard.to_bytes())
+    match damage:
+        case "short":
+            del data[-1]
+        case "flipped":
+            data[-7] ^= 1
+        case "longer":
+            data += b"\0"
+        case "empty":
+            data.clear()
+        case "header":
+            data[12] = 0
+        case _:
+            data[0] ^= 1
+    path = tmp_path / "shard-000000.games"
+    path.write_bytes(data)
+    with pytest.raises(ShardError, match=str(path)):
+        read_shard(path)
+
+
+def test_games_that_are_not_legal_are_named(shard: Shard) -> None:
+    for at, words in ((40, "game 0: its move 1 is not legal"), (1, "game 0: its start")):
+        payload = bytearray(shard.payload)
+        payload[at] ^= 0x55
+        payload[at + 1] ^= 0x55
+        with pytest.raises(ShardError, match=words):
+            list(walk(Shard(shard.header, bytes(payload))))
+    with pytest.raises(ShardError, match="not what its header says"):
+        games_of(Shard({**shard.header, "games": 4}, shard.payload))
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_whole(path, b"before")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("worker.training.shard.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, b"after")
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
