@@ -154,6 +154,7 @@ class StatusFile:
         if path is not None:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
+                forget_the_dead()
 
     def _write(self) -> None:
         self._next = time.monotonic() + _EVERY_S
@@ -165,6 +166,7 @@ class StatusFile:
         def write() -> None:
             with contextlib.suppress(OSError):  # the next one may succeed; nobody's move hangs on it
                 if self._path is not None:
+                    folder()  # the last one who had a file in it may have removed it
                     replace_file(path, json.dumps(facts).encode(), mode=0o600)
 
         with contextlib.suppress(RuntimeError):  # the thread is closed: so is the fleet
@@ -190,13 +192,34 @@ def folder() -> Path:
     return path
 
 
+def forget_the_dead() -> None:
+    """Remove the files of masters that were killed, and a folder of ours where no master has one.
+
+    Raises:
+        OSError: as `folder`.
+    """
+    masters()
+    place = folder()
+    if place.parent == Path(tempfile.gettempdir()):
+        with contextlib.suppress(OSError):  # somebody's file is in it
+            place.rmdir()
+
+
+def _is_current(facts: Any) -> bool:
+    """Whether the process that said this still lives. Raises ValueError: nobody said it."""
+    try:
+        return bool(started(int(facts["pid"])) == facts["started"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("no master's facts") from error
+
+
 def masters() -> list[dict[str, Any]]:
     """What the masters of this user on this machine say, the oldest first. Raises OSError: as `folder`."""
     found = []
     for path in folder().glob("master-*.json"):
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        with contextlib.suppress(OSError, ValueError):
             facts = json.loads(path.read_text(encoding="utf-8"))
-            if started(int(facts["pid"])) == facts["started"]:
+            if _is_current(facts):
                 found.append(facts)
             else:
                 path.unlink(missing_ok=True)

@@ -27,7 +27,7 @@ from master.usi.options import FleetOptions
 from worker.book import BookReply
 from worker.engine import EngineError, Limits
 from worker.mate import MateResult, MateStatus
-from worker.search.usi import UsiLoop
+from worker.search.usi import NoEngineError, UsiLoop
 from worker.shogi import Position, move_to_usi
 from worker.usi_lines import (
     dialect_of,
@@ -61,7 +61,7 @@ class Fleet(Target):
 
     def one(self, data: bytes) -> None:
         plan = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
-        front = UsiFront("1", FleetOptions(plan), lambda _: None, lambda *_: BookReply(None))
+        front = UsiFront(FleetOptions(plan), lambda _: None, lambda *_: BookReply(None))
         now = 0.0
         due: list[Event] = [GuiLine(line, 0.0) for line in data.decode("utf-8", "replace").split("\n")]
         due += [GuiLine("stop", 0.0), GuiGone()]
@@ -102,7 +102,8 @@ class Single(Target):
             for line in data.decode("utf-8", "replace").split("\n")
             if not (line.split()[:1] == ["setoption"] and any(name in line for name in _LARGE))
         ]
-        UsiLoop(lambda _line: None, "1").run([*lines, "quit"])
+        with contextlib.suppress(NoEngineError):
+            UsiLoop(lambda _line: None).run([*lines, "quit"])
 
 
 class Engine(Target):

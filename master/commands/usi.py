@@ -164,8 +164,11 @@ def _gui() -> Iterator[Callable[[str], None]]:
 
         def write(line: str) -> None:
             with lock:
-                gui.write(line + "\n")
-                gui.flush()
+                try:
+                    gui.write(line + "\n")
+                    gui.flush()
+                except OSError as error:
+                    raise OSError(error.errno, error.strerror, "standard output") from error
 
         yield write
 

@@ -31,14 +31,14 @@ def status_table(now: FleetStatus) -> RenderableType:
         state = Text(row.state, style=_COLOURS.get(row.state, ""))
         speed = f"{row.nps:,}" if row.nps else ""
         table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, age(row.age_s), speed, row.note)
-    lines = [
+    lines: list[str | Text] = [
         f"{now.name} in {now.region}: {'' if now.head_runs else 'no head, '}"
         f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
         f"{now.usd_per_hour:.2f} US dollars an hour, {now.usd:.2f} so far"
     ]
     if not now.head_runs:
         brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
-        lines.append(f"[red]the head is {now.head}: nobody plays[/]; gougi fleet up {brings_back}")
+        lines.append(Text.assemble((f"the head is {now.head}: nobody plays", "red"), f"; gougi fleet up {brings_back}"))
     if now.ended:
         lines.append(f"ended by itself: {now.ended}; gougi fleet up starts it again")
     return Group(table, *lines, *_doubts(now))

@@ -18,7 +18,7 @@ def refusal() -> str:
         cluster = RayCluster(None, 1)
         with pytest.raises(FleetError) as error:
             await cluster.open()
-        await cluster.close()
+        await cluster.leave()
         return str(error.value)
 
     return asyncio.run(main())

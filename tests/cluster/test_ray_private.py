@@ -26,6 +26,7 @@ _LISTENS = "0A"
 def fleet() -> Iterator[OpenFleet]:
     with open_fleet(2, Settings()) as fleet:
         fleet.run(fleet.there(lambda: len(fleet.nodes) == 2 and "fallback" in fleet.searcher.live))
+        fleet.run(fleet.event("ray_started", timeout_s=90))  # nodes do not wait for it
         yield fleet
 
 

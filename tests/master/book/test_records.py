@@ -170,7 +170,7 @@ def test_processes_count_as_one_does(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
+    with pytest.raises(FileNotFoundError, match="nowhere: no such file or folder"):
         find_records([tmp_path / "nowhere"])
 
 
@@ -183,7 +183,7 @@ def test_reading_a_file_by_positions(tmp_path: Path) -> None:
     path.write_text("7g7f 3c3d 1 2 3\n")
     with pytest.raises(BookError, match=r"book\.db: line 1: a move before the first 'sfen' line"):
         list(read_positions(path))
-    with pytest.raises(BookError, match=r"none\.db: No such file"):
+    with pytest.raises(BookError, match=r"none\.db: no such file"):
         list(read_positions(tmp_path / "none.db"))
 
 
