@@ -116,10 +116,11 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
     # Without a trunk, so that every node gets a leaf; engines that wait have no tables to share.
     settings = Settings(mode=Mode.SPLIT, trunk=0, share_depth=0)
-    searcher = RaySearcher(nodes, None, paced_engine, paced_engine, settings, start_timeout_s=300)
+    searcher = RaySearcher(nodes, None, paced_engine, paced_engine, settings)
     watch = Watch()
     await searcher.open(watch.listener())
     try:
+        await searcher.whole(300)
         watch.tap(searcher)
         for number in range(1, rounds + 1):
             watch.forget()

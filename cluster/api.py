@@ -136,7 +136,7 @@ class Decision:
     source: str
     """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
     ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
-    once, of the master itself), ``none`` (any legal move)."""
+    once, of the master itself), ``none`` (by material alone)."""
     ballots: tuple[Ballot, ...] = ()
     fleet: tuple[NodeView, ...] = ()
     wasted: int = 0
@@ -210,10 +210,10 @@ class Searcher(OpenSearcher, Protocol):
     """The whole fleet, or one local engine, from its start to its end."""
 
     async def open(self, listener: Listener) -> None:
-        """Start (processes, actors, JIT warm-up); returns when a search can start. Raises FleetError with why not."""
+        """Start; returns when a search can begin, by whoever is there yet. Raises FleetError with why not."""
 
     async def close(self) -> None:
-        """End every search, actor and process that `open` started. The listener is not called again."""
+        """End every search and process that `open` started. The listener is not called again."""
 
 
 class FleetError(Exception):

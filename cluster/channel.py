@@ -9,7 +9,7 @@ tells nodes that they talk to their master; one for each node, which a peer must
 it is; and the fleet's, by which nodes know each other (`cluster.sharing_link`). Nodes get what they need
 (`ChannelAddress`) from the process that starts them, never through an argument or a log.
 
-A peer's name is its `Hello.peer`, and goes before each of its messages. It holds the node's id, which must be the one
+A peer's name is its `Begun.peer`, and goes before each of its messages. It holds the node's id, which must be the one
 whose key the connection was made with: nobody speaks, or gets orders, in another's name. Messages are
 `cluster.messages`; whatever is not one is refused and reported.
 """
@@ -32,7 +32,7 @@ from zmq.auth.asyncio import AsyncioAuthenticator
 from zmq.utils.monitor import recv_monitor_message
 
 from cluster.backlog import BacklogWatch
-from cluster.messages import MAX_BYTES, Heartbeat, Hello, Message, MessageError, Order, decode, encode
+from cluster.messages import MAX_BYTES, Begun, Heartbeat, Hello, Message, MessageError, Order, decode, encode
 
 _log = logging.getLogger(__name__)
 
@@ -177,13 +177,15 @@ class ChannelServer:
             watch.read(frames[-1])
             # As the authenticator has it from the connection itself: there is no frame without.
             node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
+            peer = node_id
             try:
-                peer, message = _taken(node_id, frames)
+                peer = _name(node_id, frames)
+                message = decode(frames[1].bytes)
             except MessageError as error:
-                self._on_refused(node_id, str(error))
+                self._on_refused(peer, str(error))
                 continue
             routes = self._routes.setdefault(node_id, {})
-            if isinstance(message, Hello) or peer not in routes:
+            if isinstance(message, (Begun, Hello)) or peer not in routes:
                 routes[peer] = route.bytes  # one that connects anew is believed
                 if len(routes) > _MOST_LIVES:
                     del routes[next(iter(routes))]
@@ -193,49 +195,52 @@ class ChannelServer:
                 _log.exception("a message of %s could not be handled", peer)
 
 
-def _taken(node_id: str, frames: list[zmq.Frame]) -> tuple[str, Message]:
-    """Who says what in a message of the node with that id.
+def _name(node_id: str, frames: list[zmq.Frame]) -> str:
+    """Who says something in a message of the node with that id.
 
     Raises:
-        MessageError: it is none, or in another's name.
+        MessageError: it is no message, or in another's name.
     """
     if len(frames) != _PARTS:
         raise MessageError(f"message: {len(frames)} frames instead of {_PARTS}")
     name = frames[0].bytes[: _MOST_NAME + 1].decode(errors="replace")
     if name.rpartition("/")[0] != node_id or len(name) > _MOST_NAME:
         raise MessageError(f"message: in the name of {name!r}")
-    return name, decode(frames[1].bytes)
+    return name
 
 
 class ChannelClient:
     """A node's end, on a thread of its own.
 
     Args:
-        hello: the node's first message.
+        greeting: the node's first message, said again where the connection was made anew.
         on_order: called on the channel's thread with each order of the master.
         status: asked for each heartbeat: the last job's id, and whether nothing is searched.
         on_cut: called on the channel's thread when the master was out of reach for ``cut_s``.
+        on_gone: the same, after ``gone_s``.
         heartbeat_s: seconds between two heartbeats.
-        cut_s: counted from the connection's end, which a cut cable shows after some 3 s.
+        cut_s: counted from the connection's end, which a cut cable shows after some 3 s, or from `start`.
+        gone_s: counted as ``cut_s``.
     """
 
     def __init__(
         self,
         address: ChannelAddress,
-        hello: Hello,
+        greeting: Begun | Hello,
         on_order: Callable[[Order], None],
         status: Callable[[], tuple[int, bool]],
         on_cut: Callable[[], None] = lambda: None,
         heartbeat_s: float = 0.2,
         cut_s: float = 5.0,
+        on_gone: Callable[[], None] = lambda: None,
+        gone_s: float = 60.0,
     ) -> None:
-        self._hello = hello
-        self._name = hello.peer.encode()
+        self._greeting = greeting
+        self._name = greeting.peer.encode()
         self._on_order = on_order
         self._status = status
-        self._on_cut = on_cut
         self._heartbeat_s = heartbeat_s
-        self._cut_s = cut_s
+        self._out_of_reach = ((cut_s, on_cut), (gone_s, on_gone))
         self._context = zmq.Context()
         self._outbox = self._context.socket(zmq.PUSH)
         self._outbox.sndhwm = 0
@@ -259,12 +264,17 @@ class ChannelClient:
         monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
         socket.connect(address.url)
         self._thread = threading.Thread(
-            target=self._loop, args=(socket, inbox, monitor), name=f"channel-{hello.node_id}", daemon=True
+            target=self._loop, args=(socket, inbox, monitor), name=f"channel-{greeting.node_id}", daemon=True
         )
 
     def start(self) -> None:
-        """Say hello, and take orders from now on."""
+        """Send the greeting, and take orders from now on."""
         self._thread.start()
+
+    def greet(self, greeting: Hello) -> None:
+        """Another greeting from now on, by the same peer."""
+        self._greeting = greeting
+        self.send(greeting)
 
     def send(self, message: Message) -> None:
         """Hand a message to the channel's thread; from any thread, never blocks. Nothing happens after `close`."""
@@ -287,8 +297,9 @@ class ChannelClient:
         poller = zmq.Poller()
         for source in (socket, inbox, monitor):
             poller.register(source, zmq.POLLIN)
-        self._tell(socket, encode(self._hello))
-        cut_since: float | None = None
+        self._tell(socket, encode(self._greeting))
+        cut_since: float | None = time.monotonic()
+        told = 0
         greeted = False
         due = time.monotonic() + self._heartbeat_s
         while True:
@@ -298,18 +309,21 @@ class ChannelClient:
             if monitor in ready:
                 connected = recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
                 cut_since = None if connected else cut_since or time.monotonic()
+                told = 0 if connected else told
                 if connected and greeted:  # what was on its way when the last connection ended is lost
-                    self._tell(socket, encode(self._hello))
+                    self._tell(socket, encode(self._greeting))
                 greeted |= connected
             if inbox in ready and not self._pass_on(inbox, socket):
                 break
             if time.monotonic() >= due:
                 due = time.monotonic() + self._heartbeat_s
                 job_id, idle = self._status()
-                self._tell(socket, encode(Heartbeat(self._hello.node_id, self._hello.incarnation, job_id, idle)))
-            if cut_since is not None and time.monotonic() - cut_since >= self._cut_s:
-                cut_since = None
-                self._on_cut()
+                self._tell(socket, encode(Heartbeat(self._greeting.node_id, self._greeting.incarnation, job_id, idle)))
+            if cut_since is not None and told < len(self._out_of_reach):
+                after_s, tell = self._out_of_reach[told]
+                if time.monotonic() - cut_since >= after_s:
+                    told += 1
+                    tell()
         socket.disable_monitor()
         inbox.close(linger=0)
         socket.close()
@@ -321,12 +335,12 @@ class ChannelClient:
                 try:
                     message = decode(b"".join(frames))
                 except MessageError as error:
-                    _log.warning("%s: refused an order: %s", self._hello.node_id, error)
+                    _log.warning("%s: refused an order: %s", self._greeting.node_id, error)
                     continue
                 if isinstance(message, Order):
                     self._on_order(message)
                 else:
-                    _log.warning("%s: refused an order of kind %s", self._hello.node_id, type(message).__name__)
+                    _log.warning("%s: refused an order of kind %s", self._greeting.node_id, type(message).__name__)
 
     def _pass_on(self, inbox: zmq.Socket[bytes], socket: zmq.Socket[bytes]) -> bool:
         """Send what waits in the outbox; False: the empty message that ends the thread was there."""

@@ -24,6 +24,7 @@ from cluster.consultation import Vote
 from cluster.engine_spec import Variety
 from cluster.settings import Mode, Settings
 from cluster.strategies import StrategyError, strategy
+from worker.files import reason, replace_file
 
 _LONG_MS = 10_000
 """For a search without end."""
@@ -72,19 +73,19 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
         found = json.loads(source.read_text(encoding="utf-8"))
         return tuple(_point(raw, f"points[{index}]") for index, raw in enumerate(found["points"]))
     except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{source}: {error}") from error
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise TableError(f"{source}: {reason(error)}") from error
+    except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{source}: no table of strategies: {error!r}") from error
     except TableError as error:
         raise TableError(f"{source}: {error}") from None
 
 
 def write_table(path: Path, points: Iterable[Measured]) -> None:
-    """Write the points, one a line; of those of the same key the last."""
+    """Write the points, one a line; of those of the same key the last. Raises OSError; the file is then as it was."""
     unique = {point.key: point for point in points}
     ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
     lines = ",\n".join("  " + json.dumps(asdict(point)) for point in ordered)
-    path.write_text('{"points": [\n' + lines + "\n]}\n", encoding="utf-8")
+    replace_file(path, ('{"points": [\n' + lines + "\n]}\n").encode())
 
 
 def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:

@@ -395,14 +395,14 @@ class Course:
         self._take_all_away(now_ms)
 
     def _last_answer(self, now_ms: int) -> Answer:
-        """Where neither node nor fallback has said a word: what was expected before, a few plies, any legal move."""
+        """Where neither node nor fallback has said a word: what was expected before, a few plies, mere material."""
         search = self.search
         if search.earlier is not None:
             return Answer(search.earlier.pv[0], search.earlier, "earlier")
         found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
         if found is not None and (legal := search.root.legal_part(found.pv)):
             return Answer(legal[0], Line(found.depth, found.score, found.bound, legal), "last_resort")
-        return Answer(search.root.legal[0], None, "none")
+        return Answer(search.root.careful(), None, "none")
 
     def _take_all_away(self, now_ms: int) -> None:
         search = self.search

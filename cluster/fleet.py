@@ -1,7 +1,7 @@
 """Who is there: nodes that join, die, fall silent and come back. Pure; time is an argument.
 
-A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until its
-death is reported, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
+A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until the
+next life of it has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
 process, a cut cable) is live again with its next message; one that is gone comes back with a new incarnation's `Hello`.
 
 What comes out are the coordinator's events, `NodeJoined` and `NodeLost`.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cluster.events import NodeJoined, NodeLost
-from cluster.messages import Hello
+from cluster.messages import Begun, Hello
 
 Change = NodeJoined | NodeLost
 
@@ -43,6 +43,8 @@ class Fleet:
     def __init__(self, timeout_ms: int = 800) -> None:
         self.timeout_ms = timeout_ms
         self.members: dict[str, Member] = {}
+        self._superseded: set[str] = set()
+        """Peers in whose place another one has said hello."""
         self._looked_ms = 0
 
     @property
@@ -54,15 +56,26 @@ class Fleet:
         member = self.members.get(node_id)
         return member.hello.peer if member is not None and member.live else None
 
+    def began(self, begun: Begun) -> list[Change]:
+        """A node's process began: the one before it is no more."""
+        member = self.members.get(begun.node_id)
+        if member is None or member.hello.peer == begun.peer:
+            return []
+        return self.gone(member.hello.peer, begun.before or "its process began anew")
+
     def said_hello(self, hello: Hello, now_ms: int) -> list[Change]:
-        """A node's process began, or said hello once more."""
+        """A node can search, or said hello once more. Of one in whose place there is another it means nothing."""
         node_id = hello.node_id
         member = self.members.get(node_id)
+        if hello.peer in self._superseded:
+            return []
         if member is not None and member.hello.incarnation == hello.incarnation:
             return self.heard(hello.peer, now_ms)
         changes: list[Change] = []
-        if member is not None and member.live:
-            changes.append(NodeLost(node_id, "its process began anew"))
+        if member is not None:
+            self._superseded.add(member.hello.peer)
+            if member.live:
+                changes.append(NodeLost(node_id, "its process began anew"))
         self.members[node_id] = Member(hello, now_ms)
         return [*changes, _joined(hello)]
 
@@ -89,6 +102,10 @@ class Fleet:
         """Whether that life of a node is known to be over."""
         member = self.members.get(peer.rpartition("/")[0])
         return member is not None and member.hello.peer == peer and member.gone
+
+    def is_superseded(self, peer: str) -> bool:
+        """Whether another life of that node has said hello since."""
+        return peer in self._superseded
 
     def expire(self, now_ms: int) -> list[Change]:
         """Nodes that were silent for too long. To be called several times within the timeout.

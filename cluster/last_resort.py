@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 NODES: Final = 2000
-"""Two to four plies of a middle game; 2 to 4 ms."""
+"""Four to seven plies of a middle game; 3 to 6 ms of processor time."""
 _MOST_MS: Final = 20
 """On a machine that is so busy that even this takes long."""
 

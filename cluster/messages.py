@@ -5,8 +5,8 @@ else: an unknown kind, a missing, extra or wrongly typed field, a number out of 
 a `MessageError` that names what and where. What `decode` returns can be used without another look, except that moves
 are only *words* here: whether they are legal is for `cluster.root` to say.
 
-Master to node: `Job`, `Stop`, `NewGame`, `Peers`. Node to master: `Hello`, `Heartbeat`, `Report`, `Done`, `Leave`,
-`Shared`.
+Master to node: `Job`, `Stop`, `NewGame`, `Peers`, `End`. Node to master: `Begun`, `Failed`, `Hello`, `Heartbeat`,
+`Report`, `Done`, `Leave`, `Shared`.
 
 Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``.
 """
@@ -136,12 +136,44 @@ class Peers:
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
-    """The first message of a node's life: it can search now."""
+class End:
+    """The node's process ends. ``again``: another one takes its place."""
+
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first message of a node's life: its process runs, and so no earlier one of that node does. It makes its
+    engine now; `Hello` follows, or `Failed`."""
 
     node_id: _Name
     incarnation: _Name
     """Differs each time the node's process starts anew."""
+    before: Annotated[str, Span(0, 128)] = ""
+    """How the process before it ended; empty: there was none."""
+
+    @property
+    def peer(self) -> str:
+        """What the node is called on the channel."""
+        return f"{self.node_id}/{self.incarnation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The node's engine cannot be made; its process ends."""
+
+    node_id: _Name
+    why: Annotated[str, Span(1, 1024)]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The node can search now. Said again where its connection was made anew."""
+
+    node_id: _Name
+    incarnation: _Name
+    """As in `Begun`."""
     host: _Name
     pid: _Count
     engine: _Name
@@ -245,9 +277,9 @@ class Shared:
     refused: _Count
 
 
-Message = Job | Stop | NewGame | Peers | Hello | Heartbeat | Report | Done | Leave | Shared
+Message = Job | Stop | NewGame | Peers | End | Begun | Failed | Hello | Heartbeat | Report | Done | Leave | Shared
 
-Order = Job | Stop | NewGame | Peers
+Order = Job | Stop | NewGame | Peers | End
 """What a master says to a node."""
 
 KINDS: Final[Mapping[str, type[Message]]] = {
@@ -255,6 +287,9 @@ KINDS: Final[Mapping[str, type[Message]]] = {
     "stop": Stop,
     "new_game": NewGame,
     "peers": Peers,
+    "end": End,
+    "begun": Begun,
+    "failed": Failed,
     "hello": Hello,
     "heartbeat": Heartbeat,
     "report": Report,

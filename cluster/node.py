@@ -1,6 +1,6 @@
 """One node: an engine on its own thread, driven by jobs and stops, answering with reports.
 
-`NodeRunner` is the same in the Ray actor (`cluster.node_process`), in the fallback's process and in the local driver.
+`NodeRunner` is the same in a node's process (`cluster.node_process`), in the fallback's and in the local driver.
 
 **No stop is lost, whatever the order.** Jobs and stops carry the job's id, which rises over a master's life. A stop
 ends its job and every earlier one, also one that arrives after it; and the engine's position is set (which clears the

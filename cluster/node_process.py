@@ -1,28 +1,44 @@
-"""A node as a process: engine, runner and channel together; as a Ray actor, and as the fallback's own process."""
+"""A node as a process: engine, runner and channel together; made by fork (`cluster.nursery`), or as the fallback's own.
+
+Everything about a node's life goes over the channel: that its process began, that its engine cannot be made, that it
+can search, that it leaves, and the master's word to end. So it needs neither Ray nor whoever made it.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import pickle
+import queue
 import secrets
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import EVERY_JOB, Hello, Leave, Order, Peers, Stop
+from cluster.messages import EVERY_JOB, Begun, End, Failed, Hello, Leave, Order, Peers, Stop
 from cluster.node import NodeRunner
 from cluster.presence import NodeState, Presence
 from cluster.sharing_node import TableSharing
-from worker.engine import STARTPOS, Engine, Limits, SharesTable
+from worker.engine import STARTPOS, Engine, EngineError, Limits, SharesTable
 from worker.warm import warm_up
 
 _log = logging.getLogger(__name__)
 
+NICENESS: Final = 5
+"""Nodes give way to the master and to Ray's own processes, and the fallback (19) to the nodes."""
+NOT_NEEDED: Final = 0
+"""Exit status: the master has sent it away for good."""
+AGAIN: Final = 75
+"""Exit status: another process takes its place at once."""
+ALONE: Final = 76
+"""Exit status: no master was there for a minute."""
+FAILED: Final = 1
 _FIRST_SEARCH_MS = 200
 """Time, for depth is no limit that every engine knows."""
 
@@ -42,9 +58,46 @@ class NodeSpec:
 
 
 class NodeService:
-    """Makes the engine (compiling first, where this machine has not yet) and connects it to the master."""
+    """Says that it is there, makes the engine (compiling first, where this machine has not yet) and serves the master.
 
-    def __init__(self, spec: NodeSpec) -> None:
+    Args:
+        before: how the process before this one ended; empty: there was none.
+        pause_s: to wait before the engine is made, for it has failed several times.
+
+    Raises:
+        Exception: the engine cannot be made, for whatever reason; the master was told.
+    """
+
+    def __init__(self, spec: NodeSpec, before: str = "", pause_s: float = 0.0) -> None:
+        self._node_id = spec.node_id
+        self._incarnation = secrets.token_hex(4)
+        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._runner: NodeRunner | None = None
+        self._sharing: TableSharing | None = None
+        self._presence: Presence | None = None
+        self._channel = ChannelClient(
+            spec.address,
+            Begun(spec.node_id, self._incarnation, before),
+            self._take,
+            self._status,
+            self._cut,
+            on_gone=lambda: self._end(ALONE),
+        )
+        self._channel.start()
+        time.sleep(pause_s)
+        try:
+            hello = self._prepare(spec)
+        except Exception as error:
+            known = isinstance(error, (EngineError, OSError, ValueError))
+            why = str(error) if known else f"{type(error).__name__}: {error}"
+            self._channel.send(Failed(spec.node_id, why[:1000] or type(error).__name__))
+            self._channel.close()
+            raise
+        self.hello = hello
+        self._presence = self._enter()
+        self._channel.greet(hello)
+
+    def _prepare(self, spec: NodeSpec) -> Hello:
         warm_up()
         engine = spec.engine()
         # The first search is slow (code to load, pages to touch): it is made before anyone waits for it, and tells
@@ -52,26 +105,19 @@ class NodeService:
         engine.set_position(STARTPOS)
         first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
         engine.new_game()
-        self._ended = threading.Event()
-        self._runner = NodeRunner(spec.node_id, engine, lambda message: self._channel.send(message))
-        incarnation = secrets.token_hex(4)
-        self._sharing = self._share(spec, engine, incarnation)
-        self.hello = Hello(
+        runner = self._runner = NodeRunner(spec.node_id, engine, self._channel.send)
+        sharing = self._sharing = self._share(spec, engine, runner)
+        return Hello(
             spec.node_id,
-            incarnation,
+            self._incarnation,
             socket.gethostname()[:128],
             os.getpid(),
             engine.name[:128],
             engine.can_split,
             first.nodes * 1000 // max(1, first.time_ms),
-            share_url=self._sharing.url if self._sharing else "",
-            share_meaning=self._sharing.meaning if self._sharing else "",
+            share_url=sharing.url if sharing else "",
+            share_meaning=sharing.meaning if sharing else "",
         )
-        self._channel = ChannelClient(
-            spec.address, self.hello, self._take, self._runner.status, self._runner.master_lost
-        )
-        self._presence = self._enter()
-        self._channel.start()
 
     def _enter(self) -> Presence | None:
         """A node that its machine's services do not know of searches all the same."""
@@ -81,89 +127,101 @@ class NodeService:
             _log.warning("%s: cannot say that it is here: %s", self.hello.node_id, error)
             return None
 
-    def _share(self, spec: NodeSpec, engine: Engine, incarnation: str) -> TableSharing | None:
+    def _share(self, spec: NodeSpec, engine: Engine, runner: NodeRunner) -> TableSharing | None:
         """Sharing is a help: a node that cannot take part searches without it."""
         if not spec.share_depth or spec.share_keys is None or not isinstance(engine, SharesTable):
             return None
-        runner = self._runner
         try:
             return TableSharing(
-                f"{spec.node_id}/{incarnation}",
+                f"{spec.node_id}/{self._incarnation}",
                 engine,
                 spec.share_keys,
                 spec.share_depth,
                 busy=lambda: not runner.status()[1],
-                report=lambda shared: self._channel.send(shared),
+                report=self._channel.send,
             )
         except OSError as error:
             _log.warning("%s: cannot share its table: %s", spec.node_id, error)
             return None
 
+    def _status(self) -> tuple[int, bool]:
+        return self._runner.status() if self._runner is not None else (0, True)
+
+    def _cut(self) -> None:
+        if self._runner is not None:
+            self._runner.master_lost()
+
     def _take(self, order: Order) -> None:
-        if not isinstance(order, Peers):
+        if isinstance(order, End):
+            self._end(AGAIN if order.again else NOT_NEEDED)
+        elif isinstance(order, Peers):
+            if self._sharing is not None:
+                self._sharing.take(order)
+        elif self._runner is not None:  # before it there is nothing to do or to stop
             self._runner.handle(order)
             if order == Stop(EVERY_JOB):
                 self._now(NodeState.DISMISSED)
             if self._sharing is not None:
                 self._sharing.wake()
-        elif self._sharing is not None:
-            self._sharing.take(order)
 
-    def wait(self) -> None:
-        """Return when the service was closed."""
-        self._ended.wait()
+    def _end(self, status: int) -> None:
+        """From the channel's thread: the process's main thread ends it; while that makes the engine, at once."""
+        if self._runner is None:
+            os._exit(status)
+        self._ended.put(status)
+
+    def wait(self) -> int:
+        """Wait until the process is to end. Returns its exit status."""
+        return self._ended.get()
 
     def leave(self, reason: str) -> None:
         """Ask the master to give this node's work to others. It goes on with it until the master dismisses it."""
         self._now(NodeState.LEAVING)
-        self._channel.send(Leave(self.hello.node_id, reason))
+        self._channel.send(Leave(self._node_id, reason))
 
     def _now(self, state: NodeState) -> None:
         if self._presence is not None:
             try:
                 self._presence.now(state)
             except OSError as error:
-                _log.warning("%s: cannot say that it is %s: %s", self.hello.node_id, state, error)
+                _log.warning("%s: cannot say that it is %s: %s", self._node_id, state, error)
 
     def close(self) -> None:
         """End the search and say goodbye."""
         self.leave("closed")
         if self._sharing is not None:
             self._sharing.close()
-        self._runner.close()
+        if self._runner is not None:
+            self._runner.close()
         self._channel.close()
         if self._presence is not None:
             self._presence.leave()
-        self._ended.set()
 
 
-class NodeActor:
-    """The Ray actor on each machine. It only starts and ends the node: orders and reports go over the channel, and the
-    search has its own thread, so that every call is answered at once, in the middle of a search too.
+def live(spec: NodeSpec, before: str, pause_s: float) -> int:
+    """One life of a node in this process, whose main thread this is. Returns the exit status. For the arguments see
+    `NodeService`.
 
-    SIGTERM is the sign that its machine or its service ends: the node leaves in order. Its process ends with Ray's on
-    that machine, or when the master says so.
+    SIGTERM is the sign that its machine or its service ends: the node leaves in order.
     """
+    leaving: list[NodeService] = []
 
-    def __init__(self, spec: NodeSpec) -> None:
-        self._service = NodeService(spec)
-        signal.signal(signal.SIGTERM, lambda _number, _frame: self._leave())
+    def leave() -> None:
+        if not leaving:  # it makes its engine: nobody counts on it yet
+            os._exit(FAILED)
+        leaving[0].leave("SIGTERM")
 
-    def _leave(self) -> None:
-        # Not in the signal's handler itself: it may have interrupted whoever holds the outbox's lock.
-        threading.Thread(target=self._service.leave, args=("SIGTERM",), daemon=True).start()
-
-    def ready(self) -> str:
-        """The incarnation, once the engine is made."""
-        return self._service.hello.incarnation
-
-    def watch(self) -> None:
-        """Return when the node was closed. A caller that gets Ray's error instead knows that the process died; Ray
-        says so within 20 ms. For a concurrency group of its own."""
-        self._service.wait()
-
-    def close(self) -> None:
-        self._service.close()
+    # Not in the signal's handler itself: it may have interrupted whoever holds the outbox's lock.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: threading.Thread(target=leave, daemon=True).start())
+    try:
+        service = NodeService(spec, before, pause_s)
+    except Exception:
+        _log.exception("%s: the engine cannot be made", spec.node_id)
+        return FAILED
+    leaving.append(service)
+    status = service.wait()
+    service.close()
+    return status
 
 
 def main() -> None:

@@ -66,7 +66,7 @@ class Presence:
             return None
         folder = Path(named)
         folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder, NodePresence(os.getpid(), _started(os.getpid()), node_id, nps))
+        return cls(folder, NodePresence(os.getpid(), started(os.getpid()), node_id, nps))
 
     def now(self, state: NodeState) -> None:
         """Say what has become of it; from any thread. Who was dismissed stays so.
@@ -95,14 +95,14 @@ def present(folder: Path) -> tuple[NodePresence, ...]:
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             fields = json.loads(path.read_text(encoding="utf-8"))
             node = NodePresence(**{**fields, "state": NodeState(fields["state"])})
-            if _started(node.pid) == node.started:
+            if started(node.pid) == node.started:
                 found.append(node)
             else:
                 path.unlink(missing_ok=True)
     return tuple(sorted(found, key=lambda node: node.pid))
 
 
-def _started(pid: int) -> int:
+def started(pid: int) -> int:
     """When a process started, in clock ticks since boot; 0: there is none of that id."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

@@ -80,6 +80,12 @@ def remove_leftovers(parent: Path) -> None:
             _remove_if_left(path)
 
 
+def remove_all_leftovers() -> None:
+    """`remove_leftovers`, wherever `cluster.ray_cluster` makes its folders."""
+    for parent in {Path(tempfile.gettempdir()), Path("/tmp")}:
+        remove_leftovers(parent)
+
+
 def _remove_if_left(path: Path) -> None:
     """Remove the folder if it was made by this module, for this user, and its maker is gone.
 

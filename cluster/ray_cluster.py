@@ -1,21 +1,22 @@
 """Everything that touches Ray: a cluster of its own on this machine, or the way into one that runs; and its actors.
 
-Ray places, starts, watches and ends the nodes' processes, and no more (`cluster.channel` says why). It runs in a
-process of its own (`cluster.ray_process` says why). All calls are made on one thread, which lives as long as the
-cluster: Ray's own processes are tied to the life of the *thread* that started them (``PR_SET_PDEATHSIG``).
+Ray says where nodes are to be, and has a keeper there (`cluster.keeper`), and no more: the nodes' processes are not
+Ray's, and what they say goes another way (`cluster.channel` says why). Ray runs in a process of its own
+(`cluster.ray_process` says why). All calls are made on one thread, which lives as long as the cluster: Ray's own
+processes are tied to the life of the *thread* that started them (``PR_SET_PDEATHSIG``).
 
-Measured (Ray 2.60, two cores): starting 3.8 s; a dead actor is known after 11 ms and replaced by us after 0.5 s, where
-``max_restarts`` would let 1.8 s pass before anyone hears of it. Hence actors are made without restarts.
+Measured (Ray 2.60): a dead actor is known after 11 ms, where ``max_restarts`` would let 1.8 s pass before anyone hears
+of it. Hence actors are made without restarts.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import secrets
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cluster.api import FleetError
-from cluster.node_process import NodeActor, NodeSpec
+from cluster.keeper import Keeper
 from cluster.private_folder import PrivateFolder, remove_leftovers
 
 if TYPE_CHECKING:
@@ -37,21 +38,24 @@ RESOURCE: Final = "searcher"
 
 _LOOK_S: Final = 0.25
 """How often it is looked whether Ray's own processes live."""
-_PATIENCE_S: Final = 5.0
+_PATIENCE_S: Final = 10.0
 """A Ray that answers nothing for so long is of no use."""
+_STARTING_S: Final = 90.0
+"""How long a raylet may take to be there; Ray itself would wait for 30 s, which a machine under a load of 15 needs."""
 
 _LONGEST_PARENT: Final = 107 - len(
     "/gougi-abcdefgh/ray/session_2026-11-22_10-15-45_564657_1234567/sockets/plasma_store"
 )
-"""Bytes of the folder's name in which ours is made: a socket's name may have 107."""
+"""Bytes of the folder's name in which ours is made, for a socket's name may have 107; else it is made in ``/tmp``."""
 
 _ENVIRONMENT: Final = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     # How often Ray tries, a second apart, to connect to a cluster that refuses it.
     "RAY_NUM_REDIS_GET_RETRIES": "3",
-    # Nodes give way to the master and to Ray's own processes, and the fallback (19) to the nodes.
-    "RAY_worker_niceness": "5",
+    "RAY_enable_metrics_collection": "0",
+    # Keepers wait, they do not compute: all may start at once.
+    "RAY_worker_maximum_startup_concurrency": "8",
     # On one machine there is no cable to cut, and the death of a process is noticed by its socket. A health check can
     # only be wrong here: with tight ones a machine under a load of 11 declared its own raylet dead in mid-game.
     "RAY_health_check_initial_delay_ms": "30000",
@@ -62,8 +66,12 @@ _ENVIRONMENT: Final = {
 }
 
 
-class NodeDied(Exception):
-    """A node's process, or its actor's constructor, failed; the text says how."""
+class RayRefused(FleetError):
+    """What no second attempt makes better."""
+
+
+class ActorDied(Exception):
+    """A keeper's process ended, or a call of it failed; the text says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +129,14 @@ class RayCluster:
             return await self._call(self._init)
         except Exception as error:
             where = "on this machine" if self.local else f"at {self._address}"
-            why = "its token is not ours (RAY_AUTH_TOKEN)" if _refused(error) else _last_line(error)
-            raise FleetError(f"no Ray cluster {where}: {why}") from error
+            if _refused(error):
+                raise RayRefused(f"no Ray cluster {where}: its token is not ours (RAY_AUTH_TOKEN)") from error
+            raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
 
-    async def spawn(self, spec: NodeSpec) -> int:
-        """Ask for a node's actor; it starts as soon as a machine has room for it."""
+    async def spawn(self, run: str) -> int:
+        """Ask for a keeper of that master's run; it starts as soon as a machine has room for it."""
         number = next(self._numbers)
-        self._actors[number] = await self._call(lambda: self._spawn(spec))
+        self._actors[number] = await self._call(lambda: self._spawn(run))
         return number
 
     async def share(self, value: bytes) -> int:
@@ -142,7 +151,7 @@ class RayCluster:
         """Run ``function(what was shared, *arguments)`` on a machine that has room for a node, and return its result.
 
         Raises:
-            NodeDied: the process that ran it died, or it raised; the text says which.
+            ActorDied: the process that ran it died, or it raised; the text says which.
         """
         import ray
 
@@ -151,34 +160,27 @@ class RayCluster:
         return result
 
     async def ready(self, number: int) -> str:
-        """Wait until the node can search; returns its incarnation.
-
-        Raises:
-            NodeDied: its process ended, or its engine cannot be made.
-        """
+        """`cluster.keeper.Keeper.ready`. Raises ActorDied, as all that follows."""
         actor = self._actors[number]
         return str(await self._ask(lambda: actor.ready.remote()))
 
-    async def watch(self, number: int) -> None:
-        """Wait until the node was closed.
+    async def keep(self, number: int, node_id: str, spec: bytes) -> None:
+        """`cluster.keeper.Keeper.keep`."""
+        actor = self._actors[number]
+        await self._ask(lambda: actor.keep.remote(node_id, spec))
 
-        Raises:
-            NodeDied: its process ended by itself.
-        """
+    async def watch(self, number: int) -> None:
+        """Wait for the keeper's end."""
         actor = self._actors[number]
         await self._ask(lambda: actor.watch.options(concurrency_group="watch").remote())
 
-    async def end(self, number: int, patience_s: float = 2.0) -> None:
-        """Close the node and end its process, by force where it does not heed. More than once does no harm."""
+    async def end(self, number: int) -> None:
+        """End the keeper's process. More than once does no harm."""
         import ray
 
         actor = self._actors.pop(number, None)
-        if actor is None:
-            return
-        with contextlib.suppress(NodeDied, TimeoutError):
-            async with asyncio.timeout(patience_s):
-                await self._ask(lambda: actor.close.remote())
-        await self._call(lambda: ray.kill(actor))
+        if actor is not None:
+            await self._call(lambda: ray.kill(actor))
 
     async def lost(self) -> str:
         """Wait until Ray is of no use any more: its processes here died, or its head does not answer. Returns why."""
@@ -194,18 +196,15 @@ class RayCluster:
             if why:
                 return why
 
-    async def close(self) -> None:
-        """End the actors and, where it is our own, the cluster. No call is valid after."""
-        await asyncio.gather(*(self.end(number) for number in list(self._actors)))
+    async def leave(self) -> None:
+        """Say goodbye to a cluster that goes on without us: it ends the keepers. No call is valid after."""
         if "ray" in sys.modules:
             import ray
 
             await self._call(ray.shutdown)
-        self._executor.shutdown(wait=False)
-        self.remove_folder()
 
     def remove_folder(self) -> None:
-        """What `close` does last; for whoever cannot wait for Ray any more."""
+        """For the end, when Ray's processes are gone."""
         if self._folder is not None:
             self._folder.remove()
             self._folder = None
@@ -239,7 +238,7 @@ class RayCluster:
         """Ray's logs and sockets, and the token's file: for this user only, removed in the end."""
         parent = Path(tempfile.gettempdir())
         if len(os.fsencode(parent)) > _LONGEST_PARENT:
-            raise OSError(f"TMPDIR={parent} is too long for the names of sockets: {_LONGEST_PARENT} bytes are allowed")
+            parent = Path("/tmp")
         remove_leftovers(parent)
         self._folder = PrivateFolder(parent)
         if "RAY_AUTH_TOKEN" not in os.environ:
@@ -259,6 +258,7 @@ class RayCluster:
             address = ray.get_runtime_context().gcs_address
             return RayFacts(str(ray.util.get_node_ip_address()), capacity, address, {}, "")
         assert self._folder is not None
+        _leave_out_what_is_not_needed()
         ray.init(
             address="local",
             num_cpus=0,
@@ -273,7 +273,7 @@ class RayCluster:
         address = ray.get_runtime_context().gcs_address
         return RayFacts("127.0.0.1", self._nodes, address, processes, str(self._folder.path))
 
-    def _spawn(self, spec: NodeSpec) -> Any:
+    def _spawn(self, run: str) -> Any:
         import ray
 
         actor_class = ray.remote(
@@ -282,8 +282,9 @@ class RayCluster:
             max_restarts=0,
             max_task_retries=0,
             concurrency_groups={"watch": 1},
-        )(NodeActor)
-        return actor_class.remote(spec)
+        )(Keeper)
+        # On the master's own machine the master has started the nursery.
+        return actor_class.remote(run, not self.local)
 
     async def _ask(self, call: Callable[[], Any]) -> Any:
         """Await the answer of an actor, or of a task."""
@@ -296,10 +297,36 @@ class RayCluster:
         try:
             return await asyncio.wrap_future(await self._call(ask))
         except RayError as error:
-            raise NodeDied(_reason(error)) from error
+            raise ActorDied(_reason(error)) from error
 
     async def _call(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _leave_out_what_is_not_needed() -> None:
+    """Ray has no option for it: no autoscaler, no dashboard (which it starts even where it is to leave it out) and no
+    forwarding of logs, three Python processes; and a raylet gets the time that it takes on a busy machine.
+
+    Its two agents have to be: a raylet without them ends.
+    """
+    import ray._private.node as ray_node
+    import ray._private.services as ray_services
+
+    for start in ("start_monitor", "start_api_server", "start_log_monitor"):
+        setattr(ray_node.Node, start, lambda *_, **__: None)
+    get_node = ray_services.get_node
+
+    def wait_for_node(*arguments: Any) -> Any:
+        deadline = time.monotonic() + _STARTING_S
+        while True:
+            try:
+                return get_node(*arguments)
+            except RuntimeError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
+
+    ray_services.get_node = wait_for_node
 
 
 def _refused(error: BaseException) -> bool:

@@ -1,10 +1,11 @@
-"""The whole fleet: the coordinator on real nodes, which are Ray actors, with the channel and the fallback."""
+"""The whole fleet: the coordinator on real nodes, in the places that Ray has, with the channel and the fallback."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -15,18 +16,36 @@ from cluster.events import FALLBACK, NodeJoined, Received
 from cluster.fallback import Fallback
 from cluster.fleet import Change, Fleet
 from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.messages import EVERY_JOB, Heartbeat, Hello, Leave, Message, NewGame, Order, Shared, Stop
+from cluster.messages import (
+    EVERY_JOB,
+    Begun,
+    End,
+    Failed,
+    Heartbeat,
+    Hello,
+    Leave,
+    Message,
+    NewGame,
+    Order,
+    Shared,
+    Stop,
+)
 from cluster.node_process import NodeSpec
 from cluster.places import Places, place_of
+from cluster.ray_cluster import RayFacts
 from cluster.refusals import Refusals
 from cluster.settings import Settings
 from cluster.sharing_master import FleetSharing
+from cluster.status import StatusFile
 from worker.engine import Engine
 
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
 """How often silent nodes are looked for."""
+_PATIENCE_S = 5.0
+"""How long `open` waits for more than the fallback: for this machine's own nodes, which come at the same time, or for
+the first word of a cluster elsewhere, which may refuse us."""
 _LOCAL_FALLBACK_NODES = 20_000
 """Where the fallback shares the nodes' machine, it searches so many nodes (some 30 ms) and then rests."""
 
@@ -40,7 +59,6 @@ class RaySearcher(HostedSearcher):
         address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
         engine: how a node makes its engine, from its number in the fleet (0, 1, …); picklable.
         fallback: how the master's own machine makes the fallback's engine.
-        start_timeout_s: how long `open` waits for nodes.
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
     """
@@ -53,12 +71,15 @@ class RaySearcher(HostedSearcher):
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
         name: str = "gougi",
-        start_timeout_s: float = 120.0,
         report_port: int = 0,
         advertise: str | None = None,
     ) -> None:
         if nodes < 1:
             raise ValueError(f"{nodes} nodes: at least one is needed")
+        if address not in (None, "auto"):
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdigit():
+                raise FleetError(f"no Ray cluster at {address}: expected host:port or auto")
         self.name = name
         self._wanted = nodes
         self._engine = engine or FleetSpec().build
@@ -67,7 +88,6 @@ class RaySearcher(HostedSearcher):
         if address is None and settings.fallback_nodes is None:
             settings = replace(settings, fallback_nodes=_LOCAL_FALLBACK_NODES)
         self._settings = settings
-        self._start_timeout_s = start_timeout_s
         self._report_port = report_port
         self._advertise = advertise
         self._address = address
@@ -77,11 +97,17 @@ class RaySearcher(HostedSearcher):
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None
         self._sharing: FleetSharing | None = None
+        self._status: StatusFile | None = None
+        self._capacity: int | None = nodes if address is None else None
+        """How many nodes there are places for; None: Ray has not said yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refusals = Refusals()
         self._broken = ""
-        """Why the first node that could not start did not."""
+        """What waiting would not make better."""
+        self._port = ""
+        self._host_of_ray = "127.0.0.1"
+        """This machine's address as the others see it, once Ray has said."""
 
     @property
     def live(self) -> tuple[str, ...]:
@@ -89,13 +115,14 @@ class RaySearcher(HostedSearcher):
         return self._fleet.live
 
     async def open(self, listener: Listener) -> None:
-        """Compile what is not yet, start or find Ray, the nodes and the fallback; returns when nodes can search.
+        """Compile what is not yet, and start the fallback, the nodes and Ray. Returns when a search can begin, which
+        needs no Ray: nodes join as they come, the search that runs too.
 
         Tells the listener how far it is: ``compiling``, ``ray_starting``, ``ray_started``, ``node_starting``,
         ``node_joined``.
 
         Raises:
-            FleetError: Ray or the nodes did not start.
+            FleetError: it cannot begin, and no waiting would help: an engine cannot be made, the cluster refuses us.
         """
         try:
             await self._open(listener)
@@ -130,6 +157,11 @@ class RaySearcher(HostedSearcher):
             host.close()
         if self._sharing is not None:
             self._sharing.close()
+        if self._status is not None:
+            self._status.close()
+        if self._channel is not None:
+            for node_id in self._fleet.members:
+                self._channel.send(self._fleet.members[node_id].hello.peer, End(again=False))
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -150,66 +182,90 @@ class RaySearcher(HostedSearcher):
         if peer is not None and self._channel is not None:
             self._channel.send(peer, order)
 
+    async def whole(self, patience_s: float) -> int:
+        """Wait until every node that is known of is there, for whom it is no use to begin before; returns how many are
+        there by then."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while self._capacity is None or self._there() < self._capacity:
+                    self._changed.clear()
+                    await self._changed.wait()
+        return self._there()
+
     async def _open(self, listener: Listener) -> None:
+        self._status = StatusFile(self.name)
+        listener = self._status.watching(listener)
         host = self._host = CoordinatorHost(self._settings, self, listener)
         await prepare_this_machine(listener)
-        host.log("ray_starting")
-        places = self._places = Places(self._address, self._wanted, self)
-        facts = await places.open()
-        listen = "127.0.0.1" if places.local else "0.0.0.0"
+        listen = "127.0.0.1" if self._address is None else "0.0.0.0"
         channel = self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
-        port = channel.open().rpartition(":")[2]
-        url = f"tcp://{self._advertise or f'{facts.host}:{port}'}"
+        self._port = channel.open().rpartition(":")[2]
         self._fallback = Fallback(
             NodeSpec(FALLBACK, channel.admit(FALLBACK), self._fallback_engine),
             lambda name, fields: host.log(name, **fields),
         )
         self._fallback.open()
         self._begin(self._look_for_the_silent())
-        share_depth = self._settings.share_depth
-        if share_depth:
+        if self._settings.share_depth:
             self._sharing = FleetSharing(
                 self._settings.share_bytes_per_s,
                 lambda: self._fleet.live,
                 self.send,
                 lambda name, fields: host.log(name, **fields),
             )
+        self._places = Places(self._address, self._wanted, self, self._spec)
+        self._places.open()
+        await self._can_begin()
 
-        def spec(node_id: str) -> NodeSpec:
-            address, share_keys = (replace(keys, url=url) for keys in (channel.admit(node_id), channel.fleet_keys()))
-            return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), share_depth, share_keys)
+    def _spec(self, node_id: str) -> NodeSpec:
+        """What a node of that id needs to know."""
+        channel = self._channel
+        assert channel is not None
+        url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
+        address, share_keys = (replace(keys, url=url) for keys in (channel.admit(node_id), channel.fleet_keys()))
+        engine = partial(self._engine, place_of(node_id) - 1)
+        return NodeSpec(node_id, address, engine, self._settings.share_depth, share_keys)
 
-        places.fill(spec, facts.capacity)
-        await self._nodes_are_there(facts.capacity if places.local else 1)
+    def _there(self) -> int:
+        return sum(node_id != FALLBACK for node_id in self._fleet.live)
 
-    async def _nodes_are_there(self, count: int) -> None:
-        def there() -> int:
-            return sum(node_id != FALLBACK for node_id in self._fleet.live)
+    async def _can_begin(self) -> None:
+        async def until(condition: Callable[[], bool]) -> None:
+            while not condition():
+                if self._broken:
+                    raise FleetError(self._broken)
+                self._changed.clear()
+                await self._changed.wait()
 
-        try:
-            async with asyncio.timeout(self._start_timeout_s):
-                while there() < count:
-                    if self._broken:
-                        raise FleetError(f"a node cannot start: {self._broken}")
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError as error:
-            raise FleetError(
-                f"{there()} of {count} nodes are there after {self._start_timeout_s:.0f} s: is a machine with the "
-                "resource 'searcher' in the cluster?"
-            ) from error
+        await until(lambda: bool(self._fleet.live))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S):
+                local = self._address is None
+                await until(lambda: self._there() == self._wanted if local else self._capacity is not None)
 
-    def node_gone(self, peer: str, reason: str) -> None:
-        """`cluster.places.Keeper`."""
-        self._apply(self._fleet.gone(peer, reason))
-
-    def node_failed(self, node_id: str, why: str) -> None:
-        """`cluster.places.Keeper`: while the fleet opens, that is the end of it."""
-        self._broken = f"{node_id}: {why}"
+    def ray_found(self, facts: RayFacts) -> None:
+        """`cluster.places.Master`."""
+        self._host_of_ray = facts.host
+        self._capacity = facts.capacity
         self._changed.set()
 
+    def ray_refused(self, why: str) -> None:
+        """`cluster.places.Master`: while the fleet opens, that is the end of it."""
+        self._broken = why
+        self._changed.set()
+
+    def is_live(self, node_id: str) -> bool:
+        """`cluster.places.Master`."""
+        return self._fleet.peer(node_id) is not None
+
+    def adopted(self, node_id: str) -> None:
+        """`cluster.places.Master`. One that was sent away has no place to hold any more: another life of it begins."""
+        member = self._fleet.members.get(node_id)
+        if member is not None and member.gone and self._channel is not None:
+            self._channel.send(member.hello.peer, End(again=True))
+
     def log(self, name: str, **fields: object) -> None:
-        """`cluster.places.Keeper`: tell the listener."""
+        """`cluster.places.Master`: tell the listener."""
         if self._host is not None:
             self._host.log(name, **fields)
 
@@ -233,6 +289,13 @@ class RaySearcher(HostedSearcher):
         if isinstance(message, Order) or peer.rpartition("/")[0] != message.node_id:
             self._refuse(peer, f"a {type(message).__name__} that is not its own")
             return
+        if isinstance(message, Begun):
+            if message.peer == peer:
+                self._apply(self._fleet.began(message))
+            return
+        if isinstance(message, Failed):
+            self._failed(message)
+            return
         if isinstance(message, Hello):
             if message.peer == peer:
                 if changes := self._fleet.said_hello(message, now_ms()):
@@ -247,6 +310,9 @@ class RaySearcher(HostedSearcher):
             return
         if isinstance(message, Heartbeat) and not message.idle and self._fleet.is_gone(peer):
             self._dismiss(peer, "it searches though it was sent away")
+            return
+        if isinstance(message, Heartbeat) and self._fleet.is_superseded(peer) and self._channel is not None:
+            self._channel.send(peer, End(again=False))
             return
         self._apply(self._fleet.heard(peer, now_ms()))
         if isinstance(message, Shared):
@@ -264,8 +330,15 @@ class RaySearcher(HostedSearcher):
             return
         self.log("node_leaves", node=message.node_id, why=message.reason)
         self._dismiss(peer, f"leaves: {message.reason}")
-        if self._places is not None and self._places.local:
-            self._begin(self._places.restart(message.node_id))
+        if self._address is None and self._channel is not None:
+            self._channel.send(peer, End(again=True))
+
+    def _failed(self, message: Failed) -> None:
+        """An engine cannot be made: while the fleet opens, that is the end of it; later another attempt follows."""
+        self.log("node_failed", node=message.node_id, why=message.why)
+        which = "the fallback" if message.node_id == FALLBACK else "a node"
+        self._broken = f"{which} cannot start: {message.node_id}: {message.why}"
+        self._changed.set()
 
     def _dismiss(self, peer: str, reason: str) -> None:
         """Deal its work to others first, and only then end what it does."""

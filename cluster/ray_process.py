@@ -2,10 +2,12 @@
 
 Ray's native code ends the process that it is in when it can do no more. Measured (Ray 2.60): 60 s after the death of
 its GCS, without a word. Here that is the end of this one process; `RayProcess.ended` tells, and the master starts
-another. The process ends with its standard input, and so with the master however that ends, and takes with it what it
-started.
+another. The process ends with its standard input, and so with the master however that ends.
 
-Requests and replies are pickles with their length before them: ``(number, method, arguments)`` over standard input,
+It leads a session of its own, and Ray's processes stay in that. Ray has no state that is worth saving: on a machine of
+our own it is ended by killing the session.
+
+Requests and replies are frames (`cluster.frames`): ``(number, method, arguments)`` over standard input,
 ``(number, error kind, value)`` over standard output; number 0 says why Ray was lost.
 """
 
@@ -14,9 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import pickle
 import signal
-import struct
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -24,20 +24,27 @@ from itertools import count
 from typing import Any, BinaryIO, TypeVar
 
 from cluster.api import FleetError
-from cluster.node_process import NodeSpec
-from cluster.ray_cluster import NodeDied, RayCluster, RayFacts
+from cluster.frames import frame, read_frame
+from cluster.private_folder import remove_all_leftovers
+from cluster.processes import end_session
+from cluster.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
 
 _T = TypeVar("_T")
 
-_LENGTH = struct.Struct(">I")
 _LONGEST_LINE = 1 << 24
 """Of Ray's errors, in bytes: beyond it nobody would read them any more, and Ray would stand still."""
-_CLOSING_S = 10.0
-"""How long Ray may take to end."""
+_LEAVING_S = 3.0
+"""How long the goodbye to a cluster of others may take."""
+_PING_S = 2.0
+"""How often the process is asked whether it lives."""
+_ANSWER_S = 10.0
+"""A process that does not say so in that time hangs."""
+_FIRST_ANSWER_S = 60.0
+"""The same for the first time: it has to start."""
 
 
-class RayLost(NodeDied):
-    """Ray itself is gone, and with it, soon or already, the node."""
+class RayLost(ActorDied):
+    """Ray itself is gone, and with it, soon or already, its keepers."""
 
 
 class RayProcess:
@@ -46,11 +53,13 @@ class RayProcess:
     Args:
         address: as for `RayCluster`.
         nodes: as for `RayCluster`.
+        on_start: told the session in which all of Ray's processes here are, as soon as there is one.
     """
 
-    def __init__(self, address: str | None, nodes: int) -> None:
+    def __init__(self, address: str | None, nodes: int, on_start: Callable[[int], None] = lambda _: None) -> None:
         self._address = address
         self._nodes = nodes
+        self._on_start = on_start
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._numbers = count(1)
@@ -68,8 +77,9 @@ class RayProcess:
 
         Raises:
             FleetError: that failed; the text says why.
+            RayRefused: no other attempt will do better.
         """
-        # A session of its own: Ctrl-C is the master's, and whatever is left can be ended as a group.
+        # A session of its own: Ctrl-C is the master's, and whatever is left can be ended as one.
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -81,23 +91,25 @@ class RayProcess:
             start_new_session=True,
             limit=_LONGEST_LINE,
         )
+        self._on_start(process.pid)
         assert process.stdout is not None
         assert process.stderr is not None
         self._tasks = [
             asyncio.ensure_future(self._read_replies(process.stdout)),
             asyncio.ensure_future(self._read_errors(process.stderr)),
+            asyncio.ensure_future(self._look_whether_it_hangs()),
         ]
         try:
             facts: RayFacts = await self._ask("open", self._address, self._nodes)
         except RayLost as error:
             raise FleetError(f"Ray's process ended: {error}") from error
-        except NodeDied as error:  # what its process had no word for
+        except ActorDied as error:  # what its process had no word for
             raise FleetError(f"Ray's process: {error}") from error
         return facts
 
-    async def spawn(self, spec: NodeSpec) -> int:
+    async def spawn(self, run: str) -> int:
         """As `RayCluster.spawn`. Raises RayLost, as all that follows."""
-        actor: int = await self._ask("spawn", spec)
+        actor: int = await self._ask("spawn", run)
         return actor
 
     async def share(self, value: bytes) -> int:
@@ -112,8 +124,12 @@ class RayProcess:
 
     async def ready(self, actor: int) -> str:
         """As `RayCluster.ready`."""
-        incarnation: str = await self._ask("ready", actor)
-        return incarnation
+        orphan: str = await self._ask("ready", actor)
+        return orphan
+
+    async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
+        """As `RayCluster.keep`."""
+        await self._ask("keep", actor, node_id, spec)
 
     async def watch(self, actor: int) -> None:
         """As `RayCluster.watch`."""
@@ -124,25 +140,27 @@ class RayProcess:
         await self._ask("end", actor)
 
     async def ended(self) -> str:
-        """Wait until Ray, or the process, is gone. Returns why."""
+        """Wait until Ray, or the process, is gone or hangs. Returns why."""
         await self._ended.wait()
         return self._why
 
     async def close(self) -> None:
-        """End everything: by the end of its input, or by force. More than once does no harm."""
+        """End everything; a cluster of others goes on, and gets a goodbye if it can take one. More than once does no
+        harm."""
         process, self._process = self._process, None
         if process is None:
             return
-        assert process.stdin is not None
-        process.stdin.close()
         try:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSING_S + 2):
-                    await process.wait()
+            if self._address is not None and not self._ended.is_set():
+                assert process.stdin is not None
+                process.stdin.close()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LEAVING_S + 1):
+                        await process.wait()
         finally:  # also where the caller was cancelled meanwhile: nobody else would
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(asyncio.to_thread(end_session, process.pid))
         await process.wait()
+        await asyncio.to_thread(remove_all_leftovers)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -154,15 +172,30 @@ class RayProcess:
         number = next(self._numbers)
         reply = self._replies[number] = asyncio.get_running_loop().create_future()
         try:
-            self._process.stdin.write(_frame((number, method, arguments)))
+            self._process.stdin.write(frame((number, method, arguments)))
             return await reply
         finally:
             del self._replies[number]
 
+    async def _look_whether_it_hangs(self) -> None:
+        """What is asked of Ray may take its time; the process itself answers at once."""
+        limit_s = _FIRST_ANSWER_S
+        try:
+            while True:
+                async with asyncio.timeout(limit_s):
+                    await self._ask("ping")
+                limit_s = _ANSWER_S
+                await asyncio.sleep(_PING_S)
+        except TimeoutError:
+            self._end(f"its process hangs: no answer for {limit_s:.0f} s")
+        except ActorDied:
+            pass  # said by who noticed it
+
     async def _read_replies(self, stream: asyncio.StreamReader) -> None:
+        kinds = {"fleet": FleetError, "refused": RayRefused, "died": ActorDied}
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                number, kind, value = await _read(stream)
+                number, kind, value = await read_frame(stream)
                 if number == 0:
                     self._end(value)
                     continue
@@ -170,7 +203,7 @@ class RayProcess:
                 if reply is None or reply.done():
                     continue
                 if kind:
-                    reply.set_exception({"fleet": FleetError, "died": NodeDied}[kind](value))
+                    reply.set_exception(kinds[kind](value))
                 else:
                     reply.set_result(value)
         await asyncio.sleep(0)  # the last words come at the same time
@@ -202,14 +235,16 @@ class _Service:
         loop = asyncio.get_running_loop()
         requests = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(requests), sys.stdin)
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            while True:
-                self._begin(self._serve(*await _read(requests)))
         try:
-            async with asyncio.timeout(_CLOSING_S):
-                if self._cluster is not None:
-                    await self._cluster.close()
+            with contextlib.suppress(asyncio.IncompleteReadError):
+                while True:
+                    self._begin(self._serve(*await read_frame(requests)))
+            if self._cluster is not None and not self._cluster.local:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LEAVING_S):
+                        await self._cluster.leave()
         finally:
+            end_session(os.getpid())
             if self._cluster is not None:
                 self._cluster.remove_folder()
 
@@ -228,9 +263,11 @@ class _Service:
                 # Ray has set handlers of its own. A SIGTERM to the whole group is the master's affair.
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 self._begin(self._tell_the_loss(self._cluster))
-            else:
+            elif method != "ping":
                 call: Callable[..., Awaitable[Any]] = getattr(self._cluster, method)
                 value = await call(*arguments)
+        except RayRefused as error:
+            kind, value = "refused", str(error)
         except FleetError as error:
             kind, value = "fleet", str(error)
         except Exception as error:
@@ -241,18 +278,8 @@ class _Service:
         self._reply(0, "", await cluster.lost())
 
     def _reply(self, number: int, kind: str, value: object) -> None:
-        self._replies.write(_frame((number, kind, value)))
+        self._replies.write(frame((number, kind, value)))
         self._replies.flush()
-
-
-def _frame(value: object) -> bytes:
-    data = pickle.dumps(value)
-    return _LENGTH.pack(len(data)) + data
-
-
-async def _read(stream: asyncio.StreamReader) -> Any:
-    (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
-    return pickle.loads(await stream.readexactly(length))
 
 
 def main() -> None:

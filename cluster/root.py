@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cluster.api import SearchRequest
 from cluster.messages import LONGEST_GAME, MAX_MULTIPV
+from worker.careful import careful_move
 from worker.engine import STARTPOS
 from worker.score import MAX_EVAL
 from worker.shogi import MoveError, Position, move_to_usi
@@ -70,6 +71,10 @@ class Root:
             length = self._checked[pv] = self._position.legal_length(pv) if allowed else 0
         return pv[:length]
 
+    def careful(self) -> str:
+        """A move to choose from, by material alone."""
+        return move_to_usi(careful_move(self._position, self.legal))
+
     def _replies_after(self, path: tuple[str, ...]) -> tuple[str, ...]:
         position, made = self._position, 0
         try:
@@ -117,4 +122,6 @@ def check_request(request: SearchRequest, last_search_id: int) -> None:
 
 def prepare_rules() -> None:
     """Compile the rules that a master uses, or load them from the cache, so that no search has to wait for it."""
-    Root(SearchRequest(0, STARTPOS, ("7g7f",))).legal_part(("3c3d", "8h2b+", "3a2b"))
+    root = Root(SearchRequest(0, STARTPOS, ("7g7f",)))
+    root.legal_part(("3c3d", "8h2b+", "3a2b"))
+    root.careful()

@@ -21,7 +21,7 @@ from worker.score import MATE, MATE_BOUND
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What would be played now. ``line`` is None where the move is a legal one and no more."""
+    """What would be played now. ``line`` is None where no search stands behind the move."""
 
     move: str
     line: Line | None

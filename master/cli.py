@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -10,9 +10,12 @@ from typing import Annotated
 
 import typer
 
-from master.commands import analyze, book, engine, fleet, game, lab, match, replay, selfplay, settings, usi
-from master.commands.common import FAILED, INTERRUPTED, CommandError
+from master.commands import analyze, book, engine, fleet, game, lab, log, match, replay, selfplay, settings, status, usi
+from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
+from master.commands.output import name_streams
+from master.commands.plain import PlainCommand, complaint
 from master.terminal import guarded
+from worker.files import described, disk_is_full
 
 app = typer.Typer(
     name="gougi",
@@ -22,21 +25,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command(name="play")(game.play)
-app.command(name="serve")(game.serve)
-app.command(name="usi")(usi.usi)
-app.command(name="perft")(engine.perft)
-app.command(name="eval")(engine.evaluate)
-app.command(name="bench")(engine.bench)
-app.command(name="warm")(engine.warm)
+app.command(name="play", cls=PlainCommand)(game.play)
+app.command(name="serve", cls=PlainCommand)(game.serve)
+app.command(name="usi", cls=PlainCommand)(usi.usi)
+app.command(name="perft", cls=PlainCommand)(engine.perft)
+app.command(name="eval", cls=PlainCommand)(engine.evaluate)
+app.command(name="bench", cls=PlainCommand)(engine.bench)
+app.command(name="warm", cls=PlainCommand)(engine.warm)
 app.add_typer(book.app, name="book")
-app.command(name="analyze")(analyze.analyze)
-app.command(name="match")(match.match)
-app.command(name="replay")(replay.replay)
-app.command(name="lab")(lab.lab)
+app.command(name="analyze", cls=PlainCommand)(analyze.analyze)
+app.command(name="match", cls=PlainCommand)(match.match)
+app.command(name="replay", cls=PlainCommand)(replay.replay)
+app.command(name="log", cls=PlainCommand)(log.log)
+app.command(name="lab", cls=PlainCommand)(lab.lab)
+app.command(name="status", cls=PlainCommand)(status.status)
 app.add_typer(selfplay.app, name="selfplay")
 app.add_typer(fleet.app, name="fleet")
-app.command(name="config")(settings.config)
+app.command(name="config", cls=PlainCommand)(settings.config)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,9 +68,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         arguments: the words behind ``gougi``; None: those of this process.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without kanji shows a "?", and the game goes on
+    name_streams()
     with guarded():
         return _run(words)
 
@@ -75,11 +78,14 @@ def _run(words: list[str]) -> int:
         code = app(args=words or ["--help"], prog_name="gougi", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        _complain(error.format_message())
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a word behind it, as `gougi` alone
+            print(error.format_message())
+            return 0
+        _complain(complaint(error))
         return error.exit_code
     except CommandError as error:
         _complain(str(error))
-        return error.code
+        return DISK_FULL if disk_is_full(error) else error.code
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -87,9 +93,13 @@ def _run(words: list[str]) -> int:
         # Whoever read our output (`| head`) has enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        _complain(described(error))
+        return DISK_FULL if disk_is_full(error) else FAILED
     return code if isinstance(code, int) else 0
 
 
 def _complain(message: str) -> None:
-    for line in message.splitlines() or ["failed"]:
-        print(f"gougi: {line}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # then the exit code alone says it
+        for line in message.splitlines() or ["failed"]:
+            print(f"gougi: {line}", file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ import tomllib
 import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
@@ -26,6 +26,8 @@ from pydantic_settings import (
 )
 
 from master.csa.names import LOGIN_NAME
+from master.words import fault
+from worker.files import reason
 
 ENV_PREFIX = "GOUGI_"
 ENV_OTHER = frozenset(
@@ -45,13 +47,6 @@ ENV_OTHER = frozenset(
 
 _Location = tuple[int | str, ...]
 """Section, key, and within a key's own tables index and key and so on."""
-_EXPECTED: Final = {
-    "tuple_type": "expected a list",
-    "list_type": "expected a list",
-    "model_type": "expected a table",
-    "dict_type": "expected a table",
-}
-"""By pydantic's kinds of error, where its words are Python's and not TOML's."""
 
 
 class ConfigError(Exception):
@@ -394,11 +389,11 @@ def csa_password(config: Config) -> str:
     path = Path(config.csa.password_file).expanduser()
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o077:
+        if mode & 0o077 and path.is_file():
             raise ConfigError(f"{path}: mode {mode:03o} lets others read the password; expected 600 (chmod 600 {path})")
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot read the password: {error}") from error
+        raise ConfigError(f"{path}: {reason(error)}") from error
     if not lines or not lines[0].strip():
         raise ConfigError(f"{path}: its first line is empty; expected the password")
     return lines[0].strip()
@@ -428,8 +423,8 @@ def _read_file(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot read the configuration: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {reason(error)}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from error
     csa = content.get("csa")
     if isinstance(csa, dict) and "password" in csa:
@@ -479,9 +474,9 @@ def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
     if problem["type"] == "extra_forbidden":
         known = ", ".join(_table_at(location[:-1]).model_fields)
         return f"{place}: no such {'key' if path else 'section'}; expected one of: {known}"
-    words = _EXPECTED.get(problem["type"]) or str(problem["msg"]).removeprefix("Value error, ")
-    secret = "" if name == "password" else f", not {problem['input']!r}"
-    return f"{place}: {words}{secret}"
+    if problem["type"] == "string_pattern_mismatch" and location == ("csa", "name"):
+        return f"{place}: {problem['input']!r} is no login name: letters, digits and _ @ . -, 32 at most"
+    return f"{place}: {fault(problem, secret=name == 'password')}"
 
 
 def _table_at(location: _Location) -> type[BaseModel]:

@@ -17,11 +17,13 @@ import structlog
 from cluster.api import Listener
 from master.log_files import LogFile
 from master.terminal import clean
+from worker.files import reason
 
 _GRAVE: Final = frozenset(
     {
         "ray_lost",
         "ray_failed",
+        "nursery_lost",
         "node_lost",
         "node_failed",
         "fallback_failed",
@@ -73,7 +75,7 @@ def open_log(
         folder.mkdir(parents=True, exist_ok=True)
         file = LogFile(path, part_bytes, keep, _trouble)
     except OSError as error:
-        raise LogError(f"no log can be written to {folder}: {error.strerror or error}") from error
+        raise LogError(f"no log can be written to {folder}: {reason(error)}") from error
     file.setLevel(file_level.upper())
     # A slow disk must not hold up a move: the queue takes the finished line, a thread writes it.
     queue: SimpleQueue[logging.LogRecord] = SimpleQueue()

@@ -13,7 +13,7 @@
     AskBook ─ a move of a book ───────────────────────► a move ────┤
        │  none, or none in time                                    │
     StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► StartPonder, until our turn or the game's end
-       └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or any legal one
+       └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or one by material alone
 
 Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
 by the hard deadline whatever the searcher does; a decision counts only for the search that is running.
@@ -68,6 +68,7 @@ from master.judging import Judge, Verdict, patience_ms
 from master.outcomes import left, line_lost, with_result
 from master.thought import Thought
 from master.turn import Question, RunningSearch
+from worker.careful import careful_move
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 
 
@@ -415,14 +416,14 @@ class Player:
             self._send_move(move, Thought.of(decision, self._board(), move))
 
     def _fall_back(self, search: RunningSearch, why: str) -> None:
-        """Play the best move that was reported, or any legal one: a turn never ends on the clock."""
-        position = self._board()
-        move = position.legal_moves()[0]
+        """Play the best move that was reported, or one by material alone: a turn never ends on the clock."""
+        position, move = self._board(), 0
         try:
             if search.pv:
                 move = position.parse_usi(search.pv[0])
         except MoveError as error:
             why += f"; the reported move is not legal: {error}"
+        move = move or careful_move(position)
         self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
         self._send_move(move, Thought())
 

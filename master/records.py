@@ -12,9 +12,7 @@ How to use one::
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -34,6 +32,7 @@ from rsshogi.record import TimeControl as RecordTime
 from master.csa.position import BLACK, WHITE
 from master.csa.timecontrol import TimeControl
 from master.kif import ENCODING, Variations
+from worker.files import reason, replace_file
 
 _COMMENT: Final = re.compile(r"\* ?(-?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*) ?")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.+@-]")
@@ -175,7 +174,7 @@ class RecordFile:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self.path = _take_name(self._folder, stem[:150])
             except OSError as error:
-                raise RecordError(f"no record can be written to {self._folder}: {error.strerror}") from error
+                raise RecordError(f"no record can be written to {self._folder}: {reason(error)}") from error
         return self.path
 
     def text(self) -> RecordText:
@@ -209,21 +208,10 @@ class RecordFile:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = file.name
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # or a machine that loses its power may keep the new name of an empty file
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-        temporary = None
+        replace_file(path, content, to_disk=True)
     except OSError as error:
-        raise RecordError(f"{path} cannot be written: {error}") from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        raise RecordError(f"{path} cannot be written: {reason(error)}") from error
 
 
 def parse_comment(comment: str) -> tuple[int | None, tuple[str, ...]]:

@@ -28,6 +28,7 @@ from master.instructions import Instruction, Login, PlayerSettings, Send
 from master.journal import BEGIN, ENTRY, Input, read
 from master.log_files import read_lines
 from master.player import Player
+from worker.files import reason
 
 _SETTINGS: Final = TypeAdapter(PlayerSettings)
 _ID_LINE: Final = "Game_ID:"
@@ -93,10 +94,10 @@ def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> li
         for file, number, line in read_lines(path, on_gap):
             try:
                 _take(json.loads(line), games, running)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ReplayError(f"{path}: cannot read the log: {error}") from error
+        raise ReplayError(f"{path}: {reason(error)}") from error
     return games
 
 
@@ -169,4 +170,4 @@ def _reason(error: Exception) -> str:
         return f"settings of another version: {'.'.join(map(str, problem['loc']))}: {problem['msg']}"
     if isinstance(error, KeyError):
         return f"the log lacks {error}"
-    return str(error).splitlines()[0]
+    return (str(error) or type(error).__name__).splitlines()[0]

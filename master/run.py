@@ -2,7 +2,8 @@
 
 The first signal cancels what runs, which cleans up behind itself. A second one ends everything at once. Processes that
 our children leave behind (Ray's, when its own parent went too soon) are handed to us by the kernel
-(``PR_SET_CHILD_SUBREAPER``), and so found and ended too.
+(``PR_SET_CHILD_SUBREAPER``), and so found and ended too; those that end before are reaped as they come. Folders of
+processes that had no time to remove them are removed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, Final, TypeVar
 
 import uvloop
 
+from cluster.private_folder import remove_all_leftovers
 from master.terminal import raw
 
 T = TypeVar("T")
@@ -28,6 +30,8 @@ T = TypeVar("T")
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GRACE_S: Final = 2.0
 """How long a left-over process may take to heed SIGTERM."""
+REAP_S: Final = 0.5
+"""A dead child that is still there after so long is one that nobody asks for."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _LEAVE_SCREEN: Final = "\x1b[?1049l\x1b[?25h"
 """The terminal as it was: the normal screen, the cursor shown."""
@@ -59,14 +63,17 @@ class _Interruption:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if self.came:
             raise asyncio.CancelledError
+        reaper = asyncio.ensure_future(_reap_the_adopted())
         try:
             return await main()
         finally:
             self._loop = None
+            reaper.cancel()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self.came:
             end_descendants(grace_s=0)
+            _remove_leftovers()
             if sys.stdout.isatty():
                 terminal = raw(sys.stdout)
                 terminal.write(_LEAVE_SCREEN)
@@ -93,6 +100,7 @@ def run_to_end(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
             raise Interrupted from None
         finally:
             end_descendants()
+            _remove_leftovers()
         if interruption.came:
             raise Interrupted
         return result
@@ -114,6 +122,7 @@ def end_descendants(grace_s: float = GRACE_S) -> list[int]:
         found |= pids
         _reap()
         time.sleep(0.01)
+    _reap()
     return sorted(found)
 
 
@@ -134,6 +143,30 @@ def descendants() -> set[int]:
                 found.add(child)
                 left.append(child)
     return found
+
+
+async def _reap_the_adopted() -> None:
+    """Processes that the kernel has handed to us have nobody who waits for them. Our own are asked for by the loop as
+    soon as they end."""
+    seen = 0
+    while True:
+        await asyncio.sleep(REAP_S)
+        seen = _reap_if_still_there(seen)
+
+
+def _reap_if_still_there(seen: int) -> int:
+    """Reap the dead child ``seen``; returns the next one that is dead, 0 where there is none. Waits for nothing."""
+    with contextlib.suppress(ChildProcessError):
+        while dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if dead.si_pid != seen:
+                return dead.si_pid
+            os.waitpid(seen, os.WNOHANG)
+    return 0
+
+
+def _remove_leftovers() -> None:
+    with contextlib.suppress(OSError):
+        remove_all_leftovers()
 
 
 def _reap() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-MAX_PLY: Final = 128
+MAX_PLY: Final = 246
 """The deepest ply that a search reaches."""
 
 MATE: Final = 32000

@@ -40,7 +40,7 @@ class Warming:
         Raises:
             WarmingError: the process failed.
         """
-        if (cache_dir() / "complete").exists():
+        if _is_complete():
             return True
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with self._lock:
@@ -66,9 +66,11 @@ class Warming:
                         progress(stage, int(number), int(total))
                 elif line.strip():
                     words.append(line.strip())
-        if process.returncode and not self._ended:
-            raise WarmingError("".join(words) or f"the compiler ended with exit status {process.returncode}")
-        return not process.returncode
+        # Not by the exit status: whoever collects this process's dead children may have taken it.
+        complete = _is_complete()
+        if not complete and not self._ended:
+            raise WarmingError("".join(words) or "the compiler ended without a word")
+        return complete
 
     def end(self) -> None:
         """End it wherever it is, from any thread; one that has not begun does not begin."""
@@ -77,6 +79,10 @@ class Warming:
             if self._process is not None:
                 with contextlib.suppress(ProcessLookupError):
                     self._process.kill()
+
+
+def _is_complete() -> bool:
+    return (cache_dir() / "complete").exists()
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
 from worker.arena.openings import OpeningError, read_openings, write_openings
+from worker.files import append_text, replace_file
 
 
 class LabFolder:
@@ -60,7 +61,7 @@ class LabFolder:
         """
         wanted, now = asdict(settings), sources()
         if not self.settings.exists():
-            _write(self.settings, json.dumps({"settings": wanted, "sources": now}, indent=2) + "\n")
+            replace_file(self.settings, (json.dumps({"settings": wanted, "sources": now}, indent=2) + "\n").encode())
             return ""
         try:
             known = json.loads(self.settings.read_text(encoding="utf-8"))
@@ -133,19 +134,12 @@ class LabFolder:
 
     def append(self, record: GameRecord) -> None:
         """Add a game; it is on its way to the disk when this returns. Raises OSError."""
-        with self.games.open("a", encoding="utf-8") as file:
-            file.write(record.to_line() + "\n")
+        append_text(self.games, record.to_line() + "\n")
 
     def keep_result(self, facts: dict[str, Any], plot: str) -> None:
         """Write the result and the plot. Raises OSError."""
-        _write(self.result, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-        _write(self.plot, plot)
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+        replace_file(self.result, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
+        replace_file(self.plot, plot.encode())
 
 
 def sources() -> str:

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from cluster.ray_cluster import NodeDied
+from cluster.ray_cluster import ActorDied
 from cluster.ray_process import RayLost, RayProcess
 from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
 
@@ -52,7 +52,7 @@ async def make_on_ray(
                     on_event(task.result())
                 except RayLost as error:
                     raise TeachingError(f"Ray is gone: {error}") from error
-                except NodeDied as error:
+                except ActorDied as error:
                     lost = Lost(number, str(error))
                     losses.add(lost)
                     waiting.appendleft(number)

@@ -70,7 +70,7 @@ def _own_info(report: GameReport, number: int, info: EngineInfo | None, mover_vi
 
 def _judgement(report: GameReport, move: Judged, point: Point) -> Iterator[str]:
     """What is to be said of a move that was not the best."""
-    if move.before is None or move.quality in (Quality.BEST, Quality.FORCED, Quality.UNKNOWN):
+    if move.before is None or not move.had_better:
         return
     last = before(report, point)
     best = move_words(point, move.before.best, last).translate(_MARKS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from master.analysis.annotate import csa_text, kif_text
 from master.analysis.html import game_page, summary_page
 from master.analysis.report import GameReport, Settings, players
 from master.analysis.strength import Calibration
+from worker.files import replace_file
 
 
 def page_of(folder: Path, stem: str) -> Path:
@@ -42,6 +42,4 @@ def write_summary(
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    replace_file(path, text.encode())

@@ -1,19 +1,23 @@
 """Game records as plain values: CSA (V2, V3, several games in a file), KIF, KI2 and JKF, in UTF-8 or Shift_JIS.
 
 rsshogi reads the formats. It passes over what it does not understand, so the moves it found are counted against those
-that the text has: a record that would be judged only in part is refused, with its line.
+that the text has: a record with a move in its midst that cannot be read is refused, with its line. One that breaks off
+within its last line, or has no ending, is read as far as it goes, and says so.
 """
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rsshogi.record import Record
+
+from worker.files import reason
 
 _CSA_MOVE: Final = re.compile(r"[+-]\d")
 _KIF_MOVE: Final = re.compile(r"\s*\d+\s+(?:[１-９1-9]|同)")
@@ -63,6 +67,8 @@ class Game:
     """How it ended, in rsshogi's word (``RESIGN``, ``TIME_UP`` …); empty: the record does not say."""
     winner: int | None = None
     """A colour; None for a draw, and where there is no result."""
+    notice: str = ""
+    """What the user should know: that the record breaks off, and where; empty: it is whole."""
     record: Any = field(default=None, compare=False, repr=False)
     """The `rsshogi.record.Record`, for the writers of annotated records."""
 
@@ -92,7 +98,7 @@ def read_games(path: Path) -> list[Game]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise GameFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise GameFileError(f"{path}: {reason(error)}") from error
     return parse_games(data, str(path))
 
 
@@ -105,19 +111,27 @@ def parse_games(data: bytes, name: str) -> list[Game]:
     text = _decoded(data, name)
     kind = _FORMATS.get(Path(name).suffix.lower()) or _guess(text)
     lines = text.splitlines()
+    cut = not text.endswith("\n")
     if kind != "CSA":
-        return [_game(lines, 0, name, 0, kind)]
+        return [_game(lines, 0, name, 0, kind, cut)]
     parts = list(_csa_parts(lines))
     if len(parts) == 1:
-        return [_game(parts[0][1], 0, name, 0, kind)]
-    return [_game(part, first, name, number, kind) for number, (first, part) in enumerate(parts, start=1)]
+        return [_game(parts[0][1], 0, name, 0, kind, cut)]
+    return [
+        _game(part, first, name, number, kind, cut and number == len(parts))
+        for number, (first, part) in enumerate(parts, start=1)
+    ]
 
 
 def _decoded(data: bytes, name: str) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise GameFileError(f"{name}: UTF-16; expected UTF-8 or Shift_JIS")
     for encoding in ("utf-8-sig", "cp932"):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError as error:
+            if error.end == len(data) and b"\n" in data[: error.start]:
+                return data[: error.start].decode(encoding)  # cut within a character; `_game` says where
             fault = error
     line = data.count(b"\n", 0, fault.start) + 1
     raise GameFileError(f"{name}, line {line}: neither UTF-8 nor Shift_JIS")
@@ -173,30 +187,71 @@ _READERS: Final[dict[str, tuple[Callable[[str], Any], Callable[[list[str]], Iter
 }
 
 
-def _game(lines: list[str], first: int, name: str, number: int, kind: str) -> Game:
+class _Broken(Exception):
+    """A line that cannot be read: its index, where it is known, and why."""
+
+    def __init__(self, why: str, line: int | None) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+def _game(lines: list[str], first: int, name: str, number: int, kind: str, cut: bool) -> Game:
+    """The game of these lines; where it breaks off within the last one, read up to there.
+
+    Args:
+        first: how many lines of the file stand before.
+        cut: the last line has no end.
+    """
+    try:
+        record = _record(lines, first, name, kind)
+        notice = ""
+    except _Broken as error:
+        if not cut or error.line != len(lines) - 1:
+            raise GameFileError(str(error)) from error
+        try:
+            record = _record(lines[:-1], first, name, kind)
+        except _Broken:
+            raise GameFileError(str(error)) from error
+        if not record.moves:
+            raise GameFileError(str(error)) from error
+        place = f"{name}, line {first + len(lines)}"
+        notice = f"{place}: the record breaks off there; the {len(record.moves)} moves before it are read"
+    if not record.moves:
+        raise GameFileError(f"{name}{f', game {number}' if number else ''}: no moves in it (read as {kind})")
+    game = _plain(record, name, number, kind)
+    if not notice and not game.ending and kind in ("CSA", "KIF"):
+        notice = f"{game.source}: no ending behind move {len(game.moves)}: the record may be cut short"
+    return replace(game, notice=notice)
+
+
+def _record(lines: list[str], first: int, name: str, kind: str) -> Any:
+    """rsshogi's record of all these lines.
+
+    Raises:
+        _Broken: one cannot be read, or holds a move that is not legal.
+    """
     read, find_moves = _READERS[kind]
     places = None if find_moves is None else list(find_moves(lines))
 
-    def place(index: int) -> str:
-        known = places is not None and index < len(places)
-        return f"{name}, line {first + places[index] + 1}" if known and places else f"{name}, move {index + 1}"
+    def broken(index: int, why: str) -> _Broken:
+        line = places[index] if places is not None and index < len(places) else None
+        place = f"move {index + 1}" if line is None else f"line {first + line + 1}"
+        return _Broken(f"{name}, {place}: {why}", line)
 
     try:
         record = read("\n".join(lines) + "\n")
     except ValueError as error:
         found = _INDEX.search(str(error))
-        if found is None:
-            quoted = str(error).rpartition(": ")[2]
-            line = next((f", line {first + n}" for n, line in enumerate(lines, start=1) if quoted in line), "")
-            raise GameFileError(f"{name}{line}: no {kind} record: {error}") from error
-        index = int(found[1])
-        raise GameFileError(f"{place(index)}: move {index + 1} is not legal") from error
+        if found is not None:
+            raise broken(int(found[1]), f"move {int(found[1]) + 1} is not legal") from error
+        quoted = str(error).rpartition(": ")[2]
+        at = next((index for index, line in enumerate(lines) if quoted in line), None)
+        where = "" if at is None else f", line {first + at + 1}"
+        raise _Broken(f"{name}{where}: no {kind} record: {error}", at) from error
     count = len(record.moves)
     if places is not None and len(places) != count:
-        raise GameFileError(f"{place(count)}: move {count + 1} cannot be read ({kind})")
-    if not count:
-        raise GameFileError(f"{name}{f', game {number}' if number else ''}: no moves in it (read as {kind})")
-    return _plain(record, name, number, kind)
+        raise broken(count, f"move {count + 1} cannot be read ({kind})")
+    return record
 
 
 def _plain(record: Any, file: str, number: int, kind: str) -> Game:

@@ -28,6 +28,7 @@ from master.analysis.report import (
     score_facts,
     strength_text,
 )
+from worker.score import is_mate
 
 _ENDINGS = {
     "RESIGN": "resignation",
@@ -155,11 +156,20 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
         "kanji": move.quality.kanji,
         "loss": round(move.loss, 4),
         "lossCp": move.loss_cp,
+        "better": _own_score(move) if move.had_better else "",
         "missed": move.missed_mate,
         "allowed": move.allowed_mate,
         "ms": played.ms,
         "own": played.own_score,
     }
+
+
+def _own_score(move: Judged) -> str:
+    """What the best move was worth to who made another: ``+300 for ☖``."""
+    assert move.before is not None, "a move that had a better one has been compared"
+    if is_mate(move.before.score):
+        return score_words(black_view(move.before.score, move.turn))
+    return f"{move.before.score:+d} for {'☗☖'[move.turn]}"
 
 
 def _page(title: str, data: dict[str, Any]) -> str:

@@ -23,6 +23,10 @@ MOST_CP: Final = 2000
 """Scores beyond it count as it where centipawns are subtracted: mates, and what no longer changes the outcome."""
 
 
+TOLD_LOSS: Final = 0.005
+"""Win probability: less than that is noise, and not told."""
+
+
 class Quality(enum.Enum):
     """What a move is called, with its Japanese name and the win probability that it loses at least."""
 
@@ -80,6 +84,11 @@ class Judged:
     """There was a mate (or a declaration), and this move lets it go."""
     allowed_mate: bool = False
     """The opponent has a mate only since this move."""
+
+    @property
+    def had_better(self) -> bool:
+        """Whether another move was better for who made it, by as much as is told (half a percent), or for a mate."""
+        return self.missed_mate or self.allowed_mate or self.loss >= TOLD_LOSS
 
     @property
     def counts(self) -> bool:

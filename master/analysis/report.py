@@ -147,6 +147,7 @@ def facts(one: GameReport) -> dict[str, Any]:
         "event": game.event,
         "date": game.date,
         "ending": game.ending,
+        "notice": game.notice,
         "winner": None if game.winner is None else ("black", "white")[game.winner],
         "positions": [_position_facts(point, found) for point, found in zip(one.points, one.known, strict=True)],
         "moves": [_move_facts(move, game) for move in one.moves],

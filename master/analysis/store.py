@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from master.analysis.plan import Evaluation, Line
+from worker.files import append_text
 from worker.score import MATE
 
 
@@ -43,7 +44,7 @@ class Store:
         for line in data.splitlines():
             try:
                 key, found = _from_json(json.loads(line))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 damaged += 1
             else:
                 self._known[key] = found
@@ -60,8 +61,7 @@ class Store:
             OSError: the disk refuses.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(("" if self._complete else "\n") + json.dumps(_to_json(key, found)) + "\n")
+        append_text(self.path, ("" if self._complete else "\n") + json.dumps(_to_json(key, found)) + "\n")
         self._complete = True
         self._known[key] = found
 

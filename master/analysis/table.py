@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from master.analysis.judgement import LEVELS, Judged, Quality
+from master.analysis.judgement import LEVELS, TOLD_LOSS, Judged, Quality
 from master.analysis.notation import before, board, move_words, pv_words, score_words, square
 from master.analysis.report import GameReport, Player, Settings, black_view, elo_text, strength_text
 from master.analysis.statistics import BANDS, Rates, band_range
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
+from master.ui.texts import later, say
+from worker.text import fitted, shows_kanji
 
 _STYLES = {
     Quality.BEST: "green",
@@ -23,70 +26,119 @@ _STYLES = {
     Quality.BLUNDER: "bold red",
 }
 _LONGEST_PV = 5
+_WIDE = 72
+"""Columns from which all columns of a table stand side by side."""
 
 
-def game_table(report: GameReport) -> Table:
-    """A row for each move: what was played, the score behind it (black's view), what was best."""
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("", "move", "time", "score", "loss", "", "best instead", "depth"):
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What a terminal can show."""
+
+    width: int
+    encoding: str = "utf-8"
+
+    @property
+    def narrow(self) -> bool:
+        """Too narrow for all columns side by side."""
+        return self.width < _WIDE
+
+    def fit(self, text: str) -> str:
+        """The text in signs that it has."""
+        return fitted(text, self.encoding)
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """Of black and white."""
+        return (self.fit("☗"), self.fit("☖"))
+
+
+def game_table(report: GameReport, terminal: Terminal) -> Table:
+    """A row for each move: what was played, the score behind it (black's view), what was better.
+
+    On a narrow terminal time and depth are left out, and the better move stands below the one that was played.
+    """
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
+    wide = not terminal.narrow
+    names = ("", later("move"), later("time"), later("score"), later("loss"), "", later("better was"), later("depth"))
+    for name in names if wide else (*names[:2], *names[3:6]):
         number = name in ("time", "score", "loss", "depth") or not table.columns
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
-    table.columns[6].overflow = "ellipsis"
-    table.columns[6].ratio = 1
-    table.expand = True
+        head = say(name) if name else ""
+        table.add_column(head, justify="right" if number else "left", no_wrap=bool(name) or not table.columns)
+    if wide:
+        table.columns[6].overflow = "ellipsis"
+        table.columns[6].ratio = 1
+        table.expand = True
     for point, move in zip(report.points, report.moves, strict=False):
         last = before(report, point)
         found = move.before
-        shown = found is not None and move.quality not in (Quality.BEST, Quality.FORCED)
-        pv = " ".join(pv_words(point, found.pv[:_LONGEST_PV], last)) if found is not None and shown else ""
-        table.add_row(
-            str(move.number),
-            move_words(point, move.usi, last),
-            _seconds(report.game.moves[move.number - 1].ms),
-            score_words(black_view(move.after, move.turn)),
-            f"{100 * move.loss:.0f}%" if move.loss >= 0.005 else "",
-            Text(_verdict(move), _STYLES.get(move.quality, "")),
-            pv or ("only move" if move.quality is Quality.FORCED else ""),
-            str(found.depth) if found is not None else "",
-        )
+        pv = pv_words(point, found.pv[:_LONGEST_PV], last) if found is not None and move.had_better else []
+        played = terminal.fit(move_words(point, move.usi, last))
+        score = terminal.fit(score_words(black_view(move.after, move.turn)))
+        loss = f"{100 * move.loss:.0f}%" if move.loss >= TOLD_LOSS else ""
+        verdict = Text(_verdict(move, terminal), _STYLES.get(move.quality, ""))
+        if not wide:
+            played += terminal.fit(f"\n→ {pv[0]}") if pv else ""
+            table.add_row(str(move.number), played, score, loss, verdict)
+            continue
+        better = terminal.fit(" ".join(pv)) or (say("only move") if move.quality is Quality.FORCED else "")
+        time = _seconds(report.game.moves[move.number - 1].ms)
+        depth = str(found.depth) if found is not None else ""
+        table.add_row(str(move.number), played, time, score, loss, verdict, better, depth)
     return table
 
 
-def _verdict(move: Judged) -> str:
-    words = move.quality.kanji
-    if move.missed_mate:
-        words += " 詰み逃し"
-    if move.allowed_mate:
-        words += " 頓死"
-    return words.strip()
+def _verdict_word(quality: Quality, terminal: Terminal) -> str:
+    return quality.kanji if shows_kanji(terminal.encoding) else quality.word
+
+
+def _verdict(move: Judged, terminal: Terminal) -> str:
+    """``悪手 詰み逃し``; where there are no kanji ``mistake, missed mate``."""
+    if not shows_kanji(terminal.encoding):
+        words = [move.quality.word] if move.quality.kanji else []
+        words += ["missed mate"] * move.missed_mate + ["allows mate"] * move.allowed_mate
+        return ", ".join(words)
+    words = [move.quality.kanji, "詰み逃し" * move.missed_mate, "頓死" * move.allowed_mate]
+    return " ".join(filter(None, words))
 
 
 def _seconds(ms: int | None) -> str:
     return "" if ms is None else f"{ms / 1000:.1f}s"
 
 
-def players_table(players: Sequence[Player], marks: Sequence[str] = ()) -> Table:
-    """A row for each player.
+def players_table(players: Sequence[Player], terminal: Terminal, marks: Sequence[str] = ()) -> Table:
+    """A row for each player; on a narrow terminal a column for each.
 
     Args:
         marks: what stands before the names.
     """
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("player")
-    for name in ("games", "moves", "accuracy", "loss", "best", "bad", "/".join(level.kanji[0] for level in LEVELS)):
-        table.add_column(name, justify="right", no_wrap=True)
+    kanji = shows_kanji(terminal.encoding)
+    levels = "/".join(level.kanji[0] if kanji else level.word[0] for level in LEVELS)
+    heads = (say("player"), say("games"), say("moves"), say("accuracy"), say("loss"), say("best"), say("bad"), levels)
+    rows = []
     for index, player in enumerate(players):
         own = player.statistics
-        table.add_row(
-            Text((marks[index] + " " if marks else "") + own.name),
-            str(own.games),
-            str(own.total.moves),
-            f"{own.accuracy:.1f}%",
-            f"{100 * own.total.loss:.1f}%",
-            f"{own.total.best:.0%}",
-            f"{own.total.bad:.0%}",
-            "/".join(str(own.counts.get(level, 0)) for level in LEVELS),
+        rows.append(
+            (
+                (marks[index] + " " if marks else "") + own.name,
+                str(own.games),
+                str(own.total.moves),
+                f"{own.accuracy:.1f}%",
+                f"{100 * own.total.loss:.1f}%",
+                f"{own.total.best:.0%}",
+                f"{own.total.bad:.0%}",
+                "/".join(str(own.counts.get(level, 0)) for level in LEVELS),
+            )
         )
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0), show_header=not terminal.narrow)
+    if terminal.narrow:
+        for cells in zip(heads, *rows[:2], strict=True):
+            table.add_row(cells[0], *(Text(cell) for cell in cells[1:]))
+        return table
+    table.add_column(heads[0])
+    for name in heads[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, *figures in rows:
+        table.add_row(Text(name), *figures)
     return table
 
 
@@ -95,46 +147,56 @@ def strength_lines(players: Sequence[Player]) -> Text:
     text = Text()
     for player in players:
         if player.strength is not None:
-            text.append(f"{player.statistics.name} plays like our own searcher with ")
-            text.append(f"{strength_text(player.strength)} nodes a move")
-            elo = elo_text(player.strength.elo)
-            text.append("\n" if elo == "-" else f": Elo {elo} over its weakest level\n")
+            nodes, elo = strength_text(player.strength), elo_text(player.strength.elo)
+            name = player.statistics.name
+            text.append(say("{name} plays like our own searcher with {nodes} nodes a move", name=name, nodes=nodes))
+            text.append("\n" if elo == "-" else say(": Elo {elo} over its weakest level", elo=elo) + "\n")
     return text
 
 
-def bands_table(players: Sequence[Player]) -> Table:
-    """By score band (the mover's side): moves, mean loss in centipawns and rate of bad moves of each player."""
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("score before the move")
-    table.add_column("")
-    for player in players:
-        table.add_column(Text(f"{player.statistics.name}\nmoves  loss   bad"), justify="right")
-    for index, name in enumerate(BANDS):
-        cells = [_rates(player.statistics.bands[index]) for player in players]
-        table.add_row(name, band_range(index), *cells)
-    return table
+def bands_tables(players: Sequence[Player], terminal: Terminal) -> Iterator[Table]:
+    """By score band (the mover's side): moves, mean loss in centipawns and rate of bad moves of each player.
+
+    On a narrow terminal a table for each player.
+    """
+    for group in [[player] for player in players] if terminal.narrow else [list(players)]:
+        table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column(say("score before"))
+        if not terminal.narrow:
+            table.add_column("")
+        for player in group:
+            heads = say("moves  loss   bad")
+            table.add_column(Text(f"{player.statistics.name}\n{heads}"), justify="right", no_wrap=True)
+        for index, name in enumerate(BANDS):
+            cells = [_rates(player.statistics.bands[index]) for player in group]
+            band = terminal.fit(band_range(index))
+            table.add_row(*((band,) if terminal.narrow else (name, band)), *cells)
+        yield table
 
 
 def _rates(rates: Rates) -> str:
     return f"{rates.moves:5d} {rates.loss_cp:5.0f} {rates.bad:5.0%}" if rates.moves else "-"
 
 
-def turning_panels(report: GameReport) -> Iterator[RenderableType]:
+def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[RenderableType]:
     """The position before each turning point, with what was played and what was best."""
     points = {point.ply: point for point in report.points}
+    kanji = shows_kanji(terminal.encoding)
     for move in report.turning:
         point = points[move.number - 1]
         assert move.before is not None, "a move that lost something has been compared"
         last = before(report, point)
         position = board(point.sfen)
-        loss = f"{move.quality.kanji}, -{100 * move.loss:.0f}%"
-        head = f"{move.number}. {move_words(point, move.usi, last)} {loss}"
-        scores = " → ".join(score_words(black_view(score, move.turn)) for score in (move.before.score, move.after))
-        best = "best: " + " ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last))
+        loss = f"{_verdict(move, terminal)}, -{100 * move.loss:.0f}%"
+        head = terminal.fit(f"{move.number}. {move_words(point, move.usi, last)} {loss}")
+        scores = terminal.fit(" → ").join(
+            terminal.fit(score_words(black_view(score, move.turn))) for score in (move.before.score, move.after)
+        )
+        best = say("best:") + " " + terminal.fit(" ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last)))
         drawn = Group(
-            Text(hand_text(position, 1)),
-            board_text(position, square(last)),
-            Text(hand_text(position, 0)),
+            Text(hand_text(position, 1, kanji)),
+            board_text(position, square(last), kanji),
+            Text(hand_text(position, 0, kanji)),
             "",
             scores,
             best,
@@ -142,17 +204,17 @@ def turning_panels(report: GameReport) -> Iterator[RenderableType]:
         yield Panel(drawn, title=head, width=BOARD_COLUMNS + 16, title_align="left")
 
 
-def notes(settings: Settings, calibrated: bool) -> Text:
+def notes(settings: Settings, calibrated: bool, terminal: Terminal) -> Text:
     """What the figures mean, in short."""
-    text = (
-        f"{settings.engine}; {settings.effort}. Scores are black's view. Loss: of win probability; in bands of "
-        "centipawns. Bad: 疑問手 or worse."
+    text = f"{settings.engine}; {settings.effort}. " + say(
+        "Scores are black's view. Loss: of win probability; in bands of centipawns. Bad: {dubious} or worse.",
+        dubious=_verdict_word(Quality.DUBIOUS, terminal),
     )
     if calibrated:
-        text += (
-            " Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the"
-            " moves' chance only). docs/analysis.md says what it is worth."
+        text += " " + say(
+            "Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the "
+            "moves' chance only). docs/analysis.md says what it is worth."
         )
     else:
-        text += " No strength: the calibration is for our own network and about 50000 nodes a move in all."
+        text += " " + say("No strength: the calibration is for our own network and about 50000 nodes a move in all.")
     return Text(text, style="dim")

@@ -10,6 +10,7 @@ from typing import IO, Final, NamedTuple
 
 from worker.book import BookError, BookMove
 from worker.book.format import POSITION_MARK, is_comment, parse_move, parse_position, ranked
+from worker.files import reason
 
 HEADER: Final = "#YANEURAOU-DB2016 1.00\n"
 
@@ -48,7 +49,7 @@ def read_positions(path: Path) -> Iterator[tuple[str, list[BookMove]]]:
                 except BookError as error:
                     raise BookError(f"book {path}: line {number}: {error}") from None
     except OSError as error:
-        raise BookError(f"book {path}: {error.strerror}") from error
+        raise BookError(f"book {path}: {reason(error)}") from error
     if sfen is not None:
         yield sfen, ranked(moves)
 
@@ -73,7 +74,7 @@ def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]
         os.replace(temporary, path)
         temporary = None
     except OSError as error:
-        raise BookError(f"book {path}: {error.strerror}") from error
+        raise BookError(f"book {path}: {reason(error)}") from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

@@ -48,7 +48,7 @@ def find_records(folders: Sequence[Path]) -> list[Path]:
         elif folder.is_dir():
             found += sorted(folder.rglob("*.csa"))
         else:
-            raise FileNotFoundError(f"{folder}: no such folder")
+            raise FileNotFoundError(f"{folder}: no such file or folder")
     return found
 
 

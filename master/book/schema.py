@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 from worker.book import BookError
+from worker.files import reason
 
 VERSION: Final = 2
 """Of the tables, in ``PRAGMA user_version``."""
@@ -68,7 +69,7 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
         elif not path.is_file():
-            raise BookError(f"book {path}: no such file")
+            raise BookError(f"book {path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
         target = path.absolute().as_uri() + ("" if write else "?mode=ro")
         connection = sqlite3.connect(target, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
         try:
@@ -79,7 +80,7 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
     except (OSError, sqlite3.Error) as error:
         if lock is not None:
             lock.close()
-        raise BookError(f"book {path}: {error}") from error
+        raise BookError(f"book {path}: {reason(error)}") from error
     except BookError:
         if lock is not None:
             lock.close()

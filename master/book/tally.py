@@ -6,6 +6,7 @@ order, each with the candidates that have enough games and wins.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 import tempfile
@@ -18,8 +19,9 @@ from typing import Final, Self
 from rsshogi.core import Board
 
 from master.book.floodgate import BookPly, GameRules, Skipped, read_game
-from worker.book import BookMove
+from worker.book import BookError, BookMove
 from worker.book.format import flip_key, flip_move
+from worker.files import reason
 
 _PRIOR_GAMES: Final = 10
 """Even games that every move is taken to have had besides: one win is no proof."""
@@ -90,19 +92,31 @@ def count_games(paths: Sequence[Path], rules: GameRules, merge_colours: bool) ->
     return part
 
 
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What the disk refuses becomes a `BookError` that names the file."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        raise BookError(f"the games' counts cannot be kept in {path}: {reason(error)}") from error
+
+
 class Tally:
-    """The counts of all games, on the disk."""
+    """The counts of all games, on the disk. Raises BookError: the folder for temporary files cannot be written."""
 
     def __init__(self, rules: CandidateRules) -> None:
         self._rules = rules
-        self._folder = tempfile.TemporaryDirectory(prefix="gougi-book-")
-        self._connection = sqlite3.connect(Path(self._folder.name) / "tally.sqlite", isolation_level=None)
-        # Nothing here outlives the process: no need to wait for the disk.
-        self._connection.executescript(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-            "CREATE TABLE counted (position TEXT, move TEXT, ply INTEGER, games INTEGER, wins REAL, score INTEGER,"
-            " scores INTEGER, PRIMARY KEY (position, move)) WITHOUT ROWID"
-        )
+        with _told(Path(tempfile.gettempdir())):
+            self._folder = tempfile.TemporaryDirectory(prefix="gougi-book-")
+        self._path = Path(self._folder.name) / "tally.sqlite"
+        with _told(self._path):
+            self._connection = sqlite3.connect(self._path, isolation_level=None)
+            # Nothing here outlives the process: no need to wait for the disk.
+            self._connection.executescript(
+                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                "CREATE TABLE counted (position TEXT, move TEXT, ply INTEGER, games INTEGER, wins REAL, score INTEGER,"
+                " scores INTEGER, PRIMARY KEY (position, move)) WITHOUT ROWID"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -112,15 +126,20 @@ class Tally:
         self._folder.cleanup()
 
     def add(self, part: Part) -> None:
-        """Add the counts of some games."""
-        self._connection.execute("BEGIN")
-        self._connection.executemany(
-            "INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position, move) DO UPDATE SET"
-            " ply = min(ply, excluded.ply), games = games + excluded.games, wins = wins + excluded.wins,"
-            " score = score + excluded.score, scores = scores + excluded.scores",
-            ((key, move, *row) for (key, move), row in part.counted.items()),
-        )
-        self._connection.execute("COMMIT")
+        """Add the counts of some games.
+
+        Raises:
+            BookError: the disk refuses.
+        """
+        with _told(self._path):
+            self._connection.execute("BEGIN")
+            self._connection.executemany(
+                "INSERT INTO counted VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position, move) DO UPDATE SET"
+                " ply = min(ply, excluded.ply), games = games + excluded.games, wins = wins + excluded.wins,"
+                " score = score + excluded.score, scores = scores + excluded.scores",
+                ((key, move, *row) for (key, move), row in part.counted.items()),
+            )
+            self._connection.execute("COMMIT")
 
     def positions(self) -> Iterator[tuple[str, list[TalliedMove]]]:
         """The positions with candidates, in byte order, each a SFEN with the least ply at which it stood."""

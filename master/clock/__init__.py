@@ -25,8 +25,8 @@ How to use it::
 """
 
 from master.clock.delays import Delays
-from master.clock.game_clock import Budget, GameClock
+from master.clock.game_clock import MOST_LATE_MS, Budget, GameClock
 from master.clock.outlook import Outlook, Watch
 from master.clock.settings import ClockSettings
 
-__all__ = ["Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Watch"]
+__all__ = ["MOST_LATE_MS", "Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Watch"]

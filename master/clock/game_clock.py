@@ -14,7 +14,7 @@ from master.csa.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
 """At most so much of what a move may cost is saved because something is known already."""
-_MOST_LATE_MS = 1000
+MOST_LATE_MS = 1000
 """A searcher that is later than this has not answered: no margin makes up for that."""
 _LEARNING = 0.1
 """What a move adds to the mean of the stretches."""
@@ -65,14 +65,19 @@ class GameClock:
         *,
         turn: int = 0,
         now_ms: float = 0.0,
+        delays: Delays | None = None,
     ) -> None:
+        """
+        Args:
+            delays: what is known of the line already, and learned from here on; None: nothing yet.
+        """
         self.controls = controls
         self.settings = settings or ClockSettings()
         self.remaining_ms = [control.total_ms for control in controls]
         """Main time left at the start of the turn, by colour."""
         self.turn = turn
         self.turn_began_ms = now_ms
-        self.delays = Delays(self.settings.network_margin_ms)
+        self.delays = delays or Delays(self.settings.network_margin_ms)
         self._plan: _Plan | None = None
         self._aim_ms: float | None = None
         """What the last budget of this turn meant to be charged."""
@@ -278,6 +283,6 @@ class GameClock:
             beyond = max(beyond, charged_at_least + delay - thought)
         after_soft = after_hard = 0.0
         if self._plan is not None:
-            after_soft = min(max(0.0, sent_ms - self._soft_at_ms), _MOST_LATE_MS)
+            after_soft = min(max(0.0, sent_ms - self._soft_at_ms), MOST_LATE_MS)
             after_hard = max(0.0, thought - max(self._plan.hard_ms, self._plan.gone_ms + self.settings.least_ms))
         self.delays.add(beyond, after_soft, after_hard)

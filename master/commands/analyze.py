@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.settings import ConfigFile, load
 
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from master.analysis.report import GameReport, Settings
     from master.analysis.session import Pace
     from master.analysis.strength import Calibration
+    from master.analysis.table import Terminal
     from master.config import Config
     from master.ui.console import Console
+
+_PATIENCE_S: Final = 120.0
+"""How long nodes may take to be there, on machines that compile first."""
 
 
 def analyze(
@@ -42,9 +47,9 @@ def analyze(
     multipv: Annotated[int, typer.Option(min=1, max=20, metavar="N", help="So many moves of each position.")] = 1,
     first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,
     last: Annotated[int | None, typer.Option("--to", min=1, metavar="N", help="Last move to judge.")] = None,
-    out: Annotated[
-        Path, typer.Option(file_okay=False, metavar="FOLDER", help="Where reports go, and what was searched.")
-    ] = Path("analysis"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where reports go, and what was searched.")] = Path(
+        "analysis"
+    ),
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
     address: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
@@ -74,11 +79,13 @@ def analyze(
       gougi analyze game.csa --single --json > game.json
     """
     if nodes_per_move is not None and seconds is not None:
-        raise CommandError("--nodes-per-move and --seconds: expected one of them")
+        raise CommandError("give --nodes-per-move or --seconds, not both")
     from master.analysis.session import Pace
 
     settings = load(config, {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}})
     jobs, refused = _read(files, first, last)
+    check_fleet(settings, single=single)
+    check_folder(out, "--out")
     ms = None if seconds is None else round(seconds * 1000)
     pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
     code = _run(_Analysis(settings, single, pace, out, jobs), as_json, boards)
@@ -124,10 +131,10 @@ class _Analysis:
 
         try:
             return network_hash(self.config.engine.eval_file)
-        except OSError as error:
+        except OSError:
             if self.config.cluster.address:
                 return self.config.engine.eval_file
-            raise CommandError(f"--net {self.config.engine.eval_file}: cannot be read: {error.strerror}") from error
+            raise
 
     def key(self) -> str:
         """What a search's result depends on besides the position; of a fleet, once it is open."""
@@ -179,6 +186,8 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
             refusals.append(str(error))
             continue
         for game in games:
+            if game.notice:
+                print(f"gougi: {game.notice}", file=sys.stderr)
             try:
                 points = plan(game, first, last)
             except GameFileError as error:
@@ -204,6 +213,7 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     from cluster.api import FleetError
     from master.analysis.store import Store
     from master.run import Interrupted, run_to_end
+    from master.ui.texts import say
 
     store = Store(analysis.out / "positions.jsonl")
     try:
@@ -214,13 +224,11 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
         page = _write_page(analysis, reports, calibration)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
-    except OSError as error:
-        raise CommandError(f"{error.filename or analysis.out}: {error.strerror or error}", FAILED) from error
     except Interrupted:
-        print(f"interrupted: the same command goes on with what is in {analysis.out}", file=sys.stderr)
+        print(say("interrupted: the same command goes on with what is in {out}", out=analysis.out), file=sys.stderr)
         return INTERRUPTED
     _tell(analysis, reports, calibration, as_json, boards)
-    print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)
+    print(say("report: {page}", page=page), file=sys.stderr if as_json else sys.stdout)
     return 0
 
 
@@ -242,7 +250,9 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
         bar.on_event(name, fields)
 
     with PositionBar(sum(map(len, wanted))) as bar:
-        async with Session(analysis.searcher(), store, analysis.pace, analysis.key, on_event) as session:
+        searcher = analysis.searcher()
+        async with Session(searcher, store, analysis.pace, analysis.key, on_event) as session:
+            await _whole(searcher)
             for number, (job, positions) in enumerate(zip(analysis.jobs, wanted, strict=True), start=1):
                 bar.game(f"{job.stem} ({number}/{len(wanted)})")
                 found = await session.search(job.game, positions, bar.found)
@@ -252,6 +262,19 @@ async def _search(analysis: _Analysis, store: Any) -> tuple[list[GameReport], Ca
                 write_game(analysis.out, job.stem, reports[-1], analysis.words())
                 bar.game_done()
     return reports, calibration
+
+
+async def _whole(searcher: Searcher) -> None:
+    """Wait for the fleet's nodes, which a game would not: no clock runs here.
+
+    Raises:
+        FleetError: none has come.
+    """
+    from cluster.api import FleetError
+    from cluster.ray_driver import RaySearcher
+
+    if isinstance(searcher, RaySearcher) and not await searcher.whole(_PATIENCE_S):
+        raise FleetError(f"no node is there after {_PATIENCE_S:.0f} s: is one of the cluster's machines up?")
 
 
 def _write_page(analysis: _Analysis, reports: Sequence[GameReport], calibration: Calibration | None) -> Path:
@@ -283,24 +306,26 @@ def _tell(
         )
         return
     console = Console()
+    terminal = table.Terminal(console.width, console.encoding)
     if len(reports) == 1:
-        _tell_game(console, reports[0], boards)
+        _tell_game(console, terminal, reports[0], boards)
         rated = reports[0].players
-    console.print(table.players_table(rated, ("☗", "☖") if len(reports) == 1 else ()))
+    console.print(table.players_table(rated, terminal, terminal.marks if len(reports) == 1 else ()))
     console.print()
     if calibration is not None:
         console.print(table.strength_lines(rated))
-    console.print(table.bands_table(rated[:4]))
-    console.print()
-    console.print(table.notes(words, calibration is not None))
+    for bands in table.bands_tables(rated[:4], terminal):
+        console.print(bands)
+        console.print()
+    console.print(table.notes(words, calibration is not None, terminal))
 
 
-def _tell_game(console: Console, report: GameReport, boards: bool) -> None:
+def _tell_game(console: Console, terminal: Terminal, report: GameReport, boards: bool) -> None:
     from rich.columns import Columns
 
     from master.analysis import table
 
-    console.print(table.game_table(report))
+    console.print(table.game_table(report, terminal))
     console.print()
     if boards and report.turning:
-        console.print(Columns(list(table.turning_panels(report))))
+        console.print(Columns(list(table.turning_panels(report, terminal))))

@@ -13,6 +13,7 @@ from master.commands.book_import import SQLITE, import_
 from master.commands.book_learn import learn
 from master.commands.book_settings import choice_settings, learned_path
 from master.commands.common import CommandError
+from master.commands.plain import PlainCommand
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command(name="import")(import_)
-app.command()(learn)
+app.command(name="import", cls=PlainCommand)(import_)
+app.command(cls=PlainCommand)(learn)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def show(
     position: Annotated[
         list[str] | None, typer.Argument(metavar="[SFEN] [MOVE]…", help="A position. Default: the start.")
@@ -76,7 +77,7 @@ def show(
     settings = load(config)
     files = book or [Path(file).expanduser() for file in (*settings.book.files, settings.book.learn) if file]
     if not files:
-        raise CommandError("no book: name one by --book, or in the configuration ([book] files, learn)")
+        raise CommandError("no book: give --book FILE, or name one in the configuration ([book] files, learn)")
     console = Console(highlight=False)
     print_board(console, here)
     try:
@@ -92,7 +93,7 @@ def show(
         raise CommandError(str(error)) from error
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def stats(
     book: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: [book] learn.")] = None,
     config: ConfigFile = None,
@@ -115,7 +116,7 @@ def stats(
         raise CommandError(str(error)) from error
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def export(
     out: Annotated[Path, typer.Argument(metavar="FILE.db", help="The book file to write.")],
     book: LearnedFile = None,

@@ -135,10 +135,13 @@ def _import_books(books: list[Path], out: Path) -> None:
 def _write(out: Path, positions: Iterator[tuple[str, list[WrittenMove]]]) -> None:
     from master.book.dbfile import write_positions
     from master.book.learned import LearnedBook
+    from worker.book import BookError
 
     if out.suffix == ".db":
         try:
             count = write_positions(out, positions)
+        except BookError:
+            raise
         except ValueError as error:
             raise CommandError(f"--from: the books have to be sorted: {error}") from error
         print(f"{out}: {count} positions")

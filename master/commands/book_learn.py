@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from master.commands.book_settings import learned_path, study_settings
+from master.commands.checks import check_fleet, check_folder
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.settings import ConfigFile, load
 
@@ -70,6 +71,8 @@ def learn(
     if not stats.lessons and not broken_off:
         print(f"{path}: nothing is left to study")
         return 0
+    check_fleet(settings, single=single)
+    check_folder(Path(settings.records.folder), "[records] folder")
     compile_searcher()
     service = BookService(learn=path, study=study_settings(settings.book))
     try:

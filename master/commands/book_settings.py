@@ -66,5 +66,5 @@ def choice_settings(book: BookConfig) -> BookSettings:
 def learned_path(settings: Config) -> Path:
     """The book that learns; where none is named the command ends."""
     if not settings.book.learn:
-        raise CommandError("no book that learns: name one by --book, or in the configuration ([book] learn)")
+        raise CommandError("no book that learns: give --book FILE, or name one in the configuration ([book] learn)")
     return Path(settings.book.learn).expanduser()

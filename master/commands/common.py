@@ -14,6 +14,8 @@ BAD_INPUT = 2
 """Exit code where the user has to change something: an argument, the configuration, a file, a port."""
 FAILED = 1
 """Exit code where what was asked went wrong on the way."""
+DISK_FULL = 74
+"""Exit code where the disk, or a quota, has no space for what is written, whatever that is (sysexits' EX_IOERR)."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C or SIGTERM, as shells have it."""
 

@@ -10,7 +10,9 @@ from typing import Annotated
 
 import typer
 
+from master.commands.checks import check_net
 from master.commands.common import CommandError, compile_searcher, interruptible
+from worker.files import reason
 
 SFEN_HELP = 'Position as SFEN, such as "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1".'
 
@@ -57,7 +59,8 @@ def evaluate(
         str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
     ] = "",
     fv_scale: Annotated[
-        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
     ] = None,
 ) -> None:
     """Evaluate positions with the network, without a search.
@@ -71,22 +74,21 @@ def evaluate(
 
       gougi eval --file positions.txt --net nn.bin
     """
-    from worker.nnue import NetworkFileError, NnueState, centipawns, default_network, load_network
+    from worker.nnue import NnueState, centipawns, default_network, load_network
     from worker.nnue import evaluate_full as raw_output
     from worker.shogi import STARTPOS, Position, SfenError
 
     if sfen and file:
-        raise CommandError("--sfen and --file: expected one of them")
-    try:
-        network = load_network(net, fv_scale=fv_scale) if net else default_network()
-    except NetworkFileError as error:
-        raise CommandError(f"--net: {error}") from error
-    except OSError as error:
-        raise CommandError(f"--net: {net}: {error.strerror or error}") from error
+        raise CommandError("give --sfen or --file, not both")
+    check_net(net, "--net")
+    network = load_network(net, fv_scale=fv_scale) if net else default_network()
     scale = fv_scale or network.fv_scale
+    positions = list(_sfen_lines(file)) if file else [("--sfen", sfen or STARTPOS)]
+    if not positions:
+        raise CommandError(f"--file: {file}: no position in it")
     compile_searcher()
     state = NnueState(network)
-    for where, text in _sfen_lines(file) if file else [("--sfen", sfen or STARTPOS)]:
+    for where, text in positions:
         try:
             position = Position.from_sfen(text)
         except SfenError as error:
@@ -99,10 +101,8 @@ def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
     """Where each SFEN stands, in words, and the SFEN; blank lines are passed over."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"--file: {file}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"--file: {file}: not a text file: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"--file: {file}: {reason(error)}") from error
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             yield f"{file}, line {number}", line.strip()
@@ -111,7 +111,8 @@ def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
 def bench(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
     depth: Annotated[
-        int | None, typer.Option(min=1, max=60, help="Plies that each position is searched to. Default: 12.")
+        int | None,
+        typer.Option(min=1, max=60, metavar="N", help="Plies to search each position. Default: 12."),
     ] = None,
     net: Annotated[
         str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
@@ -128,6 +129,7 @@ def bench(
 
       gougi bench --json --depth 10
     """
+    check_net(net, "--net")
     compile_searcher()
     from worker.engine import EngineError
     from worker.search.bench import DEFAULT_DEPTH, run_bench

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.settings import ConfigFile, load
 
@@ -101,12 +102,14 @@ def play(
     if settings.csa.server:
         return _play_online(settings, plain)
     total_s, increment_s = _parse_time(time)
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
     return _play_embedded(settings, total_s, increment_s, max_moves, plain)
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: any free one.")] = 4081,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="TCP port; 0: any free one.")] = 4081,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on; 0.0.0.0: all.")] = "127.0.0.1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help=MAX_MOVES_HELP)] = 256,
     records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
     config: ConfigFile = None,
@@ -130,25 +133,30 @@ def serve(
     from master.csa.server import PracticeServer, ServerError, ServerOptions
     from master.csa.server_room import RoomNote, RoomOptions
     from master.run import Interrupted, run_to_end
+    from master.ui.steady import SteadyWriter
 
     folder = Path(settings.records.folder)
+    check_folder(folder, "--records")
     options = ServerOptions(host=host, port=port, room=RoomOptions(max_moves=max_moves), record_folder=folder)
 
+    tell_line = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
+
     def tell(note: RoomNote) -> None:
-        print(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]), flush=True)
+        tell_line(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
 
     async def main() -> None:
         async with PracticeServer(options, tell) as server:
-            print("listening on {}:{}; records go to {}".format(*server.address, folder), flush=True)
+            tell_line("listening on {}:{}; records go to {}".format(*server.address, folder))
             await asyncio.Event().wait()
 
     try:
-        with logged(settings, _warn, lambda line: print(line, flush=True)):
+        with logged(settings, _warn, tell_line):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
     except Interrupted:
-        print("stopped")  # the usual end of a server, and no fault
+        tell_line("stopped")  # the usual end of a server, and no fault
+    tell_line.settle()
     return 0
 
 
@@ -159,6 +167,7 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
+    from master.ui.texts import say
 
     embedded = EmbeddedSettings(
         record_folder=Path(settings.records.folder),
@@ -176,7 +185,8 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
 
     async def main() -> list[EmbeddedResult]:
         async with show:
-            show.say(f"the cluster against a single searcher; {total_s} s and {increment_s} s a move each")
+            times = {"total": total_s, "increment": increment_s}
+            show.say(say("the cluster against a single searcher; {total} s and {increment} s a move each", **times))
             cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event), show.observe)
             opponent = Seat(make_single(settings), fleet_listener(), show.view.observe_opponent)
             return await play_embedded(embedded, cluster, opponent, on_result)
@@ -187,8 +197,9 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        show.say("interrupted")
+        show.say(say("interrupted"))
         return INTERRUPTED
+    show.settle()
     return 0 if all(result.proper for result in results) else FAILED
 
 
@@ -212,13 +223,17 @@ def _play_online(settings: Config, plain: bool) -> int:
     from master.log import fleet_listener
     from master.retry import Backoff
     from master.run import Interrupted, run_to_end
+    from master.ui.texts import say
 
     csa = settings.csa
     try:
         server = ServerAddress.parse(csa.server)
+    except ValueError as error:
+        raise CommandError(f"--server: {error}") from error
+    try:
         password = csa_password(settings)
         tls = tls_context(csa.tls_ca_file) if csa.tls else None
-    except (ValueError, ConfigError, TlsError) as error:
+    except (ConfigError, TlsError) as error:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
@@ -230,6 +245,8 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError(str(error)) from error
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(csa.name, login_password(csa.game, password))
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
     compile_searcher()
     books = open_books(settings)
     game_settings = GameSettings(
@@ -248,7 +265,7 @@ def _play_online(settings: Config, plain: bool) -> int:
         last_game = asyncio.Event()
 
         def on_signal() -> None:
-            show.say("no other game behind this one")
+            show.say(say("no other game behind this one"))
             last_game.set()
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
@@ -283,8 +300,9 @@ def _play_online(settings: Config, plain: bool) -> int:
     except (FleetError, CsaConnectionError) as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        show.say("interrupted")
+        show.say(say("interrupted"))
         return INTERRUPTED
+    show.settle()
     return 0
 
 
@@ -293,11 +311,15 @@ def _warn(line: str) -> None:
 
 
 def _tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
+    from master.ui.endings import own_result_words
+    from master.ui.texts import say
+
     if outcome.summary is not None:
         name = outcome.summary.names[outcome.summary.my_colour]
-        show.say(f"result for {name}: {outcome.conclusion.value} ({outcome.reason}), {outcome.plies} moves")
+        how, plies = own_result_words(outcome), outcome.plies
+        show.say(say("result for {name}: {how}, {plies} moves", name=name, how=how, plies=plies))
     if record is not None:
-        show.say(f"record: {record}")
+        show.say(say("record: {record}", record=record))
 
 
 def _parse_time(text: str) -> tuple[int, int]:
@@ -397,15 +419,16 @@ def _show(plain: bool) -> Show:
 
 
 @contextlib.contextmanager
-def logged(settings: Config, warn: Callable[[str], None], say: Callable[[str], None]) -> Iterator[None]:
-    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``say`` in the
-    end where it lies."""
+def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[None]:
+    """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``tell_line``
+    in the end where it lies."""
     from master.log import LogError, open_log
+    from master.ui.texts import say
 
     log = settings.log
     try:
         with open_log(Path(settings.records.folder), console=warn, **log.options()) as path:
             yield
-            say(f"log: {path}")
+            tell_line(say("log: {path}", path=path))
     except LogError as error:
         raise CommandError(str(error)) from error

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.checks import check_folder, check_net
+from master.commands.common import INTERRUPTED, CommandError, compile_searcher, interruptible
 
 if TYPE_CHECKING:
+    from cluster.chooser import Measured
     from cluster.lab.folder import LabFolder
     from cluster.lab.records import GameRecord
     from cluster.lab.report import PointResult
@@ -34,11 +36,10 @@ def lab(
     against: Annotated[
         str, typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes.")
     ] = "1x",
-    net: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
-    ] = None,
+    net: Annotated[Path | None, typer.Option(metavar="FILE", help="A nn.bin. Default: ours.")] = None,
     fv_scale: Annotated[
-        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
     ] = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the games are kept. The same again goes on with them.")
@@ -60,7 +61,6 @@ def lab(
     table: Annotated[
         Path | None,
         typer.Option(
-            dir_okay=False,
             metavar="FILE",
             help="Enter the result in this table, from which a fleet in mode auto chooses.",
         ),
@@ -100,6 +100,11 @@ def lab(
         print("settings:  ", *adjustable())
         return 0
     try:
+        if net is not None:
+            check_net(str(net), "--net")
+        if table is not None:
+            check_folder(table.parent, "--table")
+            _known_points(table)
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
         settings = LabSettings(
             budget=budget,
@@ -122,18 +127,22 @@ def lab(
             return code
     except (LabError, TableError) as error:
         raise CommandError(str(error)) from error
-    except OSError as error:
-        raise CommandError(str(error), FAILED) from error
 
 
 def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
     """Put what the folder holds into ``table``, in the place of earlier measurements of the same."""
-    from cluster.chooser import read_table, write_table
+    from cluster.chooser import write_table
     from cluster.lab.report import measured, summarize
 
     points = measured(settings, summarize(folder.read()[0]))
-    write_table(table, [*(read_table(table) if table.exists() else ()), *points])
+    write_table(table, [*_known_points(table), *points])
     _tell(f"{len(points)} points entered in {table}")
+
+
+def _known_points(table: Path) -> tuple[Measured, ...]:
+    from cluster.chooser import read_table
+
+    return read_table(table) if table.exists() else ()
 
 
 def _words(text: str) -> list[str]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.plain import PlainCommand
+from worker.files import described
 
 if TYPE_CHECKING:
     from cluster.teaching.folder import TeacherFolder
@@ -118,7 +120,7 @@ def selfplay(
     except (TeachingError, FleetError) as error:
         raise CommandError(str(error), FAILED) from error
     except OSError as error:
-        raise CommandError(f"{error}; the same command goes on", FAILED) from error
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
 
 
 def _plies(text: str) -> tuple[int, int]:
@@ -215,7 +217,7 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def stats(
     folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
@@ -241,11 +243,11 @@ def stats(
     try:
         facts = interruptible(count)
     except (TeachingError, OSError) as error:
-        raise CommandError(str(error), FAILED) from error
+        raise CommandError(described(error), FAILED) from error
     print(json.dumps(facts) if as_json else stats_text(facts))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def export(
     folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
     out: Annotated[Path, typer.Option("--out", dir_okay=False, metavar="FILE", help="The file to write.")],
@@ -282,5 +284,5 @@ def export(
         temporary.replace(out)
     except (TeachingError, OSError) as error:
         temporary.unlink(missing_ok=True)
-        raise CommandError(str(error), FAILED) from error
+        raise CommandError(described(error), FAILED) from error
     print(json.dumps({"file": str(out), "positions": positions}) if as_json else f"{out}: {positions:,} positions")

@@ -21,7 +21,7 @@ class ServerAddress:
             host, port = text, str(DEFAULT_PORT)
         host = host.removeprefix("[").removesuffix("]")
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise ValueError(f"{text!r} is no HOST:PORT")
+            raise ValueError(f"{text!r} is not HOST:PORT, such as wdoor.c.u-tokyo.ac.jp:4081")
         return cls(host, int(port))
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from master.ui.notation import FILES, PIECES, RANKS, SIDES
 from worker.shogi import Position
+from worker.text import in_ascii
 
 BOARD_COLUMNS: Final = 31
 """Terminal columns that the board takes."""
@@ -17,9 +18,14 @@ _STYLES: Final = ("", "cyan")
 _LAST_MOVE: Final = "reverse"
 
 
-def board_text(position: Position, last_square: int | None = None) -> Text:
-    """The board, black below; white's pieces carry a ``v``, the last move's square is marked."""
-    text = Text(" " + "".join(f" {file}" for file in reversed(FILES)) + "\n")
+def board_text(position: Position, last_square: int | None = None, kanji: bool = True) -> Text:
+    """The board, black below; white's pieces carry a ``v``, the last move's square is marked.
+
+    Args:
+        kanji: whether the terminal has them; else pieces are letters, as wide.
+    """
+    files = reversed(FILES) if kanji else (f"{9 - index} " for index in range(9))
+    text = Text(" " + "".join(f" {file}" for file in files) + "\n")
     text.append("+" + "-" * 27 + "+\n")
     for rank in range(9):
         text.append("|")
@@ -27,19 +33,26 @@ def board_text(position: Position, last_square: int | None = None) -> Text:
             square = file * 9 + rank
             piece = position.piece_on(square)
             colour = piece >> 4
-            cell = ("v" if colour else " ") + PIECES[piece & 15] if piece else " ・"
+            if kanji:
+                cell = ("v" if colour else " ") + PIECES[piece & 15] if piece else " ・"
+            else:
+                cell = ("v" if colour else " ") + in_ascii(PIECES[piece & 15]).rjust(2) if piece else "  ."
             style = _STYLES[colour] if piece else "dim"
             text.append(cell, style=f"{style} {_LAST_MOVE}".strip() if square == last_square else style)
-        text.append("|" + RANKS[rank] + "\n")
+        text.append("|" + (RANKS[rank] if kanji else str(rank + 1)) + "\n")
     text.append("+" + "-" * 27 + "+")
     return text
 
 
-def hand_text(position: Position, colour: int) -> str:
-    """``☖ 飛 歩三``, or ``☖ -`` for an empty hand."""
+def hand_text(position: Position, colour: int, kanji: bool = True) -> str:
+    """``☖ 飛 歩三``, or ``☖ -`` for an empty hand; without kanji ``- R P3``."""
     hand = position.hand(colour)
-    held = [PIECES[kind] + _number(hand[kind]) for kind in _HAND_ORDER if hand[kind]]
-    return f"{SIDES[colour]} {' '.join(held) or '-'}"
+    held = [
+        PIECES[kind] + _number(hand[kind]) if kanji else in_ascii(PIECES[kind]) + str(hand[kind]) * (hand[kind] > 1)
+        for kind in _HAND_ORDER
+        if hand[kind]
+    ]
+    return f"{SIDES[colour] if kanji else in_ascii(SIDES[colour])} {' '.join(held) or '-'}"
 
 
 def _number(count: int) -> str:

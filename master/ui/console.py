@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, Any
 
 import rich.console
 from rich.console import ConsoleOptions, RenderableType
@@ -13,7 +13,10 @@ from master.terminal import clean, raw
 
 
 class Console(rich.console.Console):
-    """A console that sends the terminal no control characters but its own."""
+    """A console that sends the terminal no control characters but its own, and takes no text for markup (``[red]``)."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"markup": False, "emoji": False, **options})
 
     @property
     def file(self) -> IO[str]:

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
+from rich.text import Text
 
 from master.fleet.terraform import Step
 from master.fleet.view import FleetStatus, age
@@ -27,8 +28,7 @@ def status_table(now: FleetStatus) -> RenderableType:
     table.add_column("nodes/s", justify="right", no_wrap=True)
     table.add_column("note")
     for row in now.rows:
-        colour = _COLOURS.get(row.state, "")
-        state = f"[{colour}]{row.state}[/]" if colour else row.state
+        state = Text(row.state, style=_COLOURS.get(row.state, ""))
         speed = f"{row.nps:,}" if row.nps else ""
         table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, age(row.age_s), speed, row.note)
     lines = [

@@ -9,6 +9,7 @@ from master.events import GameBegan, GameEnded, GameEvent, LoggedIn, MovePlayed
 from master.ui.model import GameView, Thought
 from master.ui.notation import clock_text, count_text, move_text, pv_text, score_text
 from master.ui.screen import result_text
+from master.ui.texts import say
 from worker.shogi import MoveError, Position
 
 _PV_MOVES: Final = 5
@@ -34,7 +35,7 @@ class LineView:
             case LoggedIn():
                 self._write(view.status)
             case GameBegan(summary):
-                self._write(f"game {summary.game_id}: ☗ {summary.names[0]}  ☖ {summary.names[1]}")
+                self._write(say("game {id}", id=summary.game_id) + f": ☗ {summary.names[0]}  ☖ {summary.names[1]}")
             case MovePlayed():
                 self._write(self._move_line(event))
             case GameEnded(outcome) if outcome.played:
@@ -60,13 +61,15 @@ def _thought_words(thought: Thought, colour: int) -> list[str]:
     if source is None:
         return []
     if thought.decision is not None and thought.decision.source == "forced":
-        return ["forced"]
-    words = [f"depth {source.depth}", score_text(source.score, colour)]
+        return [say("forced")]
+    words = [say("depth {depth}", depth=source.depth), score_text(source.score, colour)]
     words += [
-        f"{node.node_id} {node.job} {count_text(node.nps)}/s" if node.alive else f"{node.node_id} lost"
+        f"{node.node_id} {node.job} {count_text(node.nps)}/s" if node.alive else say("{node} lost", node=node.node_id)
         for node in source.fleet
     ]
     if thought.decision is not None and thought.decision.ballots:
-        words.append("votes " + " ".join(f"{ballot.voter}:{ballot.move}" for ballot in thought.decision.ballots))
+        words.append(
+            say("votes") + " " + " ".join(f"{ballot.voter}:{ballot.move}" for ballot in thought.decision.ballots)
+        )
     words.append(pv_text(thought.sfen, source.pv, thought.before, _PV_MOVES))
     return words

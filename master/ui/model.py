@@ -26,6 +26,7 @@ from master.events import (
     ThinkingEnded,
     ThinkingProgressed,
 )
+from master.ui.texts import say
 from worker.engine import STARTPOS
 from worker.shogi.pieces import SQUARES
 
@@ -91,9 +92,9 @@ class GameView:
         """The player's own events."""
         match event:
             case LoggedIn(name):
-                self.status = f"{name} waits for a game"
+                self.status = say("{name} waits for a game", name=name)
             case GameFound(summary):
-                self.status = f"game {summary.game_id}"
+                self.status = say("game {id}", id=summary.game_id)
             case GameBegan(summary, sfen, clocks):
                 self.names, self.my_colour = summary.names, summary.my_colour
                 self.sfen, self.ply, self.move, self.outcome = sfen, 0, None, None

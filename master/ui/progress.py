@@ -8,6 +8,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from master.ui.console import Console
+from master.ui.texts import say
 
 
 class PositionBar:
@@ -23,13 +24,13 @@ class PositionBar:
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
-            TextColumn("positions"),
+            TextColumn(say("positions")),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             disable=not self._live,
             transient=True,
         )
-        self._task = self._bar.add_task("starting the searcher", total=total)
+        self._task = self._bar.add_task(say("starting the searcher"), total=total)
         self._game = ""
         self._kept = 0
 
@@ -52,11 +53,12 @@ class PositionBar:
 
     def game_done(self) -> None:
         """All positions of the game are known, and its report is written."""
-        kept = f", {self._kept} positions kept from an earlier run" if self._kept else ""
+        kept = say(", {count} positions kept from an earlier run", count=self._kept) if self._kept else ""
         if not self._live:
-            print(f"{self._game}: done{kept}", file=sys.stderr, flush=True)
+            print(say("{game}: done", game=self._game) + kept, file=sys.stderr, flush=True)
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
         """What happens in the fleet, where it should be known."""
         if name == "node_lost":
-            self._bar.console.print(f"gougi: {fields.get('node')} is lost: {fields.get('reason')}", markup=False)
+            words = say("{node} is lost: {reason}", node=fields.get("node"), reason=fields.get("reason"))
+            self._bar.console.print(f"gougi: {words}", markup=False)

@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.api import Ballot, NodeView
-from master.events import Conclusion
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
+from master.ui.endings import result_words
 from master.ui.model import GameView, Thought
 from master.ui.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
+from master.ui.texts import say
 from worker.shogi import MoveError, Position
 
 WIDE: Final = 76
@@ -75,8 +76,9 @@ class GameScreen:
             return Text(result_text(view), style="bold green")
         if view.move is None:
             return Text(view.status)
-        delay = "" if view.delay_ms is None else f"  server's echo {view.delay_ms:.0f} ms"
-        return Text(f"move {view.ply}: {view.move.csa}  ({view.move.consumed_ms / 1000:g} s){delay}")
+        delay = "" if view.delay_ms is None else "  " + say("server's echo {ms} ms", ms=f"{view.delay_ms:.0f}")
+        seconds = f"{view.move.consumed_ms / 1000:g}"
+        return Text(say("move {ply}: {move}  ({seconds} s)", ply=view.ply, move=view.move.csa, seconds=seconds) + delay)
 
     def _thoughts(self) -> list[RenderableType]:
         return [
@@ -102,9 +104,16 @@ def thought_text(thought: Thought, colour: int) -> Text | None:
     if source is None:
         return None
     nps = source.nodes * 1000 // max(1, source.elapsed_ms)
-    head = f"{SIDES[colour]} depth {source.depth}  score {score_text(source.score, colour)}"
-    spent = f"nodes {count_text(source.nodes)}  {count_text(nps)}/s  {source.elapsed_ms / 1000:.1f} s"
-    text = Text(f"{head}  {spent}", no_wrap=True, overflow="ellipsis")
+    words = say(
+        "{side} depth {depth}  score {score}  nodes {nodes}  {nps}/s  {seconds} s",
+        side=SIDES[colour],
+        depth=source.depth,
+        score=score_text(source.score, colour),
+        nodes=count_text(source.nodes),
+        nps=count_text(nps),
+        seconds=f"{source.elapsed_ms / 1000:.1f}",
+    )
+    text = Text(words, no_wrap=True, overflow="ellipsis")
     if source.pv:
         text.append("\n  " + pv_text(thought.sfen, source.pv, thought.before, 8), style="dim")
     return text
@@ -112,17 +121,17 @@ def thought_text(thought: Thought, colour: int) -> Text | None:
 
 def _fleet_table(fleet: tuple[NodeView, ...], thought: Thought, colour: int, width: int) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="dim")
-    table.add_column("node", no_wrap=True, min_width=6)
-    table.add_column("searches", no_wrap=True, min_width=8)
-    table.add_column("depth", justify="right", min_width=5)
-    table.add_column("score", justify="right", min_width=6)
-    table.add_column("nodes/s", justify="right", min_width=7)
+    table.add_column(say("node"), no_wrap=True, min_width=6)
+    table.add_column(say("searches"), no_wrap=True, min_width=8)
+    table.add_column(say("depth"), justify="right", min_width=5)
+    table.add_column(say("score"), justify="right", min_width=6)
+    table.add_column(say("nodes/s"), justify="right", min_width=7)
     if width >= 60:
-        table.add_column("variation", no_wrap=True, overflow="ellipsis", ratio=1)
+        table.add_column(say("variation"), no_wrap=True, overflow="ellipsis", ratio=1)
     for node in fleet:
         cells = [
             node.node_id,
-            node.job if node.alive else "lost",
+            node.job if node.alive else say("lost"),
             str(node.depth),
             score_text(node.score, colour),
             count_text(node.nps),
@@ -142,19 +151,15 @@ def _votes(ballots: tuple[Ballot, ...], source: str, sfen: str, colour: int) -> 
         except MoveError:
             move = ballot.move
         votes.append(f"{ballot.voter} {move} {score_text(ballot.score, colour)}")
-    return Text(f"decided by {source}: {', '.join(votes)}", overflow="ellipsis", no_wrap=True)
+    return Text(
+        say("decided by {source}: {votes}", source=source, votes=", ".join(votes)), overflow="ellipsis", no_wrap=True
+    )
 
 
 def result_text(view: GameView) -> str:
-    """How the game ended, in words: ``☗ gougi wins: RESIGN after 87 moves``."""
-    outcome = view.outcome
-    assert outcome is not None
-    after = f"{outcome.reason} after {outcome.plies} moves"
-    if outcome.winner is not None:
-        return f"{SIDES[outcome.winner]} {view.names[outcome.winner]} wins: {after}"
-    if outcome.conclusion is Conclusion.DRAW or outcome.reason == "MAX_MOVES":
-        return f"drawn: {after}"
-    return f"no result ({outcome.conclusion.value.lower()}): {after}"
+    """How the game ended, in words."""
+    assert view.outcome is not None
+    return result_words(view.outcome, view.names)
 
 
 def live(view: GameView, console: Console) -> Live:

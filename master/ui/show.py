@@ -16,11 +16,13 @@ from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView
 from master.ui.screen import REFRESH_S, GameScreen, live
+from master.ui.steady import SteadyWriter
+from master.ui.texts import later, say
 
 _PROGRESS: Final = {
-    "ray_starting": "starting Ray",
-    "node_starting": "starting {node}",
-    "node_ready": "{node} is ready: {engine}, process {pid} on {host}",
+    "ray_starting": later("starting Ray"),
+    "node_starting": later("starting {node}"),
+    "node_ready": later("{node} is ready: {engine}, process {pid} on {host}"),
 }
 """What is told of the fleet's start."""
 
@@ -45,6 +47,7 @@ class Show:
         self.view = GameView(now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
+        self._steady = SteadyWriter(self._print)
         self._painter: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -61,8 +64,12 @@ class Show:
         self._stop()
 
     def say(self, line: str) -> None:
-        """A line of text; above the screen where that is on."""
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        """A line of text; above the screen where that is on. An OSError waits for `settle`."""
+        self._steady(line)
+
+    def settle(self) -> None:
+        """Raise the first OSError of the lines that could not be written."""
+        self._steady.settle()
 
     def warn(self, line: str) -> None:
         """A message of the log; among the screen's notes first where that is on. Any thread."""
@@ -78,8 +85,10 @@ class Show:
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Tells how far the fleet's start is."""
         text = _PROGRESS.get(name)
+        if name == "ray_starting" and "address" in fields:
+            text = later("connecting to Ray at {address}")
         if text is not None and self._live is None:
-            self.say(text.format_map(fields))
+            self.say(say(text, **fields))
 
     def observe(self, event: GameEvent) -> None:
         """The events of the player that is shown."""
@@ -92,6 +101,9 @@ class Show:
             self._live.start(refresh=True)
         elif isinstance(event, GameEnded):
             self._stop()
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     async def _paint(self) -> None:
         while True:

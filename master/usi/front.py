@@ -13,8 +13,9 @@ which keeps it from giving up. Its own lines wait until then, except for ``quit`
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final
+from typing import Final
 
+from master.ui.texts import say
 from master.usi.events import (
     Decided,
     Event,
@@ -36,7 +37,7 @@ from master.usi.events import (
     Tick,
 )
 from master.usi.options import FleetOptions
-from master.usi.report import error_line
+from master.usi.report import error_line, event_line
 from master.usi.thinking import AskBook, AskKnown, Board, Thinking
 from worker.search.usi_words import (
     GoOrder,
@@ -51,11 +52,6 @@ from worker.shogi.replay import Replay
 
 KEEP_ALIVE_MS: Final = 5000
 """YaneuraOu's interval; GUIs wait for 30 s."""
-_WHILE_OPENING: Final = frozenset(
-    {"compiling", "ray_starting", "ray_started", "node_starting", "node_joined", "node_failed", "fallback_failed"}
-)
-_IN_A_GAME: Final = frozenset({"node_joined", "node_lost", "node_failed", "ray_lost", "ray_failed", "job_failed"})
-"""Fleet events that a user should see."""
 
 
 class UsiFront:
@@ -105,7 +101,7 @@ class UsiFront:
             case Progressed():
                 self._thinking.progressed(event.progress, now_ms)
             case Decided():
-                self._thinking.decided(event.decision)
+                self._thinking.decided(event.decision, now_ms)
             case NotStarted():
                 self._thinking.not_started(event.search_id, event.why)
             case MateSolved():
@@ -189,11 +185,11 @@ class UsiFront:
                 return
             if not event.stays:
                 self._fleet = None
-                self._say("info string the fleet is opened again as it was")
+                self._say(f"info string {say('the fleet is opened again as it was')}")
                 self._open(before)
                 return
             self._opening = before
-            self._say("info string the fleet stays as it was")
+            self._say(f"info string {say('the fleet stays as it was')}")
         if event.book_error:
             self._complain(f"{event.book_error}; playing without a book")
         if self._fleet != self._opening:
@@ -207,8 +203,8 @@ class UsiFront:
         live = event.fields.get("live")
         if isinstance(live, int):
             self._thinking.live_nodes = max(1, live)
-        if event.name in (_IN_A_GAME if self._opening is None else _WHILE_OPENING):
-            self._say(f"info string {event.name} {_in_words(event.fields)}".rstrip())
+        if line := event_line(event.name, event.fields, self._opening is not None):
+            self._say(line)
 
     # --- the game -------------------------------------------------------------------------------------------------
 
@@ -266,7 +262,3 @@ class UsiFront:
 
     def _say(self, *lines: str) -> None:
         self._out += [Say(line) for line in lines]
-
-
-def _in_words(fields: dict[str, Any]) -> str:
-    return " ".join(f"{key}={str(value).splitlines()[0] if str(value) else ''}" for key, value in fields.items())

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
+from master.ui.texts import later, say
 from worker.score import to_usi
 
 _REFRESH_MS: Final = 1000
 """So often at least a line is shown again for its nodes and time, where nothing else of it changes."""
 
 _WITHOUT_NODES: Final = {
-    "fallback": "what the master's own search found",
-    "earlier": "what the search before expected here",
-    "last_resort": "what a few plies at the last moment say",
-    "none": "any legal move",
+    "fallback": later("no node had an answer: this is what the master's own search found"),
+    "earlier": later("no node had an answer: this is what the search before expected here"),
+    "last_resort": later("no node had an answer: this is what a few plies at the last moment say"),
+    "none": later("no node had an answer: this is a legal move, by material alone"),
 }
 """By `cluster.api.Decision.source`, what the move is then."""
+
+_STARTING: Final = {
+    "compiling": later("compiling: {stage}"),
+    "ray_starting": later("starting Ray"),
+    "ray_started": later("Ray runs"),
+    "node_starting": later("starting {node}"),
+}
+_FLEET: Final = {
+    "node_joined": later("{node} searches; nodes: {live}"),
+    "node_lost": later("{node} is lost: {reason}; nodes: {live}"),
+    "node_failed": later("{node} does not start: {why}"),
+    "fallback_failed": later("the master's own engine does not start: {why}"),
+    "ray_lost": later("Ray is lost: {why}"),
+    "ray_failed": later("Ray does not start: {why}"),
+    "job_failed": later("{node} cannot search {job}: {error}"),
+}
+"""By name, the fleet's events that a GUI is told: the first ones only while the fleet opens."""
 
 
 @dataclass(slots=True)
@@ -46,7 +64,7 @@ class Reporter:
         """The last lines of a search, in any case, and its vote."""
         lines = info_lines(decision.lines, decision.nodes, decision.elapsed_ms, decision.fleet)
         if decision.source in _WITHOUT_NODES:
-            lines.append(f"info string no node had an answer: this is {_WITHOUT_NODES[decision.source]}")
+            lines.append(f"info string {say(_WITHOUT_NODES[decision.source])}")
         vote = vote_line(decision.ballots)
         return [*lines, vote] if vote else lines
 
@@ -79,6 +97,19 @@ def vote_line(ballots: Sequence[Ballot]) -> str:
         return ""
     total = votes.total()
     return "info string vote " + " ".join(f"{move} {count}/{total}" for move, count in votes.most_common())
+
+
+def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
+    """One of the fleet's events in the user's language; empty where the GUI need not know.
+
+    Args:
+        opening: the fleet is being opened.
+    """
+    message = _FLEET.get(name) or (_STARTING.get(name) if opening else None)
+    if message is None:
+        return ""
+    words = {key: str(value).splitlines()[0] if str(value) else "" for key, value in fields.items()}
+    return f"info string {say(message, **words)}"
 
 
 def error_line(why: str) -> str:

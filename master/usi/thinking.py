@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cluster.api import Decision, Known, Progress, SearchRequest
+from master.usi.charges import Asked, Charges
 from master.usi.events import Instruction, PonderSearch, RetimeSearch, Say, StartSearch, StopSearch
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from master.usi.timing import Turn, bounded
 from worker.book import BookReply, BookSettings
+from worker.careful import careful_move
 from worker.search.usi_words import GoOrder, best_line, book_lines
 from worker.shogi import Position, move_to_usi
 
@@ -39,10 +41,9 @@ class Board:
     position: Position
     """Not to be changed."""
 
-    def any_move(self) -> str:
-        """A legal move, or ``resign``: an answer where nothing is known."""
-        moves = self.position.legal_moves()
-        return move_to_usi(moves[0]) if moves else "resign"
+    def careful_move(self) -> str:
+        """A move by material alone, or ``resign`` where there is none: an answer where nothing is known."""
+        return "resign" if self.position.is_mated() else move_to_usi(careful_move(self.position))
 
 
 @dataclass(slots=True)
@@ -94,6 +95,7 @@ class Thinking:
     _ending: dict[int, _Search] = field(default_factory=dict)
     """Searches that another one has taken the place of, whose decisions are still to come."""
     _pondering: _Pondering | None = None
+    _charges: Charges = field(default_factory=Charges)
 
     def go(self, order: GoOrder, board: Board, began_ms: float, now_ms: float) -> None:
         """Search ``board``. What still runs is answered first."""
@@ -126,7 +128,7 @@ class Thinking:
             search.held = False
             if search.decision is not None:
                 self._search = None
-                self._answer(search, search.decision)
+                self._answer(search, search.decision, now_ms)
             else:
                 self.out(StopSearch(search.request.search_id))
         elif pondering is not None and pondering.until_ms is None:
@@ -167,7 +169,7 @@ class Thinking:
         if search.turn is not None and search.turn.reconsidered(progress):
             self.out(RetimeSearch(progress.search_id, search.turn.soft_ms))
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, decision: Decision, now_ms: float) -> None:
         """A search is over."""
         search = self._take(decision.search_id)
         if search is None:
@@ -175,7 +177,7 @@ class Thinking:
         if search.held:
             self._search, search.decision = search, decision
         else:
-            self._answer(search, decision)
+            self._answer(search, decision, now_ms)
 
     def not_started(self, search_id: int, why: str) -> None:
         """The fleet refuses the search: the game goes on with any move."""
@@ -183,18 +185,18 @@ class Thinking:
         if search is None:
             return
         self._say(error_line(why))
-        move = search.board.any_move()
+        move = search.board.careful_move()
         if search.held:
             self._search, search.decision = search, Decision(search_id, move, None, 0, (), 0, 0, "refused")
         else:
             self._say(best_line(move))
 
     def fleet_replaced(self) -> None:
-        """The fleet that searched is gone: what is not answered yet is answered by some move."""
+        """The fleet that searched is gone: what is not answered yet is answered all the same."""
         searches = [*self._ending.values(), *([] if self._search is None else [self._search])]
         self._search = None
         self._ending.clear()
-        self._say(*(best_line(search.board.any_move()) for search in searches))
+        self._say(*(best_line(search.board.careful_move()) for search in searches))
 
     def _make_way(self, now_ms: float) -> None:
         """A new order comes before the old one was answered. Its answer still goes out, and goes out first."""
@@ -216,13 +218,28 @@ class Thinking:
             live_nodes = self.live_nodes if self._pondering is None else self._pondering.live_nodes
             request = bounded(request, numbers, self.options.habits, live_nodes)
         known = self.known(request) if self._pondering is not None else None
-        turn = Turn.of(numbers, board.position, self.options.habits, began_ms=began_ms, now_ms=now_ms, known=known)
+        turn = self._turn(numbers, board, began_ms, now_ms, known)
         if turn is not None:
             request = replace(request, soft_ms=turn.soft_ms, hard_ms=turn.hard_ms)
         self._pondering = None  # the fleet ends it by itself
         endless = turn is None and request.nodes is None and request.depth is None
         self._search = _Search(request, board, self._reporter(), turn, endless, held=endless)
         self.out(StartSearch(request))
+
+    def _turn(
+        self, numbers: dict[str, int], board: Board, began_ms: float, now_ms: float, known: Known | None
+    ) -> Turn | None:
+        habits = self.options.habits
+        self._charges.asked(Asked.of(board.sfen, board.moves, board.position.turn, numbers))
+        return Turn.of(
+            numbers,
+            board.position,
+            habits,
+            began_ms=began_ms,
+            now_ms=now_ms,
+            known=known,
+            delays=self._charges.delays(habits.clock.network_margin_ms),
+        )
 
     def _ponder(self, order: GoOrder, board: Board, now_ms: float) -> None:
         request = self._request(board)
@@ -253,7 +270,9 @@ class Thinking:
             return search
         return self._ending.pop(search_id, None)
 
-    def _answer(self, search: _Search, decision: Decision) -> None:
+    def _answer(self, search: _Search, decision: Decision, now_ms: float) -> None:
+        if search.turn is not None and search.turn.clock is not None:
+            self._charges.answered(search.turn.answered(now_ms))
         self._say(*search.reporter.decision(decision))
         move, pv = decision.move, decision.pv
         limit = self.options.number("ResignValue")
@@ -264,7 +283,7 @@ class Thinking:
     def _answer_pondering(self, pondering: _Pondering) -> None:
         known = self.known(pondering.request)
         if known is None:
-            self._say(best_line(pondering.board.any_move()))
+            self._say(best_line(pondering.board.careful_move()))
         else:
             self._say(best_line(known.move, next(iter(known.lines[0].pv[1:2]), None)))
 

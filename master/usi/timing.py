@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from cluster.api import Known, Progress, SearchRequest
-from master.clock import ClockSettings, GameClock, Watch
+from master.clock import MOST_LATE_MS, ClockSettings, Delays, GameClock, Watch
 from master.csa.timecontrol import TimeControl
+from master.usi.charges import Answered
 
 if TYPE_CHECKING:
     from worker.shogi import Position
@@ -61,6 +62,11 @@ class Turn:
     """Where the time is ours to choose."""
     watch: Watch = field(default_factory=Watch)
     _least_ms: int = 0
+    _began_ms: float = 0.0
+    _told_ms: float = 0.0
+    """When the search was told of ``hard_ms``, and first of ``soft_ms``, which count from then."""
+    _aimed_ms: float = 0.0
+    """So long after that it can have answered at the soonest by what it was told."""
 
     @classmethod
     def of(
@@ -72,6 +78,7 @@ class Turn:
         began_ms: float,
         now_ms: float,
         known: Known | None,
+        delays: Delays | None = None,
     ) -> Turn | None:
         """The times of a ``go`` line; None: it has none.
 
@@ -83,6 +90,7 @@ class Turn:
             began_ms: when the own time began to run.
             now_ms: what has gone of it since then is taken off.
             known: what was found about the position while pondering.
+            delays: what the GUI's clock was found to take beyond our own; None: nothing is known of that.
         """
         gone = int(now_ms - began_ms)
         if "movetime" in numbers:
@@ -91,12 +99,12 @@ class Turn:
         if not numbers.keys() & CLOCK_WORDS:
             return None
         controls = _control(numbers, "b", habits), _control(numbers, "w", habits)
-        clock = GameClock(controls, habits.clock, turn=position.turn, now_ms=began_ms)
+        clock = GameClock(controls, habits.clock, turn=position.turn, now_ms=began_ms, delays=delays)
         move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
         budget = clock.budget(now_ms, position.move_number - 1, habits.max_moves or None, known_ms)
         watch = Watch(move=move, known_ms=known_ms)
-        turn = cls(budget.soft_ms, budget.hard_ms, clock, watch, habits.least_ms - gone)
-        turn.soft_ms = turn._within(budget.soft_ms)
+        turn = cls(budget.soft_ms, budget.hard_ms, clock, watch, habits.least_ms - gone, began_ms, now_ms)
+        turn._aimed_ms = turn.soft_ms = turn._within(budget.soft_ms)
         return turn
 
     def reconsidered(self, progress: Progress) -> bool:
@@ -106,7 +114,13 @@ class Turn:
         move = progress.pv[0] if progress.pv else ""
         outlook = self.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
         before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(outlook))
+        self._aimed_ms = max(self.soft_ms, progress.elapsed_ms)
         return self.soft_ms != before
+
+    def answered(self, now_ms: float) -> Answered:
+        """The move goes out."""
+        late = [max(0.0, now_ms - self._told_ms - moment) for moment in (self._aimed_ms, self.hard_ms)]
+        return Answered(now_ms - self._began_ms, min(late[0], MOST_LATE_MS), late[1])
 
     def _within(self, soft_ms: int) -> int:
         return min(max(soft_ms, self._least_ms), self.hard_ms)

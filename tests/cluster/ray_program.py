@@ -1,6 +1,7 @@
 """A master in a process of its own, for the tests that end it by a signal: opens a fleet, searches, waits.
 
-Prints every process that it started, and those that search. Ends by Ctrl-C or SIGTERM as a master should.
+Prints every process that it started, those that search, Ray's process, and Ray's folder. Ends by Ctrl-C or SIGTERM as a
+master should.
 """
 
 from __future__ import annotations
@@ -36,9 +37,13 @@ async def main() -> None:
     try:
         searcher.start(SearchRequest(1, STARTPOS))
         await heard.until(lambda: any(progress.depth > 3 for progress in heard.progress))
-        await heard.until(lambda: len(searcher.live) == 3, 20)
+        await heard.until(lambda: len(searcher.live) == 3, 60)
+        await heard.until(lambda: bool(heard.named("ray_started")), 100)
         print("started", *descendants(os.getpid()))
-        print("searching", *(fields["pid"] for fields in heard.named("node_ready")), flush=True)
+        print("searching", *(fields["pid"] for fields in heard.named("node_ready")))
+        (ray,) = heard.named("ray_started")
+        print("ray", ray["pid"])
+        print("folder", ray["folder"], flush=True)
         await stopped.wait()
     finally:
         await searcher.close()

@@ -137,7 +137,8 @@ def test_garbage_is_refused_and_the_rest_goes_on() -> None:
             await until(lambda: ("n1/a", NewGame()) in master.heard)
         assert master.heard == [("n1/\ufffd\ufffd", NewGame()), ("n1/a", NewGame())]
         assert len(master.refused) == 5
-        assert all(peer == "n1" and why.startswith("message:") for peer, why in master.refused)
+        assert [peer for peer, _ in master.refused] == ["n1/a", "n1", "n1", "n1", "n1"]
+        assert all(why.startswith("message:") for _, why in master.refused)
         master.server.close()
 
     asyncio.run(run())
@@ -346,6 +347,38 @@ def test_a_node_that_is_cut_off_notices() -> None:
         await until(cut.is_set)
         assert time.monotonic() - began > 0.25
         node.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_without_a_master_gives_up() -> None:
+    """Also one that never found him; not one that found him again in time."""
+
+    async def run() -> None:
+        master, orders, told = Master(), queue.Queue[Message](), list[str]()
+        nobody = replace(master.address, url="tcp://127.0.0.1:1")
+        nodes = [
+            ChannelClient(
+                address,
+                Hello("n1", name, "h", 1, "e"),
+                orders.put,
+                lambda: (0, True),
+                lambda name=name: told.append(f"{name} cut"),
+                0.05,
+                0.2,
+                lambda name=name: told.append(f"{name} gone"),
+                0.6,
+            )
+            for name, address in (("lost", nobody), ("found", master.address))
+        ]
+        for node in nodes:
+            node.start()
+        await until(lambda: "lost gone" in told)
+        await asyncio.sleep(0.3)
+        assert told == ["lost cut", "lost gone"]
+        for node in nodes:
+            await asyncio.to_thread(node.close)
+        master.server.close()
 
     asyncio.run(run())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cluster.events import NodeJoined, NodeLost
 from cluster.fleet import Fleet
-from cluster.messages import Hello
+from cluster.messages import Begun, Hello
 
 
 def hello(node_id: str = "n1", incarnation: str = "a") -> Hello:
@@ -93,3 +93,26 @@ def test_a_node_that_left_is_not_taken_back_by_its_heartbeats() -> None:
     assert fleet.heard("n1/a", 10) == []
     assert fleet.live == ("n2",)
     assert fleet.peer("n1") is None
+
+
+def test_a_new_process_says_that_the_one_before_is_dead() -> None:
+    fleet = Fleet()
+    fleet.said_hello(hello(), 0)
+    assert fleet.began(Begun("n1", "a")) == []
+    assert fleet.began(Begun("n2", "a", "its process died")) == []
+    assert fleet.began(Begun("n1", "b", "its process died")) == [NodeLost("n1", "its process died")]
+    assert fleet.began(Begun("n1", "b", "its process died")) == []
+    assert fleet.heard("n1/a", 10) == []
+    assert fleet.said_hello(hello(incarnation="b"), 20) == [NodeJoined("n1", "engine")]
+    assert fleet.is_superseded("n1/a")
+    assert not fleet.is_superseded("n1/b")
+
+
+def test_a_process_that_was_replaced_does_not_take_its_place_back() -> None:
+    """It was cut off, another one was begun elsewhere, and now it is there again."""
+    fleet = Fleet(timeout_ms=800)
+    fleet.said_hello(hello(), 0)
+    assert looking(fleet, 900) == [NodeLost("n1", "not heard of for 800 ms")]
+    assert fleet.said_hello(hello(incarnation="b"), 2000) == [NodeJoined("n1", "engine")]
+    assert fleet.said_hello(hello(), 2100) == []
+    assert fleet.peer("n1") == "n1/b"

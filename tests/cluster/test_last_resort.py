@@ -74,6 +74,15 @@ class TestCoordinator:
         assert Position.startpos().parse_usi(decision.move)
         assert (decision.source, decision.score, decision.pv) == ("none", None, (decision.move,))
 
+    def test_and_that_is_chosen_by_material(self) -> None:
+        bench = Asked(None)
+        bench.feed(Start(replace(TIMED, sfen=ROOK_TO_TAKE)))
+        bench.tick(2990)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == (TAKES, "none")
+        bench.feed(Start(replace(TIMED, search_id=2, sfen=ROOK_TO_TAKE, searchmoves=("6i6h", "6i7h"))))
+        bench.tick(2990)
+        assert bench.decisions[1].move in ("6i6h", "6i7h")
+
     def test_a_variation_is_cut_where_it_is_not_legal(self) -> None:
         bench = Asked(found("2g2f", "2f2e"))
         bench.feed(Start(TIMED))

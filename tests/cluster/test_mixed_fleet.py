@@ -59,6 +59,7 @@ def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
 
     async def play() -> None:
         await searcher.open(heard.listener())
+        assert await searcher.whole(60) == 2
         try:
             pids = {str(found["engine"]): int(str(found["pid"])) for found in heard.named("node_ready")}
             gps = next(pid for engine, pid in pids.items() if engine.startswith("gpsshogi"))

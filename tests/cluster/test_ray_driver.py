@@ -40,10 +40,8 @@ import zmq
 from cluster.api import Decision, FleetError
 from cluster.channel import ChannelClient
 from cluster.messages import Hello
-from cluster.ray_driver import RaySearcher
 from cluster.settings import Mode, Settings
 from tests.cluster.faults import FAULTS, Fault, MakeFault
-from tests.cluster.heard import Heard
 from tests.cluster.processes import alive
 from tests.cluster.ray_fleet import OpenFleet, open_fleet
 
@@ -58,7 +56,8 @@ def shared() -> Iterator[OpenFleet]:
 
 @pytest.fixture
 def fleet(shared: OpenFleet) -> OpenFleet:
-    """The shared fleet, with two nodes and the fallback at least."""
+    """The shared fleet, with Ray, two nodes and the fallback at least."""
+    shared.run(shared.there(lambda: bool(shared.heard.named("ray_started")), 150))
     shared.run(shared.there(lambda: len(shared.nodes) >= 2 and "fallback" in shared.searcher.live))
     return shared
 
@@ -209,7 +208,7 @@ def test_fault(
 
 
 def test_a_node_is_drained(fleet: OpenFleet) -> None:
-    """Its process stays, so that no other takes its place, until Ray is started anew (as the next test has it)."""
+    """Its process stays, so that no other takes its place, until Ray is started anew."""
 
     async def play() -> None:
         await fleet.there(lambda: len(fleet.nodes) == 3)
@@ -224,40 +223,81 @@ def test_a_node_is_drained(fleet: OpenFleet) -> None:
         fleet.searcher.stop(number)
         assert (await fleet.decision()).source == "split"
         await asyncio.sleep(0.5)
-        assert alive(fleet.pid(victim))
+        drained = fleet.pid(victim)
+        assert alive(drained)
         assert victim not in fleet.nodes
+        old = fleet.ray
+        os.kill(old["processes"]["raylet"], signal.SIGKILL)
+        await fleet.there(lambda: fleet.ray != old and victim in fleet.nodes, 100)
+        assert fleet.pid(victim) != drained
 
     fleet.run(play())
 
 
-@pytest.mark.parametrize("process", ["raylet", "gcs_server"])
+@pytest.mark.parametrize("process", ["raylet", "gcs_server", "ray process"])
 def test_ray_itself_dies(fleet: OpenFleet, process: str) -> None:
-    """It is started again while the game goes on, and what was left of it is gone."""
+    """The nodes search on, and the next Ray's keepers adopt them; one that is killed meanwhile is back before. Nothing
+    is left of the Ray that was."""
 
     async def play() -> None:
-        before = [fleet.pid(node_id) for node_id in fleet.nodes]
+        await fleet.there(lambda: len(fleet.nodes) == 3)
+        before = {node_id: fleet.pid(node_id) for node_id in fleet.nodes}
         old = fleet.ray
         fleet.start(1200, 1700)
         await fleet.event("dealt")
-        os.kill(old["processes"][process], signal.SIGKILL)
-        await fleet.decision()
-        assert await fleet.event("ray_lost") == {"why": f"its {process} died"}
-        await fleet.there(lambda: not fleet.nodes)
-        fleet.start(300, 1000)
-        assert (await fleet.decision()).source == "fallback"
-        await fleet.there(lambda: len(fleet.nodes) >= 2)
-        fleet.start(600, 1500)
+        os.kill(old["pid"] if process == "ray process" else old["processes"][process], signal.SIGKILL)
+        lost = await fleet.event("ray_lost")
+        assert lost["why"] == ("without a word" if process == "ray process" else f"its {process} died")
         assert (await fleet.decision()).source == "split"
-        for pid in (*before, *old["processes"].values()):
-            assert not alive(pid)
+        assert not fleet.heard.named("node_lost")
+        os.kill(before["node-2"], signal.SIGKILL)
+        await fleet.event("node_lost", node="node-2")
+        await fleet.there(lambda: "node-2" in fleet.nodes)
+        await fleet.there(lambda: fleet.ray != old, 100)
+        await asyncio.sleep(5)  # the keepers come
+        assert [event["node"] for event in fleet.heard.named("node_lost")] == ["node-2"]
+        assert {node_id: fleet.pid(node_id) for node_id in fleet.nodes} == {**before, "node-2": fleet.pid("node-2")}
+        assert not any(map(alive, (before["node-2"], old["pid"], *old["processes"].values())))
+        assert not await asyncio.to_thread(Path(str(old["folder"])).exists)
 
     fleet.run(play())
 
 
-def test_no_cluster_at_the_address() -> None:
-    async def play() -> None:
-        for address, why in (("127.0.0.1:1", "onnect"), ("nowhere", "expected host:port")):
-            with pytest.raises(FleetError, match=f"no Ray cluster at {address}: .*{why}"):
-                await RaySearcher(address=address).open(Heard().listener())
+def test_the_ray_process_hangs(fleet: OpenFleet) -> None:
+    """It is noticed, and another is started; the nodes search on."""
 
-    asyncio.run(play())
+    async def play() -> None:
+        await fleet.there(lambda: len(fleet.nodes) == 3)
+        old = fleet.ray
+        os.kill(old["pid"], signal.SIGSTOP)
+        lost = await fleet.event("ray_lost", 30)
+        assert "hangs" in str(lost["why"])
+        fleet.start(600, 1500)
+        assert (await fleet.decision()).source == "split"
+        await fleet.there(lambda: fleet.ray != old, 100)
+        assert not fleet.heard.named("node_lost")
+        assert not any(map(alive, (old["pid"], *old["processes"].values())))
+
+    fleet.run(play())
+
+
+def test_the_nursery_dies(fleet: OpenFleet) -> None:
+    """The nodes live on, and the next one makes them anew as the first did."""
+
+    async def play() -> None:
+        await fleet.there(lambda: len(fleet.nodes) == 3)
+        places = fleet.searcher._places
+        assert places is not None and places._nursery is not None
+        nursery = places._nursery.pid
+        assert nursery is not None
+        os.kill(nursery, signal.SIGKILL)
+        await fleet.event("nursery_lost")
+        fleet.start(600, 1500)
+        assert (await fleet.decision()).source == "split"
+        assert not fleet.heard.named("node_lost")
+        await fleet.there(lambda: places._nursery is not None and places._nursery.pid not in (None, nursery))
+        os.kill(fleet.pid("node-1"), signal.SIGKILL)
+        await fleet.event("node_lost", node="node-1")
+        await fleet.there(lambda: "node-1" in fleet.nodes)
+
+    fleet.run(play())

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ import pytest
 
 from cluster.host import now_ms
 from tests.cluster.namespaces import Host, Network, why_not
+from tests.cluster.processes import alive
 from worker.shogi import Position
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
@@ -143,6 +145,11 @@ class Fleet:
             lambda said: said["what"] == what and said["when_ms"] >= after_ms and fields.items() <= said.items(),
             timeout_s,
         )
+
+    def has(self, what: str, **fields: object) -> bool:
+        """Whether the master has said that, since the search began."""
+        with self._news:
+            return any(said["what"] == what and fields.items() <= said.items() for said in self._said)
 
     def decision(self) -> Said:
         """The search's end, checked for what must hold whatever happened."""
@@ -275,40 +282,43 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
         [sys.executable, "-m", "master", "fleet", "watch", "--poll", "0.2"], fleet.environment, piped=True
     )
     assert watch.stdout is not None
-    fleet.search()
+    number = fleet.begin(soft_ms=None, hard_ms=None)  # the watch may take its time to start
+    fleet.event("dealt")
     fleet.searched_by(3)
     since = now_ms()
     notice = {"action": "terminate", "time": (datetime.now(UTC) + timedelta(minutes=2)).isoformat()}
     metadata.stdin.write(f"spot/instance-action {json.dumps(notice)}\n")
     metadata.stdin.flush()
-    fleet.event("node_leaves", node=node["node"], why="SIGTERM")
+    fleet.event("node_leaves", 30, node=node["node"], why="SIGTERM")
     fleet.lost(since, node["node"], "SIGTERM")
     said = [json.loads(line) for line in watch.stdout]
     assert watch.wait(5) == 10
     assert [each["event"] for each in said] == ["machine_leaves", "machine_released"]
     assert said[-1]["not_dismissed"] == []
     os.kill(node["pid"], 0)  # it is still there: its part was dealt before
-    assert fleet.decision()["source"] == "split"
+    fleet.order("stop", search_id=number)
+    assert fleet.event("decision")["source"] == "split"
     metadata.stdin.close()
 
 
 def test_a_raylet_is_killed(fleet: Fleet) -> None:
-    """Where a node searches; and on the host that was taken away, for another machine to take its place, which here is
-    the same host with another raylet. Both are used again in the search that runs."""
+    """Where a node searches, which goes on, and is adopted when the raylet is back; and on the host that was taken
+    away, for another machine to take its place, which here is the same host with another raylet: it is used again.
+    """
     gone, host = fleet.network.hosts[3], fleet.network.hosts[2]
     node = fleet.node_on(host)
     raylets = [pid for each in (gone, host) for pid in each.processes("raylet")]
-    fleet.search()
+    number = fleet.begin(soft_ms=None, hard_ms=None)
     since = now_ms()
     for pid in raylets:
         os.kill(pid, signal.SIGKILL)
-    lost = fleet.lost(since, node["node"], "")
-    assert fleet.decision()["source"] == "split"
-    number = fleet.begin(soft_ms=None, hard_ms=None)
-    fleet.joined((gone, host), lost["when_ms"])
+    fleet.joined((gone,), since)
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"
+    assert not fleet.has("node_lost", node=node["node"])
+    assert fleet.node_on(host) == node
+    assert alive(node["pid"])
 
 
 def test_a_node_is_drained(fleet: Fleet) -> None:
@@ -326,20 +336,24 @@ def test_a_node_is_drained(fleet: Fleet) -> None:
 
 def test_the_head_dies_and_comes_back(fleet: Fleet) -> None:
     """All of Ray on the head's host is killed. Searches go on, for jobs and reports do not go through Ray; the raylets
-    of the other hosts give up after a time and begin anew, and all of them, the drained one too, are used again in the
-    search that runs.
+    of the other hosts give up after a time and begin anew, and their keepers adopt the nodes, which noticed nothing.
+    The one that was drained is used again, in the search that runs.
     """
+    drained, *others = fleet.network.hosts[1:4]
+    nodes = [fleet.node_on(host) for host in others]
     fleet.search()
     fleet.kill_head()
     assert fleet.decision()["source"] == "split"
     number = fleet.begin(soft_ms=None, hard_ms=None)
-    fleet.event("ray_lost", 10)
+    fleet.event("ray_lost", 20)
     fleet.start_head()
-    began = fleet.event("ray_started", 45)
-    fleet.joined(fleet.network.hosts[1:], began["when_ms"])
+    began = fleet.event("ray_started", 60)
+    fleet.joined((drained,), began["when_ms"])
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)
     assert fleet.event("decision")["source"] == "split"
+    assert not fleet.has("node_lost")
+    assert [fleet.node_on(host) for host in others] == nodes
 
 
 def test_a_cable_is_cut(fleet: Fleet) -> None:
@@ -349,8 +363,13 @@ def test_a_cable_is_cut(fleet: Fleet) -> None:
     since = now_ms()
     host.cut()
     fleet.lost(since, node["node"], "not heard of")
+    time.sleep(1.0)
+    mended = now_ms()
     host.mend()
     assert fleet.decision()["source"] == "split"
+    joined = fleet.event("node_joined", 20, after_ms=mended, node=node["node"])
+    print(f"back {joined['when_ms'] - mended} ms after the cable")
+    assert fleet.node_on(host) == node  # whatever its raylet made of it
 
 
 def test_a_service_is_stopped(fleet: Fleet) -> None:

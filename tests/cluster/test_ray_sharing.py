@@ -40,6 +40,7 @@ def test_the_nodes_use_what_the_others_found() -> None:
             settings=Settings(Mode.CONSULT, share_bytes_per_s=4_000_000),
         )
         await searcher.open(heard.listener())
+        assert await searcher.whole(60) == 3
         try:
             await heard.until(lambda: any(event["listen_to"] == 2 for event in heard.named("sharing")))
             await search(searcher, heard, 1)

@@ -1,4 +1,4 @@
-"""How fleets end: by a signal, or because they cannot begin."""
+"""How fleets end: by a signal, in good order or not."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from cluster.api import FleetError, SearchRequest
+from cluster.processes import in_session
 from cluster.ray_driver import RaySearcher
-from tests.cluster.engines import broken_engine, endless_engine
+from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
 from tests.cluster.processes import alive
-from worker.engine import STARTPOS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(90), pytest.mark.usefixtures("warm")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(150), pytest.mark.usefixtures("warm")]
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
-def test_no_process_is_left_behind(number: signal.Signals) -> None:
-    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL Ray's process notices
-    and ends the rest.
+@pytest.mark.parametrize("how", ["Ctrl-C", "the master is killed", "the master and Ray's process are killed"])
+def test_nothing_is_left_behind(how: str) -> None:
+    """Ctrl-C goes to the whole process group, as a terminal sends it. After SIGKILL the nursery notices, and ends the
+    rest: the nodes, Ray's own processes, their agents too, and Ray's folder.
     """
     program = subprocess.Popen(
         [sys.executable, "-m", "tests.cluster.ray_program"],
@@ -39,28 +39,43 @@ def test_no_process_is_left_behind(number: signal.Signals) -> None:
     )
     assert program.stdout is not None
     assert program.stderr is not None
-    started, searching = (list(map(int, program.stdout.readline().split()[1:])) for _ in range(2))
-    assert len(searching) == 3, program.stderr.read()
+    said = [program.stdout.readline().split()[1:] for _ in range(4)]
+    assert all(said), program.stderr.read()
+    started, searching, (ray,) = (list(map(int, words)) for words in said[:3])
+    folder = Path(said[3][0])
+    assert folder.is_dir()
+    assert len(searching) == 3
     assert set(searching) < set(started)
-    if number is signal.SIGINT:
-        os.killpg(program.pid, number)
+    if how == "Ctrl-C":
+        os.killpg(program.pid, signal.SIGINT)
     else:
-        program.send_signal(number)
+        for pid in (program.pid, ray) if "Ray" in how else (program.pid,):
+            os.kill(pid, signal.SIGKILL)
     program.wait(15)
-    assert number is signal.SIGKILL or program.returncode == 0
+    assert how != "Ctrl-C" or program.returncode == 0
     deadline = time.monotonic() + 20
-    while any(map(alive, started)) and time.monotonic() < deadline:
+    while (any(map(alive, started)) or folder.exists()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [pid for pid in started if alive(pid)]
+    assert not folder.exists()
     assert program.stdout.read() + program.stderr.read() == ""
 
 
-def test_an_engine_that_cannot_be_made_says_why() -> None:
-    async def play() -> None:
-        searcher = RaySearcher(nodes=1, engine=broken_engine, fallback=endless_engine)
-        with pytest.raises(FleetError, match=r"a node cannot start: .*no such net: x\.bin"):
-            await searcher.open(Heard().listener())
-        with pytest.raises(FleetError, match="not open"):
-            searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+def test_a_fleet_that_is_closed_while_ray_starts_leaves_nothing() -> None:
+    """As by SIGTERM in a restart of Ray."""
 
+    async def play() -> None:
+        searcher, heard = RaySearcher(1, None, endless_engine, endless_engine), Heard()
+        await searcher.open(heard.listener())
+        places = searcher._places
+        assert places is not None and places._ray is not None and places._ray.pid is not None
+        session = places._ray.pid
+        async with asyncio.timeout(60):
+            while len(in_session(session)) < 3:  # noqa: ASYNC110 - processes are waited for
+                await asyncio.sleep(0.02)
+        await searcher.close()
+        assert not in_session(session)
+
+    before = set(Path(tempfile.gettempdir()).glob("gougi-*"))
     asyncio.run(play())
+    assert set(Path(tempfile.gettempdir()).glob("gougi-*")) <= before

@@ -69,10 +69,10 @@ def test_a_bad_record_among_good_ones_is_told_and_left_out(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("none.csa",), "none.csa: cannot be read"),
+        (("none.csa",), "none.csa: no such file"),
         (("one.csa", "--from", "9"), "no move from 9"),
-        (("one.csa", "--seconds", "1", "--nodes-per-move", "1000"), "expected one of them"),
-        (("one.csa", "--net", "none.bin"), "none.bin: cannot be read"),
+        (("one.csa", "--seconds", "1", "--nodes-per-move", "1000"), "not both"),
+        (("one.csa", "--net", "none.bin"), "none.bin: no such file"),
         (("one.csa", "--nodes", "0"), "nodes"),
     ],
 )
@@ -114,6 +114,7 @@ def test_what_two_clusters_or_versions_have_found_is_kept_apart(
     monkeypatch: pytest.MonkeyPatch, searcher: ScriptedSearcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = Cluster()
+    monkeypatch.setattr(command, "check_fleet", lambda *_, **__: None)
     monkeypatch.setattr(command._Analysis, "searcher", lambda _: cluster)
     effort = []
     for cluster.capacity, again in ((16, 5), (4, 5), (16, 0)):

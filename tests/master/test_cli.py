@@ -72,7 +72,7 @@ def test_version(tmp_path: Path) -> None:
 
 
 def test_unknown_words(tmp_path: Path) -> None:
-    assert "No such command 'plya'" in error_of(gougi("plya", cwd=tmp_path))
+    assert "'plya': no such command" in error_of(gougi("plya", cwd=tmp_path))
     assert "--nodse" in error_of(gougi("play", "--nodse", "2", cwd=tmp_path))
 
 
@@ -196,6 +196,40 @@ def test_usi_single(tmp_path: Path) -> None:
     assert lines[-1].startswith("bestmove ")
 
 
+@pytest.mark.parametrize("words", [["usi", "--single"], ["usi"]])
+def test_usiok_waits_for_nothing_that_is_compiled(tmp_path: Path, words: list[str]) -> None:
+    """With a numba that never finishes loading."""
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "numba.py").write_text("import time\ntime.sleep(1000)\n")
+    env = {"PYTHONPATH": f"{tmp_path / 'slow'}:{ROOT}"}
+    running = Running(words, tmp_path, env, stdin=subprocess.PIPE)
+    assert running.process.stdin is not None
+    try:
+        running.process.stdin.write("usi\n")
+        running.process.stdin.flush()
+        running.wait_for("usiok", 60)
+        assert running.lines[0].startswith("id name Gougi")
+    finally:
+        running.kill()
+
+
+@pytest.mark.parametrize("words", [["usi", "--single"], ["usi"]])
+def test_usi_without_its_network_ends(tmp_path: Path, words: list[str]) -> None:
+    running = Running(words, tmp_path, stdin=subprocess.PIPE)
+    assert running.process.stdin is not None
+    try:
+        running.process.stdin.write("setoption name EvalFile value /no/such/nn.bin\nisready\n")
+        running.process.stdin.flush()
+        assert running.end() == 1
+    finally:
+        running.kill()
+    for_the_gui, for_the_user = (line for line in running.lines if "/no/such/nn.bin" in line)
+    assert for_the_gui.startswith("info string error: ")
+    assert for_the_gui.endswith("/no/such/nn.bin: No such file or directory")
+    assert for_the_user == f"gougi: {for_the_gui.removeprefix('info string error: ')}"
+    assert "readyok" not in running.output
+
+
 # config
 
 
@@ -248,15 +282,15 @@ def test_play_without_a_password(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--server", "nowhere:port"], "'nowhere:port' is no HOST:PORT"),
+        (["--server", "nowhere:port"], "--server: 'nowhere:port' is not HOST:PORT"),
         (["--time", "ten"], "--time: 'ten': expected whole seconds"),
         (["--time", "0+0"], "--time: '0+0'"),
         (["--nodes", "0"], "command line: [cluster] nodes"),
-        (["--vote", "loudest"], "'majority', 'optimistic'"),
-        (["--games", "many"], "--games"),
+        (["--vote", "loudest"], "'loudest' is none of: auto, majority, optimistic"),
+        (["--games", "many"], "--games: 'many' is not a whole number"),
         (["--name", "two words"], "command line: [csa] name"),
         (["--games", "-1"], "command line: [csa] games"),
-        (["--config", "missing.toml"], "missing.toml: cannot read the configuration"),
+        (["--config", "missing.toml"], "missing.toml: no such file"),
     ],
 )
 def test_play_with_bad_words(tmp_path: Path, words: list[str], says: str) -> None:

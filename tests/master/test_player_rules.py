@@ -112,3 +112,10 @@ def test_a_mate_by_the_last_move_is_played_without_a_search() -> None:
     assert table.lines[-1] == "+0052KI"
     assert not table.requests
     assert not table.pondered
+
+
+def test_where_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
+    table = Table().begin(replace(BLACK, start_sfen="4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"))
+    table.do(table.player.tick(table.now + 10**6))
+    assert table.lines[-1].startswith("+5754HI")
+    assert table.notes() == ["fallback_move"]

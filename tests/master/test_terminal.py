@@ -16,10 +16,10 @@ import pytest
 import structlog
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 import master
 from cluster.api import Decision, Listener, NodeView
@@ -36,7 +36,7 @@ from tests.master.command import gougi
 from tests.master.scripted import ScriptedSearcher
 from worker.engine import STARTPOS
 
-HOSTILE = "x\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x85\u202eevil\u2066\r\x08\x7f\x00\u2028y"
+HOSTILE = "x[/][red]\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x85\u202eevil\u2066\r\x08\x7f\x00\u2028y"
 OWN = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 """Rich's own commands: the cursor, colours, the screen."""
 
@@ -100,17 +100,29 @@ def test_what_is_printed_is_clean_and_what_is_meant_passes() -> None:
 def test_tables_panels_and_progress_are_clean_and_have_their_colours() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, color_system="truecolor", width=200)
-    table = Table(title=escape(HOSTILE))
-    table.add_column(escape(HOSTILE))
-    table.add_row(f"[red]{escape(HOSTILE)}[/]")
-    console.print(table, Panel(escape(HOSTILE)), HOSTILE)
+    table = Table(title=HOSTILE)
+    table.add_column(HOSTILE)
+    table.add_row(Text(HOSTILE, style="red"))
+    console.print(table, Panel(HOSTILE), HOSTILE)
     console.print(HOSTILE, markup=False, highlight=False, soft_wrap=True)
     with Progress(console=console) as bar:
-        bar.add_task(escape(HOSTILE), total=1)
+        bar.add_task(HOSTILE, total=1)
         print(HOSTILE)  # which rich takes to itself meanwhile
     text = stream.getvalue()
-    assert "\x1b[31m" in text  # of the markup
+    assert "\x1b[31m" in text
     assert commands(OWN.sub("", text).replace("\r", "")) == []
+
+
+@pytest.mark.parametrize("text", ["[/]", "[red]x", "[link=http://192.0.2.1/]x[/link]", ":skull:"])
+def test_no_text_is_taken_for_markup(text: str) -> None:
+    """A node that is called so would end the screen, or make a link on it."""
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="truecolor", width=200, highlight=False)
+    table = Table(text, box=None)
+    table.add_row(text)
+    console.print(table)
+    console.print(text)
+    assert [line.strip() for line in OWN.sub("", stream.getvalue()).splitlines()] == [text] * 3
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -9,13 +9,13 @@ How to use them::
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from worker.engine import STARTPOS, Engine, Limits
+from worker.files import reason, replace_file
 from worker.shogi import MoveError, Position, SfenError, move_to_usi
 
 DEFAULT_PLIES: Final = 12
@@ -103,7 +103,7 @@ def read_openings(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise OpeningError(f"{path}: cannot be read: {error}") from error
+        raise OpeningError(f"{path}: cannot be read: {reason(error)}") from error
     openings = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
@@ -130,6 +130,4 @@ def _position(words: Sequence[str]) -> Position:
 
 def write_openings(path: Path, openings: Sequence[str]) -> None:
     """Write a file for `read_openings`, as a whole. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text("".join(f"sfen {sfen}\n" for sfen in openings), encoding="utf-8")
-    temporary.replace(path)
+    replace_file(path, "".join(f"sfen {sfen}\n" for sfen in openings).encode())

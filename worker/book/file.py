@@ -19,6 +19,7 @@ from worker.book.format import (
     ranked,
     split_sfen,
 )
+from worker.files import reason
 
 _NEXT_POSITION: Final = b"\n" + POSITION_MARK
 _BOM: Final = b"\xef\xbb\xbf"
@@ -50,7 +51,7 @@ class Book:
                 else:
                     self._data = file.read()
         except (OSError, ValueError, MemoryError) as error:
-            raise BookError(f"book {self._name}: {error}") from error
+            raise BookError(f"book {self._name}: {reason(error)}") from error
         self._start = len(_BOM) if self._data[:3] == _BOM else 0
         if not on_the_fly or len(self._data) <= _CHECK_WHOLE:
             unsorted = self._check()

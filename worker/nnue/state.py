@@ -18,7 +18,7 @@ from worker.nnue import kernels
 from worker.nnue.network import Network
 from worker.score import MAX_PLY
 
-SLOTS: Final = MAX_PLY
+SLOTS: Final = 1 << (MAX_PLY - 1).bit_length()
 """Plies whose accumulators are kept; a power of two, so that a ply finds its slot by its low bits."""
 MAX_ACTIVE: Final = 128
 """Room for the rows that a position switches on: 40 with a full set, never more than squares and hands hold."""

@@ -3,28 +3,48 @@
 ``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). A score of 0 comes back when
 ``th.stopped`` is set: callers return at once and use nothing of it.
 
-The family is Stockfish's and YaneuraOu's; which part is worth what is measured in ``docs/search.md`` and each can be
-left out (`worker.search.parts`).
+The family is Stockfish's and YaneuraOu's. What its numbers are is in `worker.search.parameters`; which part is worth
+what is measured in ``docs/search.md``, and each can be left out (`worker.search.parts`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.memory import ld16
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
-from worker.search.correction import corrected, learn_correction
+from worker.search import parameters as p
+from worker.search.correction import corrected, correction_of, learn_correction, note_keys
 from worker.search.exchange import exchange_at_least
-from worker.search.history import add_killer, bonus_of, capture_address, learn, learn_quiet, quiet_history
+from worker.search.history import (
+    butterfly_address,
+    learn_best,
+    learn_change,
+    learn_continuations,
+    learn_prior,
+    learn_quiet,
+    learn_table_move,
+    slot_of,
+    toward_zero,
+)
+from worker.search.late_moves import (
+    late_reduction,
+    prunes_capture,
+    reduction,
+    reverse_margin,
+    singular_extension,
+    statistics,
+)
 from worker.search.mate1 import mate_in_one
-from worker.search.node import do_move, game_end_score, poll, update_pv
+from worker.search.node import do_move, do_null_move, enter_node, game_end_score, poll, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, PROBCUT, next_move, start_picker
 from worker.search.quiescence import quiescence
-from worker.search.state import LOG_SCALE, OFFSET, TRIED
+from worker.search.state import OFFSET, TRIED
 from worker.search.tt import (
     EXACT,
     LOWER,
@@ -35,21 +55,20 @@ from worker.search.tt import (
     entry_is_pv,
     entry_move,
     entry_score,
-    prefetch_entry,
     probe,
     store,
 )
-from worker.shogi.attacks import in_check, update_checks
+from worker.shogi.attacks import update_checks
 from worker.shogi.checks import discoverers, gives_check
-from worker.shogi.makemove import is_legal, make_null, unmake, unmake_null
+from worker.shogi.makemove import is_legal, unmake, unmake_null
 from worker.shogi.movegen import is_pseudo_legal
-from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
+from worker.shogi.pieces import DROP_BIT
 
-_CHECK_EXTENSION = part("check_extension")
-_CORRECTION = part("correction_history")
+_ALPHA_LESS = part("alpha_depth")
+_BLENDING = part("blending")
 _DEEPER = part("deeper")
-_DOUBLE_EXTENSION = part("double_extension")
 _FUTILITY = part("futility")
+_HINDSIGHT = part("hindsight")
 _HISTORY_PRUNING = part("history_pruning")
 _INTERNAL_REDUCTION = part("internal_reduction")
 _LATE_MOVE_PRUNING = part("late_move_pruning")
@@ -63,18 +82,7 @@ _RAZORING = part("razoring")
 _REVERSE_FUTILITY = part("reverse_futility")
 _SEE_PRUNING = part("see_pruning")
 _SINGULAR = part("singular")
-
-_VERIFY_DEPTH: Final = 12
-"""From this depth on a null move's cut-off is verified."""
-_PROBCUT_DEPTH: Final = 5
-_PROBCUT_MARGIN: Final = 150
-
-
-@jit()
-def reduction(th: Any, depth: int, number: int) -> Any:
-    """Base late-move reduction in plies of the ``number``-th move."""
-    product = th.log_table[min(depth, np.int64(63))] * th.log_table[min(number, np.int64(63))]
-    return (product // LOG_SCALE + LOG_SCALE // 2) // (2 * LOG_SCALE)
+_SMALL_PROBCUT = part("small_probcut")
 
 
 @jit()
@@ -84,23 +92,32 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     ``cut_node`` is 1 where a fail-high is expected.
     """
     if depth <= 0:
-        return quiescence(pos, nn, th, ply, alpha, beta, np.int64(1))
+        return quiescence(pos, nn, th, ply, alpha, beta)
+    depth = min(depth, np.int64(MAX_PLY - 1))
     if th.nodes >= th.next_poll:
         poll(th)
     if th.stopped != 0:
         return np.int64(0)
+
+    # 1. The node, and whether the rules end the game here.
     at = OFFSET + ply
     is_pv = beta - alpha > 1
+    all_node = not is_pv and cut_node == 0
     if is_pv:
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
     update_checks(pos)
-    checked = in_check(pos)
+    checked = enter_node(pos, th, ply)
+    prior = pos.st_move[pos.ply - 1]
+    prior_quiet = prior != 0 and pos.st_captured[pos.ply - 1] == 0
     excluded = th.excluded[at]
-    th.killers[2 * at + 2] = 0
-    th.killers[2 * at + 3] = 0
-    th.cutoffs[at + 1] = 0
-
+    follows = th.follows_pv[at - 1] != 0 and ply <= th.last_pv_length and th.last_pv[ply - 1] == prior
+    th.follows_pv[at] = 1 if follows else 0
+    prior_reduction = th.reduction[at - 1]
+    th.reduction[at - 1] = 0
+    th.stat_score[at] = 0
+    th.move_count[at] = 0
+    th.cutoffs[at + 2] = 0
     ended = game_end_score(pos, th, ply)
     if ended != NO_SCORE:
         return ended
@@ -112,280 +129,361 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     if alpha >= beta:
         return alpha
 
+    # 2. The table.
+    note_keys(pos, th, ply)
     key = pos.key
-    data = np.uint64(0)
+    data = probe(th, key)
+    hit = data != np.uint64(0)
+    th.table_hit[at] = 1 if hit else 0
     table_move = np.int64(0)
     table_score = np.int64(NO_SCORE)
     table_bound = np.int64(0)
     table_depth = np.int64(-1)
-    was_pv = is_pv
-    if excluded == 0:
-        data = probe(th, key)
-    if data != np.uint64(0):
-        table_score = entry_score(data, ply)
+    raw_eval = np.int64(NO_SCORE)
+    if hit:
+        raw_eval = entry_eval(data)
         table_bound = entry_bound(data)
-        table_depth = entry_depth(data)
-        was_pv = is_pv or entry_is_pv(data)
+        if table_bound != 0:
+            table_score = entry_score(data, ply)
+            table_depth = entry_depth(data)
         table_move = entry_move(pos, data)
         if table_move != 0 and not is_pseudo_legal(pos, table_move):
             table_move = np.int64(0)
-        if not is_pv and table_depth >= depth:
-            if table_score >= beta:
-                if table_bound & LOWER:
-                    if table_move != 0 and pos.board[table_move & 127] == 0:
-                        learn_quiet(th, ply, table_move, bonus_of(depth))
-                    return table_score
-            elif table_bound & UPPER:
-                return table_score
+    if excluded == 0:
+        th.former_pv[at] = 1 if is_pv or (hit and entry_is_pv(data)) else 0
+    table_captures = np.int64(0)
+    if table_move != 0 and not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0:
+        table_captures = np.int64(1)
+    if not is_pv and excluded == 0 and table_score != NO_SCORE:
+        high = table_score >= beta
+        deep_enough = table_depth > depth - (1 if table_score <= beta else 0)
+        fits = (table_bound & (LOWER if high else UPPER)) != 0
+        expected = (cut_node != 0) == high or depth > p.TABLE_ANY_NODE_DEPTH
+        if fits and ((deep_enough and expected) or table_score == MATE - 1 - ply):
+            if table_move != 0 and high:
+                if table_captures == 0:
+                    bonus = min(p.TABLE_BONUS[0] * depth + p.TABLE_BONUS[1], np.int64(p.TABLE_BONUS[2]))
+                    learn_quiet(th, ply, table_move, bonus)
+                if prior_quiet and th.move_count[at - 1] <= p.TABLE_PRIOR_MOVES:
+                    learn_continuations(th, ply - np.int64(1), slot_of(prior), np.int64(-p.TABLE_PRIOR_MALUS))
+            return table_score
 
-    if _MATE_IN_ONE and not checked and data == np.uint64(0) and excluded == 0 and pos.ply + 1 < th.draw_ply:
+    # 3. Mate in one.
+    if _MATE_IN_ONE and not checked and not hit and excluded == 0 and pos.ply + 1 < th.draw_ply:
         mate = mate_in_one(pos, th.list_end[at - 1])
         if mate != 0:
             if is_pv:
                 th.pv_length[ply + 1] = 0
                 update_pv(th, ply, mate)
             score = np.int64(MATE - 1) - ply
-            store(th, key, ply, mate, score, np.int64(NO_SCORE), np.int64(127), np.int64(EXACT), np.int64(was_pv))
+            store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(EXACT), th.former_pv[at])
             return score
 
-    # Static evaluation, and what it allows to leave out.
-    raw_eval = np.int64(NO_SCORE)
-    static_eval = np.int64(NO_SCORE)
+    # 4. Static evaluation, and what its change says.
+    correction = correction_of(th, ply)
     improving = False
-    evaluation = np.int64(NO_SCORE)
-    if not checked:
-        if excluded != 0:
-            static_eval = th.static_eval[at]
-        else:
-            if data != np.uint64(0):
-                raw_eval = entry_eval(data)
+    worsening = False
+    static_eval = th.static_eval[at]
+    evaluation = static_eval
+    if checked:
+        static_eval = th.static_eval[at - 2]
+        th.static_eval[at] = static_eval
+        raw_eval = np.int64(NO_SCORE)
+    else:
+        if excluded == 0:
             if raw_eval == NO_SCORE:
                 raw_eval = evaluate_score(pos, nn)
-                if data == np.uint64(0):
-                    store(th, key, ply, np.int64(0), raw_eval, raw_eval, np.int64(0), np.int64(0), np.int64(was_pv))
-            static_eval = corrected(pos, th, ply, raw_eval) if _CORRECTION else raw_eval
-        evaluation = static_eval
-        if table_score != NO_SCORE and (
-            (table_bound & LOWER and table_score > evaluation) or (table_bound & UPPER and table_score < evaluation)
-        ):
-            evaluation = table_score
-        earlier = th.static_eval[at - 2]
-        if earlier == NO_SCORE:
-            earlier = th.static_eval[at - 4]
-        improving = earlier == NO_SCORE or static_eval > earlier
-    th.static_eval[at] = static_eval
+                if not hit:
+                    store(th, key, ply, np.int64(0), raw_eval, raw_eval, np.int64(0), np.int64(0), th.former_pv[at])
+            static_eval = corrected(raw_eval, correction)
+            th.static_eval[at] = static_eval
+            evaluation = static_eval
+            if table_score != NO_SCORE and (table_bound & (LOWER if table_score > evaluation else UPPER)):
+                evaluation = table_score
+        if prior_quiet and th.checked[at - 1] == 0:
+            learn_change(th, ply, prior, hit)
+        improving = static_eval > th.static_eval[at - 2]
+        worsening = static_eval > -th.static_eval[at - 1]
 
-    if not checked and not is_pv and excluded == 0:
-        if _RAZORING and depth <= 3 and evaluation + 250 + 220 * depth * depth < alpha:
-            score = quiescence(pos, nn, th, ply, alpha, alpha + np.int64(1), np.int64(0))
-            if score <= alpha or th.stopped != 0:
-                return score
-        if _REVERSE_FUTILITY and depth < 9 and evaluation >= beta and evaluation < MATE_BOUND and beta > -MATE_BOUND:
-            margin = 95 * (depth - (1 if improving else 0))
-            if evaluation - margin >= beta:
+        # 5. Hindsight: the reduction of the move before, now that it is seen where it led.
+        if _HINDSIGHT:
+            if prior_reduction >= p.HINDSIGHT_DEEPER and not worsening:
+                depth += 1
+            if (
+                prior_reduction >= p.HINDSIGHT_SHALLOWER
+                and depth >= 2
+                and static_eval + th.static_eval[at - 1] > p.HINDSIGHT_SUM
+            ):
+                depth -= 1
+
+        # 6. Razoring: far below alpha only captures can help.
+        if _RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
+            return quiescence(pos, nn, th, ply, alpha, beta)
+
+        # 7. Reverse futility: far above beta nothing will spoil it.
+        if (
+            _REVERSE_FUTILITY
+            and th.former_pv[at] == 0
+            and depth < p.REVERSE_DEPTH
+            and evaluation >= beta
+            and evaluation < MATE_BOUND
+            and beta > -MATE_BOUND
+            and (table_move == 0 or table_captures != 0)
+        ):
+            if evaluation - reverse_margin(depth, hit, improving, worsening, correction) >= beta:
                 return (2 * beta + evaluation) // 3
+
+        # 8. Null move: even a pass holds beta.
         if (
             _NULL_MOVE
-            and evaluation >= beta
-            and static_eval >= beta - 20 * depth + 150
-            and depth >= 2
-            and beta > -MATE_BOUND
+            and cut_node != 0
+            and excluded == 0
+            and static_eval >= beta - p.NULL_SLOPE * depth - (p.NULL_IMPROVING if improving else 0) + p.NULL_BASE
             and ply >= th.null_floor
-            and pos.st_move[pos.ply - 1] != 0
+            and beta > -MATE_BOUND
         ):
-            reduced = depth - 4 - depth // 4 - min((evaluation - beta) // 200, np.int64(3))
-            th.slot[at] = 0
+            reduced = depth - p.NULL_REDUCTION - depth // p.NULL_DIVISOR
             th.list_end[at] = th.list_end[at - 1]
-            make_null(pos)
-            prefetch_entry(th, pos.key)
-            score = -search(pos, nn, th, ply + np.int64(1), -beta, -beta + np.int64(1), reduced, 1 - cut_node)
+            do_null_move(pos, th, ply)
+            score = -search(pos, nn, th, ply + np.int64(1), -beta, -beta + np.int64(1), reduced, np.int64(0))
             unmake_null(pos)
             if th.stopped != 0:
                 return np.int64(0)
-            if score >= beta:
-                # An unproven mate is not passed on.
-                if score >= MATE_BOUND:
-                    score = beta
-                if not _NULL_VERIFICATION or th.null_floor != 0 or depth < _VERIFY_DEPTH:
+            # An unproven mate is not passed on.
+            if score >= beta and score < MATE_BOUND:
+                if not _NULL_VERIFICATION or th.null_floor != 0 or depth < p.NULL_VERIFY_DEPTH:
                     return score
                 # Zugzwang is rare in shogi, but a null move is also blind to slow mates: look with a real move.
-                th.null_floor = ply + 3 * max(np.int64(1), reduced) // 4
+                th.null_floor = ply + 3 * reduced // 4
                 verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(0))
                 th.null_floor = 0
                 if th.stopped != 0:
                     return np.int64(0)
                 if verified >= beta:
                     return score
+                # That search went through this node.
+                th.former_pv[at] = 1 if hit and entry_is_pv(data) else 0
+                th.static_eval[at] = static_eval
+        improving = improving or static_eval >= beta
 
-    if _INTERNAL_REDUCTION and depth >= 4 and table_move == 0 and (is_pv or cut_node != 0):
-        depth -= 1
+        # 9. Internal reduction: without a table move this node is not worth its depth yet.
+        if (
+            _INTERNAL_REDUCTION
+            and not follows
+            and not all_node
+            and depth >= p.INTERNAL_DEPTH
+            and table_move == 0
+            and prior_reduction <= p.INTERNAL_PRIOR
+        ):
+            depth -= 1
 
-    hidden = discoverers(pos)
-    probcut_beta = beta + _PROBCUT_MARGIN - (50 if improving else 0)
+        # 10. ProbCut: a capture that is far better than beta by a shallower search will be by a deeper one.
+        probcut_beta = beta + p.PROBCUT_MARGIN - (p.PROBCUT_IMPROVING if improving else 0)
+        if (
+            _PROBCUT
+            and depth >= p.PROBCUT_DEPTH
+            and abs(beta) < MATE_BOUND
+            and not (table_score != NO_SCORE and table_score < probcut_beta)
+        ):
+            gain = probcut_beta - static_eval
+            start_picker(pos, th, ply, PROBCUT, table_move if table_captures != 0 else np.int64(0))
+            while True:
+                move = next_move(pos, th, ply, np.int64(0), np.int64(0))
+                if move == 0:
+                    break
+                if move == excluded or (move != table_move and not exchange_at_least(pos, move, gain)):
+                    continue
+                if not is_legal(pos, move, th.list_end[at]):
+                    continue
+                do_move(pos, th, ply, move)
+                below, above = -probcut_beta, -probcut_beta + np.int64(1)
+                score = -quiescence(pos, nn, th, ply + np.int64(1), below, above)
+                if score >= probcut_beta and depth > p.PROBCUT_LESS:
+                    score = -search(pos, nn, th, ply + np.int64(1), below, above, depth - p.PROBCUT_LESS, 1 - cut_node)
+                unmake(pos)
+                if th.stopped != 0:
+                    return np.int64(0)
+                if score >= probcut_beta:
+                    store(
+                        th,
+                        key,
+                        ply,
+                        move,
+                        score,
+                        raw_eval,
+                        max(depth - p.PROBCUT_LESS, np.int64(0)) + 1,
+                        np.int64(LOWER),
+                        th.former_pv[at],
+                    )
+                    if score < MATE_BOUND:
+                        return score - (probcut_beta - beta)
+
+    # 11. Small ProbCut: the table has seen as much.
+    probcut_beta = beta + p.SMALL_PROBCUT_MARGIN
     if (
-        _PROBCUT
-        and not checked
-        and not is_pv
-        and excluded == 0
-        and depth >= _PROBCUT_DEPTH
+        _SMALL_PROBCUT
+        and table_bound & LOWER
+        and table_depth >= depth - p.SMALL_PROBCUT_LESS
+        and table_score >= probcut_beta
         and abs(beta) < MATE_BOUND
-        and not (table_score != NO_SCORE and table_depth >= depth - 3 and table_score < probcut_beta)
+        and abs(table_score) < MATE_BOUND
     ):
-        # A capture that wins far more than beta asks, by a shallower search, will do so by a deeper one.
-        gain = probcut_beta - static_eval
-        start_picker(pos, th, ply, PROBCUT, np.int64(0))
-        while True:
-            move = next_move(pos, th, ply, np.int64(0))
-            if move == 0:
-                break
-            if not exchange_at_least(pos, move, gain) or not is_legal(pos, move, th.list_end[at]):
-                continue
-            do_move(pos, th, ply, move)
-            score = -quiescence(pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1), np.int64(0))
-            if score >= probcut_beta and depth > 4:
-                score = -search(
-                    pos, nn, th, ply + np.int64(1), -probcut_beta, -probcut_beta + np.int64(1), depth - 4, 1 - cut_node
-                )
-            unmake(pos)
-            if th.stopped != 0:
-                return np.int64(0)
-            if score >= probcut_beta:
-                store(th, key, ply, move, score, raw_eval, depth - 3, np.int64(LOWER), np.int64(was_pv))
-                return score if score >= MATE_BOUND else score - (probcut_beta - beta)
+        return probcut_beta
 
-    start_picker(pos, th, ply, EVASIONS if checked else MAIN, table_move)
+    # 12. The moves.
+    kind = EVASIONS if checked else MAIN
+    start_picker(pos, th, ply, kind, table_move)
+    hidden = discoverers(pos)
     best = np.int64(-INFINITE)
     best_move = np.int64(0)
-    old_alpha = alpha
     number = np.int64(0)
     skip_quiets = np.int64(0)
     tried_quiets = np.int64(0)
     tried_captures = np.int64(0)
     tried_at = at * 2 * TRIED
+    delta = beta - alpha
     while True:
-        move = next_move(pos, th, ply, skip_quiets)
+        move = next_move(pos, th, ply, depth, skip_quiets)
         if move == 0:
             break
-        if move == excluded:
-            continue
-        list_end = th.list_end[at]
-        captured = np.int64(0)
-        if not (move & DROP_BIT):
-            captured = np.int64(pos.board[move & 127]) & 15
-        quiet = captured == 0 and not ((move & PROMOTE_BIT) != 0 and ((move >> 16) & 15) == PAWN)
-        checks = gives_check(pos, move, hidden)
-        history = np.int64(0)
-
-        # Pruning at shallow depth, once some move is known to avoid a mate.
-        if number > 0 and best > -MATE_BOUND:
-            if _LATE_MOVE_PRUNING and number >= (4 + depth * depth) // (1 if improving else 2) + 2:
-                skip_quiets = np.int64(1)
-            lmr_depth = max(np.int64(0), depth - reduction(th, depth, number))
-            if quiet and not checks:
-                history = quiet_history(th, ply, move)
-                if skip_quiets != 0 and not checked:
-                    continue
-                if _HISTORY_PRUNING and lmr_depth < 6 and history < -4500 * depth:
-                    continue
-                margin = 130 + 110 * lmr_depth + history // 256
-                if _FUTILITY and not checked and lmr_depth < 8 and static_eval + margin <= alpha:
-                    continue
-                if (
-                    _SEE_PRUNING
-                    and not checked
-                    and lmr_depth < 9
-                    and not exchange_at_least(pos, move, -28 * lmr_depth * lmr_depth)
-                ):
-                    continue
-            elif _SEE_PRUNING and not checked and depth < 7 and not exchange_at_least(pos, move, -150 * depth):
-                continue
-        elif quiet:
-            history = quiet_history(th, ply, move)
-        if not is_legal(pos, move, list_end):
+        if move == excluded or not is_legal(pos, move, th.list_end[at]):
             continue
         number += 1
+        captured = np.int64(0)
+        if not (move & DROP_BIT):
+            captured = np.int64(pos.board[move & 127])
+        checks = gives_check(pos, move, hidden)
+        new_depth = depth - 1
+        grains = reduction(th, improving, depth, number, delta)
+        if th.former_pv[at] != 0:
+            grains += p.REDUCTION_FORMER_FIRST
 
+        # 13. Pruning, once some move is known to avoid a mate.
+        if best > -MATE_BOUND:
+            if _LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) // (1 if improving else 2):
+                skip_quiets = np.int64(1)
+            reduced = new_depth - toward_zero(grains, np.int64(p.GRAIN))
+            if captured != 0 or checks:
+                if prunes_capture(pos, th, ply, move, captured, checks, depth, reduced, alpha):
+                    continue
+            elif not follows or not is_pv:
+                slot = 2 * slot_of(move)
+                history = ld16(th.row[at - 1] + slot) + ld16(th.row[at - 2] + slot) + ld16(th.pawn_row[at] + slot)
+                if _HISTORY_PRUNING and history < -p.HISTORY_PRUNING * depth:
+                    continue
+                history += p.HISTORY_BUTTERFLY[0] * ld16(butterfly_address(th, move)) // p.HISTORY_BUTTERFLY[1]
+                reduced += toward_zero(history, np.int64(p.HISTORY_DEPTH))
+                reach = static_eval + p.QUIET_FUTILITY_BASE + p.QUIET_FUTILITY_SLOPE * reduced
+                if best_move == 0:
+                    reach += p.QUIET_FUTILITY_NO_BEST
+                if static_eval > alpha:
+                    reach += p.QUIET_FUTILITY_ABOVE
+                if _FUTILITY and not checked and reduced < p.QUIET_FUTILITY_DEPTH and reach <= alpha:
+                    if best <= reach and best < MATE_BOUND and reach < MATE_BOUND:
+                        best = reach
+                    continue
+                reduced = max(reduced, np.int64(0))
+                if _SEE_PRUNING and not exchange_at_least(pos, move, -p.QUIET_SEE_SQUARE * reduced * reduced):
+                    continue
+
+        # 14. Extensions: a table move without a rival is searched deeper, one with rivals less deep.
         extension = np.int64(0)
         if (
             _SINGULAR
             and move == table_move
             and excluded == 0
-            and depth >= 7
+            and depth >= p.SINGULAR_DEPTH + th.former_pv[at]
             and table_bound & LOWER
-            and table_depth >= depth - 3
+            and table_depth >= depth - p.SINGULAR_TABLE_LESS
             and abs(table_score) < MATE_BOUND
-            and ply < 2 * th.root_depth
         ):
-            # Singular: if no other move comes near the table's, this one is searched deeper.
-            bar = table_score - 2 * depth
+            former = th.former_pv[at]
+            slope = p.SINGULAR_SLOPE + (p.SINGULAR_SLOPE_PV if former != 0 and not is_pv else 0)
+            bar = table_score - slope * depth // p.SINGULAR_DIVISOR
             th.excluded[at] = move
-            score = search(pos, nn, th, ply, bar - np.int64(1), bar, (depth - 1) // 2, cut_node)
+            score = search(pos, nn, th, ply, bar - np.int64(1), bar, new_depth // 2, cut_node)
             th.excluded[at] = 0
             if th.stopped != 0:
                 return np.int64(0)
-            # The inner search used this ply's picker: begin the list anew behind the table's move.
-            start_picker(pos, th, ply, EVASIONS if checked else MAIN, table_move)
-            next_move(pos, th, ply, np.int64(0))
-            list_end = th.list_end[at]
+            # The inner search used this ply's places: begin the list anew behind the table's move.
+            th.former_pv[at] = former
+            th.follows_pv[at] = 1 if follows else 0
+            start_picker(pos, th, ply, kind, table_move)
+            next_move(pos, th, ply, depth, np.int64(0))
             if score < bar:
-                extension = np.int64(1)
-                if _DOUBLE_EXTENSION and not is_pv and score < bar - 20 and ply < th.root_depth:
-                    extension = np.int64(2)
-            elif bar >= beta:
-                return bar
+                extension = singular_extension(th, ply, is_pv, score, bar, table_captures, correction)
+                depth += 1
+            elif score >= beta and abs(score) < MATE_BOUND:
+                malus = max(p.MULTICUT_MALUS[0] + p.MULTICUT_MALUS[1] * depth, np.int64(p.MULTICUT_MALUS[2]))
+                learn_table_move(th, malus)
+                return score
             elif table_score >= beta:
-                extension = np.int64(-1)
-        elif (
-            _CHECK_EXTENSION
-            and checks
-            and depth < 12
-            and ply < 2 * th.root_depth
-            and exchange_at_least(pos, move, np.int64(0))
-        ):
-            extension = np.int64(1)
+                extension = np.int64(p.NEGATIVE_HIGH)
+            elif cut_node != 0:
+                extension = np.int64(p.NEGATIVE_CUT)
+        new_depth += extension
 
-        new_depth = depth - 1 + extension
+        # 15. The move, reduced by all that speaks against it; deeper again where it does better than that.
+        th.move_count[at] = number
+        th.stat_score[at] = statistics(pos, th, ply, move, captured)
+        grains = late_reduction(
+            th,
+            ply,
+            grains,
+            depth,
+            number,
+            is_pv,
+            cut_node,
+            (table_move, table_score, table_depth, table_captures),
+            alpha,
+            correction,
+            move == table_move,
+        )
         do_move(pos, th, ply, move)
         score = np.int64(0)
-        full = is_pv and number == 1
+        full = is_pv
         if is_pv:
             th.pv_length[ply + 1] = 0
-        if _LATE_MOVE_REDUCTION and depth >= 2 and number > 1 and (quiet or number > 6):
-            less = reduction(th, depth, number)
-            if cut_node != 0:
-                less += 2
-            if not improving:
-                less += 1
-            if was_pv:
-                less -= 1
-            if checks or checked:
-                less -= 1
-            if th.cutoffs[at + 1] > 3:
-                less += 1
-            if quiet:
-                less -= history // 12000
-            else:
-                less -= 1
-            shallow = min(new_depth, max(np.int64(1), new_depth - less))
+        if _LATE_MOVE_REDUCTION and depth >= 2 and number > 1:
+            shallow = max(np.int64(1), min(new_depth - toward_zero(grains, np.int64(p.GRAIN)), new_depth + 2))
+            if is_pv:
+                shallow += 1
+            th.reduction[at] = new_depth - shallow
             score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, np.int64(1))
-            if score > alpha and shallow < new_depth:
+            th.reduction[at] = 0
+            if score > alpha:
                 if _DEEPER:
                     # How clearly it beat the rest says how deep it deserves to be looked at again.
-                    if score > best + 60:
+                    if shallow < new_depth and score > best + p.DEEPER_MARGIN:
                         new_depth += 1
-                    elif score < best + 8:
+                    if score < best + p.SHALLOWER_MARGIN:
                         new_depth -= 1
-                score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
-            full = is_pv and score > alpha and score < beta
+                if new_depth > shallow:
+                    score = -search(
+                        pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node
+                    )
+                learn_continuations(th, ply, slot_of(move), np.int64(p.RESEARCH_BONUS))
+            full = is_pv and score > alpha
         elif not is_pv or number > 1:
-            score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
-            full = is_pv and score > alpha and score < beta
+            if table_move == 0:
+                grains += p.FULL_NO_MOVE
+            shallow = new_depth
+            if grains > p.FULL_REDUCTION:
+                shallow -= 1
+            if grains > p.FULL_REDUCTION_TWICE and new_depth > 2:
+                shallow -= 1
+            score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, 1 - cut_node)
+            full = is_pv and score > alpha
         if full:
+            th.pv_length[ply + 1] = 0
+            if move == table_move and table_depth > 1:
+                new_depth = max(new_depth, np.int64(1))
             score = -search(pos, nn, th, ply + np.int64(1), -beta, -alpha, new_depth, np.int64(0))
         unmake(pos)
         if th.stopped != 0:
             return np.int64(0)
 
+        # 16. A new best move?
         if score > best:
             best = score
             if score > alpha:
@@ -393,49 +491,42 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 if is_pv:
                     update_pv(th, ply, move)
                 if score >= beta:
+                    if extension < 2 or is_pv:
+                        th.cutoffs[at] += 1
                     break
                 alpha = score
-        if quiet and tried_quiets < TRIED:
-            th.tried[tried_at + tried_quiets] = move
-            tried_quiets += 1
-        elif not quiet and tried_captures < TRIED:
-            th.tried[tried_at + TRIED + tried_captures] = move
-            tried_captures += 1
+                if _ALPHA_LESS and depth > p.ALPHA_DEPTHS[0] and depth < p.ALPHA_DEPTHS[1] and abs(score) < MATE_BOUND:
+                    depth -= p.ALPHA_LESS
+        if move != best_move and number <= TRIED:
+            if captured != 0:
+                th.tried[tried_at + TRIED + tried_captures] = move
+                tried_captures += 1
+            else:
+                th.tried[tried_at + tried_quiets] = move
+                tried_quiets += 1
 
+    # 17. What comes out, and what is learned from it.
     if number == 0:
         # With a move excluded nothing is known but that no other is as good.
-        return alpha if excluded != 0 else np.int64(-MATE) + ply
-
-    if best >= beta:
-        th.cutoffs[at] += 1
-        bonus = bonus_of(depth)
-        captured = np.int64(pos.board[best_move & 127])
-        promotes = (best_move & PROMOTE_BIT) != 0 and ((best_move >> 16) & 15) == PAWN
-        if captured == 0 and not promotes:
-            add_killer(th, ply, best_move)
-            learn_quiet(th, ply, best_move, bonus)
-            for i in range(tried_quiets):
-                learn_quiet(th, ply, th.tried[tried_at + i], -bonus)
-        else:
-            learn(capture_address(th, best_move, captured), bonus)
-        for i in range(tried_captures):
-            other = th.tried[tried_at + TRIED + i]
-            learn(capture_address(th, other, np.int64(pos.board[other & 127])), -bonus)
-    elif _PRIOR_MOVE and best <= old_alpha and ply > 0 and excluded == 0:
-        # Nothing here was good enough: the quiet move that led here was a good one.
-        before = pos.st_move[pos.ply - 1]
-        if before != 0 and pos.st_captured[pos.ply - 1] == 0:
-            learn_quiet(th, ply - np.int64(1), before, bonus_of(depth))
+        if excluded != 0:
+            return alpha
+        best = np.int64(-MATE) + ply
+    else:
+        if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
+            best = (best * depth + beta) // (depth + 1)
+        if best_move != 0:
+            learn_best(pos, th, ply, best_move, table_move, depth, tried_quiets, tried_captures)
+            if not is_pv:
+                learn_table_move(th, np.int64(p.TABLE_MOVE_BONUS if best_move == table_move else -p.TABLE_MOVE_MALUS))
+        elif _PRIOR_MOVE:
+            learn_prior(pos, th, ply, best, depth)
+    if best <= alpha and th.former_pv[at - 1] != 0:
+        th.former_pv[at] = 1
     if excluded == 0:
-        bound = LOWER if best >= beta else (EXACT if is_pv and best > old_alpha else UPPER)
-        store(th, key, ply, best_move, best, raw_eval, min(depth, np.int64(127)), bound, np.int64(was_pv))
-        if _CORRECTION and not checked:
-            # Only where the score says something about a quiet position's evaluation.
-            loud = best_move != 0 and (not (best_move & DROP_BIT)) and pos.board[best_move & 127] != 0
-            if (
-                not loud
-                and not (bound == LOWER and best <= static_eval)
-                and not (bound == UPPER and best >= static_eval)
-            ):
-                learn_correction(pos, th, ply, best - static_eval, depth)
+        bound = LOWER if best >= beta else (EXACT if is_pv and best_move != 0 else UPPER)
+        store(th, key, ply, best_move, best, raw_eval, depth, bound, th.former_pv[at])
+    if not checked and (best > static_eval) == (best_move != 0):
+        captures = best_move != 0 and (best_move & DROP_BIT) == 0 and pos.board[best_move & 127] != 0
+        if not captures:
+            learn_correction(th, ply, best - static_eval, depth, best_move != 0)
     return best

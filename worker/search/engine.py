@@ -10,7 +10,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +26,9 @@ from worker.engine import (
     SearchInfo,
     SearchResult,
 )
+from worker.files import described
 from worker.nnue import Network, NetworkFileError, load_network
-from worker.score import INFINITE, MAX_PLY, mate_in
+from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
 from worker.search import tt
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
@@ -36,6 +37,7 @@ from worker.search.smp import Ballot, elect
 from worker.search.state import NEVER
 from worker.search.steps import Steps
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
+from worker.search.timing import Iteration, Outlook
 from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
 from worker.shogi.replay import Replay
@@ -47,9 +49,24 @@ _ONE_MOVE_DEPTH: Final = 6
 """The only legal move needs no time, but a score, and a reply to ponder on."""
 _BOUNDS_FROM_MS: Final = 3000
 """From then on a score that fell out of its window is reported; before, its exact value comes soon enough."""
-_CHANGES_FROM_DEPTH: Final = 5
+_CHANGES_FROM_DEPTH: Final = 3
 """From there on another best move is reported within its iteration: a fleet's coordinator decides by reports, at any
 time. Shallower iterations are over at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    """The score of the last search, for the side and the move number that it was made at."""
+
+    turn: int = 0
+    move_number: int = -1
+    score: int = 0
+
+    def of(self, position: Position) -> int | None:
+        """The score that it promises for a position of the same game a few moves later; None: it is no such one."""
+        if self.move_number < 0 or is_mate(self.score) or not 0 < position.move_number - self.move_number <= 4:
+            return None
+        return self.score if position.turn == self.turn else -self.score
 
 
 class NumbaEngine:
@@ -83,10 +100,8 @@ class NumbaEngine:
         try:
             self._network: Network = network or load_network(eval_file, fv_scale=fv_scale)
             self._table = TranspositionTable(hash_mb)
-        except OSError as error:
-            raise EngineError(f"{error.filename or eval_file}: {error.strerror or error}") from error
-        except (NetworkFileError, ValueError, MemoryError) as error:
-            raise EngineError(str(error)) from error
+        except (NetworkFileError, OSError, ValueError, MemoryError) as error:
+            raise EngineError(described(error)) from error
         self.name = "gougi"
         self.can_split = True
         self.number = number
@@ -99,6 +114,7 @@ class NumbaEngine:
         self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
         self._lock = threading.Lock()
         self._stopped = False
+        self._promise = _Promise()
         self._replay = Replay()
         self._position = Position.startpos()
         self.set_position(STARTPOS)
@@ -117,6 +133,7 @@ class NumbaEngine:
         self._root_mate.finish()
 
     def new_game(self) -> None:
+        self._promise = _Promise()
         self._table.clear()
         for thread in self._threads:
             thread.clear()
@@ -256,11 +273,17 @@ class NumbaEngine:
         saves = limits.soft_ms is not None and (limits.movetime_ms is None or limits.soft_ms < limits.movetime_ms)
         enough_ms = limits.soft_ms * _SOFT_SHARE if limits.soft_ms is not None and saves else None
 
+        outlook = Outlook(self._promise.of(self._position))
+
         def on_iteration(depth: int) -> bool:
             show(self._infos(main.lines, elapsed_ms()))
             if limits.soft_ms is not None and len(moves) == 1 and depth >= _ONE_MOVE_DEPTH:
                 return False
-            return enough_ms is None or elapsed_ms() < enough_ms
+            if enough_ms is None:
+                return True
+            top = main.lines[0]
+            factor = outlook.note(Iteration(depth, top.pv[0], top.score, main.effort, main.take_changes()))
+            return elapsed_ms() < enough_ms * factor
 
         def on_news(line: Line) -> None:
             if limits.multipv > 1:
@@ -355,6 +378,8 @@ class NumbaEngine:
 
     def _result(self, task: Task, time_ms: int) -> SearchResult:
         thread = self._best_thread(task)
+        if thread.lines and thread.lines[0].bound is Bound.EXACT:
+            self._promise = _Promise(self._position.turn, self._position.move_number, thread.lines[0].score)
         lines = self._or_mate(thread.lines)
         if not lines:
             # Stopped before the first move was searched: any move is better than none, but it has no score.

@@ -8,20 +8,25 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import high, low, lowest
-from worker.search.values import PROMOTION_GAIN, SWING
+from worker.jit.memory import ld8
+from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
 from worker.shogi.attacks import (
-    attackers,
+    forward_ray,
+    line_attacks,
     no_squares,
     occupied,
     piece_attacks,
     pieces,
     single,
+    step_attacks,
 )
+from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
     DROP_BIT,
+    GOLD,
     HORSE,
     KING,
     KNIGHT,
@@ -38,12 +43,6 @@ _ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSE, ROOK, DRAG
 
 
 @jit()
-def swing(kind: int) -> Any:
-    """What the capture of a piece type changes between the sides (centipawns)."""
-    return SWING[kind]
-
-
-@jit()
 def _cheapest(pos: Any, colour: int, found: Any) -> Any:
     """The square of the least valuable piece among ``found``; the king comes last."""
     own = colour * 16
@@ -52,6 +51,61 @@ def _cheapest(pos: Any, colour: int, found: Any) -> Any:
         if these:
             return lowest(these)
     return lowest(found)
+
+
+@jit()
+def _rooks_on_file(pos: Any, target: int) -> Any:
+    """Both sides' rooks, dragons, and the lances that look towards ``target`` from where they stand."""
+    rooks = pieces(pos, ROOK) | pieces(pos, DRAGON) | pieces(pos, 16 + ROOK) | pieces(pos, 16 + DRAGON)
+    rooks |= pieces(pos, LANCE) & forward_ray(pos, np.int64(1), target)
+    return rooks | (pieces(pos, 16 + LANCE) & forward_ray(pos, np.int64(0), target))
+
+
+@jit()
+def _sliders(pos: Any, target: int, line: int, occ: Any) -> Any:
+    """Both sides' sliders that attack ``target`` along a line."""
+    if line == LINE_FILE:
+        return line_attacks(pos, target, line, occ) & _rooks_on_file(pos, target)
+    if line == LINE_RANK:
+        rooks = pieces(pos, ROOK) | pieces(pos, DRAGON) | pieces(pos, 16 + ROOK) | pieces(pos, 16 + DRAGON)
+        return line_attacks(pos, target, line, occ) & rooks
+    bishops = pieces(pos, BISHOP) | pieces(pos, HORSE) | pieces(pos, 16 + BISHOP) | pieces(pos, 16 + HORSE)
+    return line_attacks(pos, target, line, occ) & bishops
+
+
+@jit()
+def _steppers(pos: Any, target: int, colour: int) -> Any:
+    """The pieces of ``colour`` that attack ``target`` by one step."""
+    own, enemy = colour * 16, 1 - colour
+    found = step_attacks(pos, enemy, PAWN, target) & pieces(pos, own + PAWN)
+    found |= step_attacks(pos, enemy, KNIGHT, target) & pieces(pos, own + KNIGHT)
+    found |= step_attacks(pos, enemy, SILVER, target) & pieces(pos, own + SILVER)
+    found |= step_attacks(pos, enemy, GOLD, target) & pieces(pos, own + GOLDS)
+    near = pieces(pos, own + KING) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
+    return found | (step_attacks(pos, enemy, KING, target) & near)
+
+
+@jit()
+def _all_attackers(pos: Any, target: int, occ: Any) -> Any:
+    """The pieces of both sides that attack ``target``."""
+    found = _steppers(pos, target, np.int64(0)) | _steppers(pos, target, np.int64(1))
+    found |= _sliders(pos, target, np.int64(LINE_FILE), occ) | _sliders(pos, target, np.int64(LINE_RANK), occ)
+    found |= _sliders(pos, target, np.int64(LINE_DIAGONAL), occ)
+    return found | _sliders(pos, target, np.int64(LINE_ANTIDIAGONAL), occ)
+
+
+@jit()
+def _opened(pos: Any, target: int, left: int, occ: Any) -> Any:
+    """The sliders that attack ``target`` along the line on which a piece has left ``left``."""
+    way = ld8(pos.tables + _DIRECTION + target * 81 + left)
+    if way == 0:
+        return no_squares()
+    if target // 9 == left // 9:
+        return _sliders(pos, target, np.int64(LINE_FILE), occ)
+    if target % 9 == left % 9:
+        return _sliders(pos, target, np.int64(LINE_RANK), occ)
+    found = _sliders(pos, target, np.int64(LINE_DIAGONAL), occ)
+    return found | _sliders(pos, target, np.int64(LINE_ANTIDIAGONAL), occ)
 
 
 @jit()
@@ -68,7 +122,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     if move & DROP_BIT:
         occ |= single(target)
     else:
-        balance += SWING[np.int64(pos.board[target]) & 15]
+        balance += VALUE[np.int64(pos.board[target]) & 15]
         if move & PROMOTE_BIT:
             balance += PROMOTION_GAIN[kind]
             kind |= 8
@@ -78,26 +132,28 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     if kind == KING:
         return True
     # From here on `stake` is what the side to capture would still have to gain to refute the side before it.
-    stake = SWING[kind] - balance
+    stake = VALUE[kind] - balance
     if stake <= 0:
         return True
     holds = np.int64(1)
     turn = side
+    everyone = _all_attackers(pos, target, occ) & occ
     while True:
         turn = 1 - turn
-        found = attackers(pos, target, turn, occ) & occ
+        found = everyone & pieces(pos, turn * 16)
         if not found:
             break
         holds ^= 1
         sq = _cheapest(pos, turn, found)
         kind = np.int64(pos.board[sq]) & 15
         occ ^= single(sq)
+        everyone = (everyone | _opened(pos, target, sq, occ)) & occ
         if kind == KING:
             # The king takes last, and only what nothing guards.
-            if attackers(pos, target, 1 - turn, occ) & occ:
+            if everyone & pieces(pos, (1 - turn) * 16):
                 holds ^= 1
             break
-        stake = SWING[kind] - stake
+        stake = VALUE[kind] - stake
         if stake < holds:
             break
     return holds != 0

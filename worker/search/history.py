@@ -1,4 +1,9 @@
-"""What ordering learns: butterfly, capture and continuation histories, killers. Updated with gravity."""
+"""What ordering and reductions learn: tables of int16 in one buffer, updated with gravity.
+
+Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations
+(a move after the one made 1 to 6 plies before, apart by whether that one evaded a check and captured), and by pawn
+structure.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,44 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.memory import ld16, st16
+from worker.search import parameters as p
 from worker.search.parts import part
-from worker.search.state import H_BUTTERFLY, H_CAPTURE, H_CONTINUATION, HISTORY_LIMIT, OFFSET, SLOTS
-from worker.shogi.pieces import DROP_BIT
+from worker.search.state import (
+    BUTTERFLY_LIMIT,
+    CAPTURE_LIMIT,
+    CONTINUATION_LIMIT,
+    H_BUTTERFLY,
+    H_CAPTURE,
+    H_CONTINUATION,
+    H_LOW_PLY,
+    LOW_PLIES,
+    OFFSET,
+    ORIGINS,
+    PAWN_LIMIT,
+    SLOTS,
+    TABLE_MOVE_LIMIT,
+    TRIED,
+)
+from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
 
-_CONTINUATION = part("continuation_history")
-MAX_BONUS = 1600
+_CONTINUATION_PART = part("continuation_history")
+_PAWN_PART = part("pawn_history")
+_LOW_PLY_PART = part("low_ply_history")
+_C1, _C2, _C3, _C4, _C5, _C6 = p.CONTINUATION
+
+
+@jit()
+def toward_zero(value: int, divisor: int) -> Any:
+    """``value / divisor`` without its fraction: a small negative value is nothing, and not minus one.
+
+    ``divisor`` is positive.
+    """
+    return value // divisor if value >= 0 else -(-value // divisor)
+
+
+@jit()
+def clamp(value: int, least: int, most: int) -> Any:
+    return min(max(value, least), most)
 
 
 @jit()
@@ -23,11 +60,23 @@ def slot_of(move: int) -> Any:
 
 
 @jit()
-def butterfly_address(th: Any, move: int) -> Any:
+def _butterfly_index(move: int) -> Any:
     origin = (move >> 7) & 127
     if move & DROP_BIT:
         origin += 81
-    return th.histories + H_BUTTERFLY + (((move >> 20) * 96 + origin) * 81 + (move & 127)) * 2
+    elif move & PROMOTE_BIT:
+        origin += ORIGINS // 2
+    return origin * 81 + (move & 127)
+
+
+@jit()
+def butterfly_address(th: Any, move: int) -> Any:
+    return th.histories + H_BUTTERFLY + ((move >> 20) * (ORIGINS * 81) + _butterfly_index(move)) * 2
+
+
+@jit()
+def low_ply_address(th: Any, ply: int, move: int) -> Any:
+    return th.histories + H_LOW_PLY + (ply * (ORIGINS * 81) + _butterfly_index(move)) * 2
 
 
 @jit()
@@ -36,50 +85,153 @@ def capture_address(th: Any, move: int, captured: int) -> Any:
 
 
 @jit()
-def continuation_row(th: Any, ply: int, back: int) -> Any:
-    """The address of the row of the move made ``back`` plies before search ply ``ply``."""
-    return th.histories + H_CONTINUATION + th.slot[OFFSET + ply - back] * (SLOTS * 2)
+def continuation_row(th: Any, checked: int, captures: int, slot: int) -> Any:
+    """The address of the row of moves that follow a move, by its slot; slot 0 stands for no move."""
+    return th.histories + H_CONTINUATION + ((checked * 2 + captures) * SLOTS + slot) * (SLOTS * 2)
 
 
 @jit()
-def quiet_history(th: Any, ply: int, move: int) -> Any:
-    """How well a quiet move has done: its own history and those after the last moves (int64)."""
-    slot = slot_of(move) * 2
-    total = 2 * ld16(butterfly_address(th, move))
-    if not _CONTINUATION:
-        return 3 * total
-    total += 2 * ld16(continuation_row(th, ply, np.int64(1)) + slot)
-    total += ld16(continuation_row(th, ply, np.int64(2)) + slot)
-    return total + ld16(continuation_row(th, ply, np.int64(4)) + slot)
-
-
-@jit()
-def learn(address: int, bonus: int) -> None:
-    """Move an int16 towards ± `HISTORY_LIMIT` by ``bonus``, the less the nearer it is."""
+def learn(address: int, bonus: int, limit: int) -> None:
+    """Move an int16 towards ± ``limit`` by ``bonus``, the less the nearer it is."""
+    bonus = clamp(bonus, -limit, limit)
     value = ld16(address)
-    st16(address, value + bonus - value * abs(bonus) // HISTORY_LIMIT)
+    st16(address, value + bonus - toward_zero(value * abs(bonus), limit))
+
+
+@jit()
+def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
+    if th.slot[at - back] != 0:
+        learn(th.row[at - back] + 2 * slot, bonus, np.int64(CONTINUATION_LIMIT))
+
+
+@jit()
+def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
+    """What a move (its slot) made at ``ply`` is worth after the moves before it; in check after the last two only."""
+    if not _CONTINUATION_PART:
+        return
+    at = OFFSET + ply
+    _learn_one(th, at, slot, np.int64(1), toward_zero(bonus * _C1, np.int64(p.GRAIN)) + p.CONTINUATION_FIRST)
+    _learn_one(th, at, slot, np.int64(2), toward_zero(bonus * _C2, np.int64(p.GRAIN)))
+    if th.checked[at] != 0:
+        return
+    _learn_one(th, at, slot, np.int64(3), toward_zero(bonus * _C3, np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(4), toward_zero(bonus * _C4, np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(5), toward_zero(bonus * _C5, np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(6), toward_zero(bonus * _C6, np.int64(p.GRAIN)))
 
 
 @jit()
 def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
-    learn(butterfly_address(th, move), bonus)
-    if not _CONTINUATION:
+    """Take over what a node of ``ply`` says of one of its quiet moves."""
+    learn(butterfly_address(th, move), bonus, np.int64(BUTTERFLY_LIMIT))
+    if _LOW_PLY_PART and ply < LOW_PLIES:
+        learn(
+            low_ply_address(th, ply, move),
+            toward_zero(bonus * p.SHARE_LOW_PLY, np.int64(p.GRAIN)),
+            np.int64(BUTTERFLY_LIMIT),
+        )
+    slot = slot_of(move)
+    learn_continuations(th, ply, slot, toward_zero(bonus * p.SHARE_CONTINUATION, np.int64(p.GRAIN)))
+    if _PAWN_PART:
+        share = p.SHARE_PAWN_BONUS if bonus > 0 else p.SHARE_PAWN_MALUS
+        learn(th.pawn_row[OFFSET + ply] + 2 * slot, toward_zero(bonus * share, np.int64(p.GRAIN)), np.int64(PAWN_LIMIT))
+
+
+@jit()
+def _is_pawn_push(move: int) -> bool:
+    """Whether a move leaves the pawn structure's row to itself: pawns and promotions change what it stands for."""
+    return ((move >> 16) & 15) == PAWN or (move & PROMOTE_BIT) != 0
+
+
+@jit()
+def learn_prior_pawn(th: Any, ply: int, prior: int, bonus: int) -> None:
+    """What the position at ``ply`` says of the quiet move that led to it, by pawn structure."""
+    if _PAWN_PART and not _is_pawn_push(prior):
+        learn(th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
+
+
+@jit()
+def learn_change(th: Any, ply: int, prior: int, hit: bool) -> None:
+    """The quiet move that led here did well if the evaluation rose by it for its side."""
+    at = OFFSET + ply
+    change = clamp(
+        -(th.static_eval[at - 1] + th.static_eval[at]), np.int64(p.CHANGE_RANGE[0]), np.int64(p.CHANGE_RANGE[1])
+    )
+    change += p.CHANGE_OFFSET
+    learn(butterfly_address(th, prior), change * p.CHANGE_BUTTERFLY, np.int64(BUTTERFLY_LIMIT))
+    if not hit:
+        learn_prior_pawn(th, ply, prior, change * p.CHANGE_PAWN)
+
+
+@jit()
+def learn_table_move(th: Any, bonus: int) -> None:
+    """Count how often the table's move turns out to be the best one."""
+    value = th.table_move_history
+    th.table_move_history = value + bonus - toward_zero(value * abs(bonus), np.int64(TABLE_MOVE_LIMIT))
+
+
+@jit()
+def learn_best(
+    pos: Any, th: Any, ply: int, best_move: int, table_move: int, depth: int, tried_quiets: int, tried_captures: int
+) -> None:
+    """The move that was best here rises, those that were tried in vain fall, as does a first move that it refutes."""
+    at = OFFSET + ply
+    bonus = min(p.BONUS[0] * depth + p.BONUS[1], np.int64(p.BONUS[2]))
+    bonus += toward_zero(th.stat_score[at - 1], np.int64(p.BONUS_STAT))
+    if best_move == table_move:
+        bonus += p.BONUS_TABLE_MOVE
+    malus = min(p.MALUS[0] * depth + p.MALUS[1], np.int64(p.MALUS[2]))
+    captured = np.int64(0)
+    if not (best_move & DROP_BIT):
+        captured = np.int64(pos.board[best_move & 127])
+    tried_at = at * 2 * TRIED
+    if captured == 0:
+        learn_quiet(th, ply, best_move, toward_zero(bonus * p.BONUS_QUIET, np.int64(p.GRAIN)))
+        fading = malus * p.MALUS_QUIET // p.GRAIN
+        for i in range(tried_quiets):
+            fading = fading * p.MALUS_QUIET_FADE // p.GRAIN
+            learn_quiet(th, ply, th.tried[tried_at + i], -fading)
+    else:
+        learn(
+            capture_address(th, best_move, captured),
+            toward_zero(bonus * p.BONUS_CAPTURE, np.int64(p.GRAIN)),
+            np.int64(CAPTURE_LIMIT),
+        )
+    prior = pos.st_move[pos.ply - 1] if ply > 0 else np.int64(0)
+    if prior != 0 and pos.st_captured[pos.ply - 1] == 0 and th.move_count[at - 1] == 1 + th.table_hit[at - 1]:
+        learn_continuations(th, ply - np.int64(1), slot_of(prior), -(malus * p.MALUS_PRIOR // p.GRAIN))
+    for i in range(tried_captures):
+        other = th.tried[tried_at + TRIED + i]
+        learn(
+            capture_address(th, other, np.int64(pos.board[other & 127])),
+            -(malus * p.MALUS_CAPTURE // p.GRAIN),
+            np.int64(CAPTURE_LIMIT),
+        )
+
+
+@jit()
+def learn_prior(pos: Any, th: Any, ply: int, best: int, depth: int) -> None:
+    """Nothing here was good enough: the move that led here was a good one."""
+    prior = pos.st_move[pos.ply - 1]
+    if prior == 0:
         return
-    slot = slot_of(move) * 2
-    learn(continuation_row(th, ply, np.int64(1)) + slot, bonus)
-    learn(continuation_row(th, ply, np.int64(2)) + slot, bonus)
-    learn(continuation_row(th, ply, np.int64(4)) + slot, bonus // 2)
-
-
-@jit()
-def bonus_of(depth: int) -> Any:
-    """The bonus of a cut-off at ``depth``."""
-    return min(MAX_BONUS, 140 * depth - 60)
-
-
-@jit()
-def add_killer(th: Any, ply: int, move: int) -> None:
-    at = 2 * (OFFSET + ply)
-    if th.killers[at] != move:
-        th.killers[at + 1] = th.killers[at]
-        th.killers[at] = move
+    at = OFFSET + ply
+    captured = np.int64(pos.st_captured[pos.ply - 1])
+    if captured != 0:
+        learn(capture_address(th, prior, captured), np.int64(p.PRIOR_CAPTURE), np.int64(CAPTURE_LIMIT))
+        return
+    scale = p.PRIOR_BASE - toward_zero(th.stat_score[at - 1], np.int64(p.PRIOR_STAT))
+    scale += min(p.PRIOR_DEPTH[0] * depth, np.int64(p.PRIOR_DEPTH[1]))
+    if th.move_count[at - 1] > p.PRIOR_LATE_MOVES:
+        scale += p.PRIOR_LATE
+    if th.checked[at] == 0 and best <= th.static_eval[at] - p.PRIOR_BELOW_MARGIN:
+        scale += p.PRIOR_BELOW
+    if th.checked[at - 1] == 0 and best <= -th.static_eval[at - 1] - p.PRIOR_ABOVE_MARGIN:
+        scale += p.PRIOR_ABOVE
+    if scale <= 0:
+        return
+    bonus = min(p.PRIOR_BONUS[0] * depth + p.PRIOR_BONUS[1], np.int64(p.PRIOR_BONUS[2])) * scale
+    before = ply - np.int64(1)
+    learn_continuations(th, before, slot_of(prior), bonus * p.PRIOR_CONTINUATION[0] // p.PRIOR_CONTINUATION[1])
+    learn(butterfly_address(th, prior), bonus * p.PRIOR_BUTTERFLY[0] // p.PRIOR_BUTTERFLY[1], np.int64(BUTTERFLY_LIMIT))
+    learn_prior_pawn(th, ply, prior, bonus * p.PRIOR_PAWN[0] // p.PRIOR_PAWN[1])

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import lowest, without_lowest
+from worker.jit.bitboard import ld_bb, lowest, without_lowest
+from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,
     in_check,
@@ -24,7 +25,22 @@ from worker.shogi.attacks import (
 )
 from worker.shogi.makemove import is_legal, make, unmake
 from worker.shogi.movegen import generate_evasions, stand, zone
-from worker.shogi.pieces import DROP_BIT, GOLD, KING, KNIGHT, LANCE, PROMOTE_BIT, PROMOTED, SILVER
+from worker.shogi.pieces import (
+    BISHOP,
+    DRAGON,
+    DROP_BIT,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PROMOTE_BIT,
+    PROMOTED,
+    ROOK,
+    SILVER,
+)
+
+_NEAR = tables.NEAR
 
 
 @jit()
@@ -96,6 +112,25 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
 
 
 @jit()
+def _guarded(pos: Any, side: int, king: int, occ: Any) -> Any:
+    """What ``side`` attacks next to the enemy king, and more; sliders seen through ``occ``."""
+    own = side * 16
+    sliders = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON) | pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
+    sliders |= pieces(pos, own + LANCE)
+    steppers = pieces(pos, own) & ld_bb(pos.tables + _NEAR + king * 16) & ~sliders
+    found = no_squares()
+    while steppers:
+        square = lowest(steppers)
+        steppers = without_lowest(steppers)
+        found |= step_attacks(pos, side, np.int64(pos.board[square]) & 15, square)
+    while sliders:
+        square = lowest(sliders)
+        sliders = without_lowest(sliders)
+        found |= piece_attacks(pos, side, np.int64(pos.board[square]) & 15, square, occ)
+    return found
+
+
+@jit()
 def mate_in_one(pos: Any, n: int) -> Any:
     """A move that mates (int64), 0 where none is found. Lists are written to ``pos.moves`` from ``n`` on.
 
@@ -109,16 +144,9 @@ def mate_in_one(pos: Any, n: int) -> Any:
     occ = occupied(pos) ^ single(king)
     theirs = pieces(pos, enemy * 16)
     mine = pieces(pos, side * 16)
-    guarded = no_squares()
-    flights = no_squares()
     around = step_attacks(pos, enemy, KING, king)
-    while around:
-        square = lowest(around)
-        around = without_lowest(around)
-        if attackers(pos, square, side, occ):
-            guarded |= single(square)
-        elif not (theirs & single(square)):
-            flights |= single(square)
+    guarded = _guarded(pos, side, king, occ) & around
+    flights = around & ~guarded & ~theirs
     targets = guarded & ~mine
     while targets:
         target = lowest(targets)

@@ -11,18 +11,23 @@ from worker.jit.clock import monotonic_ns
 from worker.jit.handover import hand_over
 from worker.jit.memory import atomic_ld64
 from worker.score import MATE, MAX_EVAL, NO_SCORE
-from worker.search.history import slot_of
+from worker.search.correction import correction_row
+from worker.search.history import continuation_row, slot_of
+from worker.search.parts import part
 from worker.search.state import OFFSET, PV_ROW
 from worker.search.tt import prefetch_entry
+from worker.shogi.attacks import in_check
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import make, perpetual_check, repetition_distance
+from worker.shogi.makemove import make, make_null, perpetual_check, repetition_distance, zobrist_hand
+from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
+_SUPERIOR = part("superior_positions")
 POLL_NODES: Final = 1024
 """Nodes between two looks at the stop flag and the clock: about a millisecond."""
-REPETITION_WINDOW: Final = 24
-"""Plies back in which the tree looks for a repetition."""
+REPETITION_WINDOW: Final = 16
+"""Plies back in which a repetition is looked for."""
 REPETITION_WIN: Final = MAX_EVAL
-"""A win by the opponent's perpetual check: above every evaluation, below every mate."""
+"""A win by the opponent's perpetual check, or by a better hand on the same board: above evaluations, below mates."""
 
 
 @jit()
@@ -38,27 +43,117 @@ def poll(th: Any) -> None:
 
 
 @jit()
-def game_end_score(pos: Any, th: Any, ply: int) -> Any:
-    """The score where the rules end the game here without a mate, `NO_SCORE` otherwise.
-
-    The move limit comes first (it draws a mate too), then a position that stood before, in the tree or shortly before
-    its root, then a declaration.
+def enter_node(pos: Any, th: Any, ply: int) -> bool:
+    """Note what the rules of repetition and the nodes below want to know; gives whether the side to move is in check.
 
     Expects `update_checks`.
     """
-    if pos.ply >= th.draw_ply:
-        return th.draw_value[pos.side]
-    distance = repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW))
-    if distance == 0:
-        if wins_by(pos, th.entering_rule):
-            return np.int64(MATE - 1) - ply
-        return np.int64(NO_SCORE)
+    at = OFFSET + ply
+    key = pos.key
+    for colour in range(2):
+        for kind in range(PAWN, KING):
+            key ^= zobrist_hand(pos, colour, kind, pos.hand[colour * 8 + kind])
+    th.board_key[at] = key
+    checked = in_check(pos)
+    th.checked[at] = 1 if checked else 0
+    return checked
+
+
+@jit()
+def _fourth_time(pos: Any) -> Any:
+    """Plies back to the third time before this one that the position stood, 0 where it stood less often."""
+    times = np.int64(0)
+    at = pos.ply - 4
+    while at >= 0:
+        if pos.st_key[at] == pos.key:
+            times += 1
+            if times == 3:
+                return pos.ply - at
+        at -= 2
+    return np.int64(0)
+
+
+@jit()
+def _hand_change(pos: Any, distance: int) -> Any:
+    """What the hand of the side to move has become since the board stood like this ``distance`` plies ago.
+
+    1: nothing less and something more, -1: nothing more and something less, 0: neither.
+    """
+    more = less = False
+    for kind in range(PAWN, KING):
+        changes = np.int64(0)
+        at = pos.ply - distance
+        while at < pos.ply:
+            move = pos.st_move[at]
+            if move & DROP_BIT:
+                if ((move >> 16) & 15) == kind:
+                    changes -= 1
+            elif pos.st_captured[at] != 0 and (pos.st_captured[at] & 7) == kind:
+                changes += 1
+            at += 2
+        more = more or changes > 0
+        less = less or changes < 0
+    if more and not less:
+        return np.int64(1)
+    return np.int64(-1) if less and not more else np.int64(0)
+
+
+@jit()
+def repetition_score(pos: Any, th: Any, ply: int) -> Any:
+    """The score of a position that stood before in the tree, or for the fourth time in the game; `NO_SCORE` otherwise.
+
+    A position of the game that comes back for the second time is no draw yet: the other side may still turn away from
+    it. Where in the tree the board comes back with a better hand, the side that has it has lost nothing and won
+    something: it is taken for won; with a worse one for lost.
+    """
+    window = min(ply - 1, np.int64(REPETITION_WINDOW))
+    at = OFFSET + ply
+    key = th.board_key[at]
+    distance = np.int64(4)
+    while distance <= window:
+        # No repetition leads over a null move.
+        if th.slot[at - distance] == 0 or th.slot[at - distance + 1] == 0:
+            return np.int64(NO_SCORE)
+        if th.slot[at - distance + 2] == 0 or th.slot[at - distance + 3] == 0:
+            return np.int64(NO_SCORE)
+        if th.board_key[at - distance] == key:
+            if pos.st_key[pos.ply - distance] == pos.key:
+                return _repeated(pos, th, ply, distance)
+            if _SUPERIOR:
+                change = _hand_change(pos, distance)
+                if change != 0:
+                    return change * REPETITION_WIN - change * ply
+        distance += 2
+    if repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW)) != 0:
+        distance = _fourth_time(pos)
+        if distance != 0:
+            return _repeated(pos, th, ply, distance)
+    return np.int64(NO_SCORE)
+
+
+@jit()
+def _repeated(pos: Any, th: Any, ply: int, distance: int) -> Any:
+    """A draw, unless one side gave check all the while: that one loses."""
     checker = perpetual_check(pos, distance)
     if checker > 0:
         return np.int64(-REPETITION_WIN) + ply
     if checker < 0:
         return np.int64(REPETITION_WIN) - ply
     return th.draw_value[pos.side]
+
+
+@jit()
+def game_end_score(pos: Any, th: Any, ply: int) -> Any:
+    """The score where the rules end the game here without a mate, `NO_SCORE` otherwise.
+
+    The move limit comes first (it draws a mate too), then repetition, then a declaration. Expects `enter_node`.
+    """
+    if pos.ply >= th.draw_ply:
+        return th.draw_value[pos.side]
+    score = repetition_score(pos, th, ply)
+    if score == NO_SCORE and wins_by(pos, th.entering_rule):
+        return np.int64(MATE - 1) - ply
+    return score
 
 
 @jit()
@@ -75,8 +170,26 @@ def update_pv(th: Any, ply: int, move: int) -> None:
 
 @jit()
 def do_move(pos: Any, th: Any, ply: int, move: int) -> None:
-    """Make a move of the tree."""
+    """Make a move of the tree and note what the histories of the moves after it go by."""
     th.nodes += 1
-    th.slot[OFFSET + ply] = slot_of(move)
+    at = OFFSET + ply
+    slot = slot_of(move)
+    captures = np.int64(0)
+    if not (move & DROP_BIT) and pos.board[move & 127] != 0:
+        captures = np.int64(1)
+    th.slot[at] = slot
+    th.row[at] = continuation_row(th, th.checked[at], captures, slot)
+    th.correction_row[at] = correction_row(th, slot)
     make(pos, move)
+    prefetch_entry(th, pos.key)
+
+
+@jit()
+def do_null_move(pos: Any, th: Any, ply: int) -> None:
+    """Pass, in the tree."""
+    at = OFFSET + ply
+    th.slot[at] = 0
+    th.row[at] = continuation_row(th, np.int64(0), np.int64(0), np.int64(0))
+    th.correction_row[at] = correction_row(th, np.int64(0))
+    make_null(pos)
     prefetch_entry(th, pos.key)

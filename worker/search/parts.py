@@ -11,22 +11,25 @@ from typing import Final
 from worker.jit.options import WITHOUT
 
 PARTS: Final = (
+    "alpha_depth",
     "aspiration",
+    "blending",
     "capture_history",
-    "check_extension",
     "continuation_history",
     "correction_history",
     "deeper",
     "double_extension",
     "futility",
+    "hindsight",
     "history_pruning",
     "internal_reduction",
-    "killers",
     "late_move_pruning",
     "late_move_reduction",
+    "low_ply_history",
     "mate_in_one",
     "null_move",
     "null_verification",
+    "pawn_history",
     "prior_move",
     "probcut",
     "quiescence_mate",
@@ -35,6 +38,8 @@ PARTS: Final = (
     "safe_checks",
     "see_pruning",
     "singular",
+    "small_probcut",
+    "superior_positions",
 )
 
 if unknown := sorted(WITHOUT.difference(PARTS)):

@@ -1,6 +1,7 @@
 """Staged move picking: the table's move first, then what a stage generates, best first, and only as far as needed.
 
-A list entry is ``score << 32 | move``. The picker's state lies in the thread's Record by search ply.
+A list entry is ``score << 32 | move``, the score in units of history. The picker's state lies in the thread's Record by
+search ply.
 """
 
 from __future__ import annotations
@@ -12,27 +13,29 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bitboard import bitboard
 from worker.jit.memory import ld16
+from worker.search import parameters as p
 from worker.search.exchange import exchange_at_least, note_check_squares
-from worker.search.history import butterfly_address, capture_address, quiet_history
+from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of, toward_zero
 from worker.search.parts import part
-from worker.search.state import OFFSET
-from worker.search.values import PROMOTION_GAIN, SWING
+from worker.search.state import LOW_PLIES, OFFSET
+from worker.search.values import VALUE
 from worker.shogi.attacks import single
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
-from worker.shogi.pieces import DROP_BIT, PROMOTE_BIT
+from worker.shogi.pieces import DROP_BIT
 
 _CAPTURE_HISTORY = part("capture_history")
-_KILLERS = part("killers")
+_CONTINUATION = part("continuation_history")
+_PAWN_HISTORY = part("pawn_history")
+_LOW_PLY_HISTORY = part("low_ply_history")
 _SAFE_CHECKS = part("safe_checks")
 
 _MOVE_MASK: Final = (1 << 32) - 1
-_KILLER_BONUS: Final = 40_000
-_CHECK_BONUS: Final = 16_000
-"""For a move that checks directly and loses nothing by it."""
-_SORT_FROM: Final = 1
+_EVASION_CAPTURE: Final = 1 << 24
+"""Above every history."""
+_LOOKED_FOR: Final = 6
 
 # Stages; each list runs on to its end.
-_TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _REST, _BAD_CAPTURES = 0, 1, 2, 3, 4, 5
+_TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _GOOD_QUIETS, _BAD_CAPTURES, _BAD_QUIETS = 0, 1, 2, 3, 4, 5, 6
 _EVASION_TABLE, _EVASIONS, _EVASION_REST = 10, 11, 12
 _QUIESCENCE_TABLE, _QUIESCENCE_CAPTURES, _QUIESCENCE_REST = 20, 21, 22
 _PROBCUT_TABLE, _PROBCUT_CAPTURES, _PROBCUT_REST = 24, 25, 26
@@ -57,6 +60,7 @@ def start_picker(pos: Any, th: Any, ply: int, kind: int, table_move: int) -> Non
     th.pick_begin[at] = begin
     th.pick_at[at] = begin
     th.pick_bad[at] = begin
+    th.pick_quiets[at] = begin
     th.list_end[at] = begin
 
 
@@ -65,11 +69,9 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
     for i in range(begin, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
-        score = 8 * SWING[captured]
+        score = p.CAPTURE_VALUE * VALUE[captured]
         if _CAPTURE_HISTORY:
-            score += ld16(capture_address(th, move, captured)) // 4
-        if move & PROMOTE_BIT:
-            score += 8 * PROMOTION_GAIN[(move >> 16) & 15]
+            score += ld16(capture_address(th, move, captured))
         pos.moves[i] = (score << 32) | move
 
 
@@ -77,31 +79,37 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
 def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
     if _SAFE_CHECKS:
         note_check_squares(pos, th)
-    killer0 = th.killers[2 * (OFFSET + ply)] if _KILLERS else np.int64(0)
-    killer1 = th.killers[2 * (OFFSET + ply) + 1] if _KILLERS else np.int64(0)
+    at = OFFSET + ply
+    row1, row2, row3 = th.row[at - 1], th.row[at - 2], th.row[at - 3]
+    row4, row6 = th.row[at - 4], th.row[at - 6]
+    pawn_row = th.pawn_row[at]
     for i in range(begin, end):
         move = pos.moves[i]
-        score = quiet_history(th, ply, move)
-        if move == killer0:
-            score += _KILLER_BONUS
-        elif move == killer1:
-            score += _KILLER_BONUS // 2
+        slot = 2 * slot_of(move)
+        score = 2 * ld16(butterfly_address(th, move))
+        if _PAWN_HISTORY:
+            score += 2 * ld16(pawn_row + slot)
+        if _CONTINUATION:
+            score += ld16(row1 + slot) + ld16(row2 + slot) + ld16(row3 + slot) + ld16(row4 + slot) + ld16(row6 + slot)
+        if _LOW_PLY_HISTORY and ply < LOW_PLIES:
+            score += toward_zero(p.LOW_PLY_WEIGHT * ld16(low_ply_address(th, ply, move)), 1 + ply)
         kind = ((move >> 16) | ((move >> 11) & 8)) & 15
         checking = bitboard(th.check_squares[2 * kind], th.check_squares[2 * kind + 1])
-        if _SAFE_CHECKS and (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(0)):
-            score += _CHECK_BONUS
+        if _SAFE_CHECKS and (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
+            score += p.CHECK_BONUS
         pos.moves[i] = (score << 32) | move
 
 
 @jit()
-def _score_evasions(pos: Any, th: Any, begin: int, end: int) -> None:
+def _score_evasions(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
+    row = th.row[OFFSET + ply - 1]
     for i in range(begin, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         if captured != 0 and not (move & DROP_BIT):
-            score = 100_000 + 8 * SWING[captured] - ((move >> 16) & 15)
+            score = _EVASION_CAPTURE + VALUE[captured]
         else:
-            score = ld16(butterfly_address(th, move))
+            score = ld16(butterfly_address(th, move)) + ld16(row + 2 * slot_of(move))
         pos.moves[i] = (score << 32) | move
 
 
@@ -139,8 +147,11 @@ def _best_first(pos: Any, at: int, end: int) -> Any:
 
 
 @jit()
-def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
-    """The next pseudo-legal move, 0 after the last. ``skip_quiets`` 1 leaves quiet moves out from now on."""
+def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
+    """The next pseudo-legal move, 0 after the last. ``skip_quiets`` 1 leaves quiet moves out from now on.
+
+    Quiet moves are sorted the further down the deeper the node is (``depth``).
+    """
     at = OFFSET + ply
     table_move = th.pick_tt[at]
     while True:
@@ -152,28 +163,46 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
                 th.pick_at[at] = i + 1
                 if move == table_move:
                     continue
-                if not exchange_at_least(pos, move, np.int64(0)):
+                if not exchange_at_least(pos, move, -toward_zero(pos.moves[i] >> 32, np.int64(p.GOOD_CAPTURE))):
                     pos.moves[th.pick_bad[at]] = move
                     th.pick_bad[at] += 1
                     continue
                 return move
             th.pick_stage[at] = _QUIETS
-        elif stage == _REST:
-            if th.pick_at[at] < th.list_end[at] and skip_quiets == 0:
-                i = th.pick_at[at]
+        elif stage == _GOOD_QUIETS:
+            i = th.pick_at[at]
+            if i < th.list_end[at] and skip_quiets == 0:
+                # Most nodes are done after a few moves: these are looked for one by one, the rest is sorted.
+                searched_for = i - th.pick_quiets[at]
+                if searched_for < _LOOKED_FOR:
+                    _best_first(pos, i, th.list_end[at])
+                elif searched_for == _LOOKED_FOR:
+                    _sort_promising(pos, i, th.list_end[at], -p.SORT_SLOPE * depth)
                 th.pick_at[at] = i + 1
-                move = pos.moves[i] & _MOVE_MASK
-                if move == table_move:
-                    continue
-                return move
-            th.pick_stage[at] = _BAD_CAPTURES
-            th.pick_at[at] = th.pick_begin[at]
+                entry = pos.moves[i]
+                move = entry & _MOVE_MASK
+                if (entry >> 32) > p.GOOD_QUIET and move != table_move:
+                    return move
+            else:
+                th.pick_stage[at] = _BAD_CAPTURES
+                th.pick_at[at] = th.pick_begin[at]
         elif stage == _BAD_CAPTURES:
             i = th.pick_at[at]
             if i < th.pick_bad[at]:
                 th.pick_at[at] = i + 1
                 return pos.moves[i]
-            th.pick_stage[at] = _DONE
+            th.pick_stage[at] = _BAD_QUIETS
+            th.pick_at[at] = th.pick_quiets[at]
+        elif stage == _BAD_QUIETS:
+            i = th.pick_at[at]
+            if i < th.list_end[at] and skip_quiets == 0:
+                th.pick_at[at] = i + 1
+                entry = pos.moves[i]
+                move = entry & _MOVE_MASK
+                if (entry >> 32) <= p.GOOD_QUIET and move != table_move:
+                    return move
+            else:
+                th.pick_stage[at] = _DONE
         elif stage == _EVASION_REST or stage == _QUIESCENCE_REST or stage == _PROBCUT_REST:
             i = th.pick_at[at]
             if i < th.list_end[at]:
@@ -183,29 +212,26 @@ def next_move(pos: Any, th: Any, ply: int, skip_quiets: int) -> Any:
                     continue
                 return move
             th.pick_stage[at] = _DONE
-        elif stage == _TABLE or stage == _EVASION_TABLE or stage == _QUIESCENCE_TABLE:
+        elif stage == _TABLE or stage == _EVASION_TABLE or stage == _QUIESCENCE_TABLE or stage == _PROBCUT_TABLE:
             th.pick_stage[at] = stage + 1
             return table_move
         elif stage == _CAPTURES or stage == _QUIESCENCE_CAPTURES or stage == _PROBCUT_CAPTURES:
             begin = th.pick_begin[at]
             th.list_end[at] = generate_captures(pos, begin, th.every_move)
+            th.pick_quiets[at] = th.list_end[at]
             _score_captures(pos, th, begin, th.list_end[at])
             th.pick_stage[at] = stage + 1
         elif stage == _QUIETS:
-            if skip_quiets != 0:
-                th.pick_stage[at] = _BAD_CAPTURES
-                th.pick_at[at] = th.pick_begin[at]
-            else:
+            if skip_quiets == 0:
                 begin = th.list_end[at]
                 th.list_end[at] = generate_quiets(pos, begin, th.every_move)
                 _score_quiets(pos, th, ply, begin, th.list_end[at])
-                _sort_promising(pos, begin, th.list_end[at], np.int64(_SORT_FROM))
-                th.pick_at[at] = begin
-                th.pick_stage[at] = _REST
+            th.pick_at[at] = th.pick_quiets[at]
+            th.pick_stage[at] = _GOOD_QUIETS
         elif stage == _EVASIONS:
             begin = th.pick_begin[at]
             th.list_end[at] = generate_evasions(pos, begin, th.every_move)
-            _score_evasions(pos, th, begin, th.list_end[at])
+            _score_evasions(pos, th, ply, begin, th.list_end[at])
             th.pick_stage[at] = _EVASION_REST
         else:
             return np.int64(0)

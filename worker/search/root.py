@@ -12,13 +12,87 @@ import numpy as np
 
 from worker.jit import jit
 from worker.nnue.evaluation import evaluate_score
-from worker.score import INFINITE, MATE, NO_SCORE
-from worker.search.alphabeta import reduction, search
-from worker.search.node import do_move, update_pv
+from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
+from worker.search import parameters as p
+from worker.search.alphabeta import search
+from worker.search.correction import corrected, correction_of, note_keys
+from worker.search.history import learn_best, learn_continuations, slot_of, toward_zero
+from worker.search.late_moves import late_reduction, reduction, statistics
+from worker.search.node import do_move, enter_node, update_pv
+from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
 from worker.search.state import OFFSET
-from worker.shogi.attacks import in_check, update_checks
+from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import unmake
 from worker.shogi.pieces import DROP_BIT
+
+
+@jit()
+def _bring_to(th: Any, place: int, i: int) -> None:
+    """Put the root move at ``i`` to ``place``, before those that stand there."""
+    move, score, effort = th.root_moves[i], th.root_scores[i], th.root_efforts[i]
+    average, square = th.root_averages[i], th.root_squares[i]
+    for j in range(i, place, -1):
+        th.root_moves[j] = th.root_moves[j - 1]
+        th.root_scores[j] = th.root_scores[j - 1]
+        th.root_efforts[j] = th.root_efforts[j - 1]
+        th.root_averages[j] = th.root_averages[j - 1]
+        th.root_squares[j] = th.root_squares[j - 1]
+    th.root_moves[place], th.root_scores[place], th.root_efforts[place] = move, score, effort
+    th.root_averages[place], th.root_squares[place] = average, square
+
+
+@jit()
+def _order(pos: Any, th: Any, first: int, depth: int, checked: bool) -> None:
+    """Bring the moves behind the first into the picker's order; what its lists leave out comes last."""
+    start_picker(pos, th, np.int64(0), EVASIONS if checked else MAIN, np.int64(0))
+    place = first + 1
+    while True:
+        move = next_move(pos, th, np.int64(0), depth, np.int64(0))
+        if move == 0:
+            break
+        for i in range(place, th.root_count):
+            if th.root_moves[i] == move:
+                _bring_to(th, place, i)
+                place += 1
+                break
+
+
+@jit()
+def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int) -> None:
+    """Set up what the tree wants to know of its root, and order its moves."""
+    at = OFFSET
+    update_checks(pos)
+    zero = np.int64(0)
+    checked = enter_node(pos, th, zero)
+    th.root_improved = 0
+    th.root_depth = depth
+    th.root_left = depth
+    th.root_delta = max(beta - alpha, np.int64(1))
+    th.null_floor = 0
+    th.excluded[at] = 0
+    th.list_end[at - 1] = 0
+    th.list_end[at] = 0
+    th.cutoffs[at + 1] = 0
+    th.former_pv[at] = 1
+    th.follows_pv[at] = 1
+    th.table_hit[at] = 1
+    note_keys(pos, th, zero)
+    if checked:
+        th.static_eval[at] = NO_SCORE
+    else:
+        th.static_eval[at] = corrected(evaluate_score(pos, nn), correction_of(th, zero))
+    _order(pos, th, first, depth, checked)
+
+
+@jit()
+def _note_score(th: Any, i: int, score: int) -> None:
+    square = score * abs(score)
+    if th.root_averages[i] == NO_SCORE:
+        th.root_averages[i] = score
+        th.root_squares[i] = square
+    else:
+        th.root_averages[i] = (th.root_averages[i] + score) // 2
+        th.root_squares[i] = (th.root_squares[i] + square) // 2
 
 
 @jit()
@@ -31,56 +105,77 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     ``th.root_improved`` says whether it has found a line: the move at ``first`` then is the best one so far, ``th.pv``
     its line, also where the search was stopped.
     """
-    update_checks(pos)
     best = np.int64(-INFINITE)
     if begin == first:
-        th.root_improved = 0
+        _begin(pos, nn, th, alpha, beta, depth, first)
     else:
         best = np.int64(alpha)
+    at = OFFSET
+    zero, one = np.int64(0), np.int64(1)
     th.root_next = th.root_count
-    th.null_floor = 0
-    th.root_depth = depth
-    th.excluded[OFFSET] = 0
-    th.list_end[OFFSET - 1] = 0
-    th.list_end[OFFSET] = 0
-    th.cutoffs[OFFSET + 1] = 0
-    th.static_eval[OFFSET] = NO_SCORE if in_check(pos) else evaluate_score(pos, nn)
-    zero = np.int64(0)
+    correction = correction_of(th, zero)
+    table_move = th.root_moves[first]
+    table_captures = one if not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0 else zero
+    table_score = th.root_averages[first]
     for i in range(begin, th.root_count):
         move = th.root_moves[i]
-        quiet = (move & DROP_BIT) != 0 or pos.board[move & 127] == 0
+        number = i - first + 1
+        captured = zero
+        if not (move & DROP_BIT):
+            captured = np.int64(pos.board[move & 127])
+        left = th.root_left
+        new_depth = left - 1
+        th.move_count[at] = number
+        th.stat_score[at] = statistics(pos, th, zero, move, captured)
+        grains = reduction(th, False, left, number, beta - alpha) + p.REDUCTION_FORMER_FIRST
+        table = (table_move, table_score, left - 1, table_captures)
+        grains = late_reduction(th, zero, grains, left, number, True, zero, table, alpha, correction, number == 1)
         th.pv_length[1] = 0
+        nodes = th.nodes
         do_move(pos, th, zero, move)
-        score = np.int64(0)
-        full = i == first
-        if not full:
-            shallow = depth - 1
-            if depth >= 3 and quiet and i - first > 3:
-                shallow = max(np.int64(1), depth - 1 - reduction(th, depth, i - first) + 1)
-            score = -search(pos, nn, th, np.int64(1), -alpha - 1, -alpha, min(shallow, depth - 1), np.int64(1))
-            if score > alpha and shallow < depth - 1:
-                score = -search(pos, nn, th, np.int64(1), -alpha - 1, -alpha, depth - 1, np.int64(1))
-            full = score > alpha and score < beta
-        if full:
-            score = -search(pos, nn, th, np.int64(1), -beta, -alpha, depth - 1, np.int64(0))
+        score = zero
+        full = number == 1
+        if not full and left >= 2:
+            shallow = max(one, min(new_depth - toward_zero(grains, np.int64(p.GRAIN)), new_depth + 2)) + 1
+            th.reduction[at] = new_depth - shallow
+            score = -search(pos, nn, th, one, -alpha - 1, -alpha, shallow, one)
+            th.reduction[at] = 0
+            if score > alpha and th.stopped == 0:
+                if shallow < new_depth and score > best + p.DEEPER_MARGIN:
+                    new_depth += 1
+                if score < best + p.SHALLOWER_MARGIN:
+                    new_depth -= 1
+                if new_depth > shallow:
+                    score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, one)
+                learn_continuations(th, zero, slot_of(move), np.int64(p.RESEARCH_BONUS))
+            full = score > alpha
+        elif not full:
+            score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, one)
+            full = score > alpha
+        if full and th.stopped == 0:
+            th.pv_length[1] = 0
+            score = -search(pos, nn, th, one, -beta, -alpha, new_depth, zero)
         unmake(pos)
         if th.stopped != 0:
             break
+        th.root_efforts[i] += th.nodes - nodes
+        _note_score(th, i, score)
         if score > best:
             best = score
         if i == first or score > alpha:
             th.root_scores[i] = score
             update_pv(th, zero, move)
             th.root_improved = 1
-            for j in range(i, first, -1):
-                th.root_moves[j] = th.root_moves[j - 1]
-                th.root_scores[j] = th.root_scores[j - 1]
-            th.root_moves[first] = move
-            th.root_scores[first] = score
+            if i > first:
+                th.root_changes += 1
+            _bring_to(th, first, i)
             if score > alpha:
+                learn_best(pos, th, zero, move, table_move, left, zero, zero)
                 if score >= beta:
                     break
                 alpha = score
+                if left > p.ALPHA_DEPTHS[0] and left < p.ALPHA_DEPTHS[1] and abs(score) < MATE_BOUND:
+                    th.root_left = left - p.ALPHA_LESS
                 if i > first:
                     th.root_next = i + 1
                     break

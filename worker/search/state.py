@@ -6,6 +6,7 @@ Arrays by search ply start `OFFSET` entries in, so that "two plies ago" needs no
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -13,10 +14,11 @@ from numba import from_dtype
 
 from worker.jit.memory import aligned_zeros
 from worker.score import MAX_PLY, NO_SCORE
+from worker.search.parameters import REDUCTION_LOG
 from worker.shogi.state import MAX_MOVES
 
-OFFSET: Final = 4
-"""Entries before search ply 0 in the arrays by ply."""
+OFFSET: Final = 8
+"""Entries before search ply 0 in the arrays by ply: histories look six plies back."""
 _PLIES: Final = MAX_PLY + 2 * OFFSET
 PV_ROW: Final = MAX_PLY + 2
 
@@ -25,19 +27,52 @@ TRIED: Final = 32
 
 # Histories: int16 tables in one buffer, by address. A "slot" names a piece on its target square.
 SLOTS: Final = 32 * 81
-H_BUTTERFLY: Final = 0  # [colour 2][origin 96: square, or 81 + type of a drop][target 81]
-H_CAPTURE: Final = H_BUTTERFLY + 2 * 96 * 81 * 2  # [slot][captured type 16]
-H_CONTINUATION: Final = H_CAPTURE + SLOTS * 16 * 2  # [slot of an earlier move][slot]
-H_CORRECTION: Final = H_CONTINUATION + SLOTS * SLOTS * 2  # [kind of key 4][colour 2][key: CORRECTIONS]
-CORRECTION_BITS: Final = 14
+ORIGINS: Final = 192
+"""Origins of a move: a square, 81 + type of a drop; from the half on a square that a piece leaves to promote."""
+LOW_PLIES: Final = 5
+"""Plies from the root with a butterfly history each."""
+PAWN_ROWS: Final = 1024
+"""Rows of the history by pawn structure."""
+CORRECTION_BITS: Final = 16
 CORRECTIONS: Final = 1 << CORRECTION_BITS
-HISTORY_BYTES: Final = H_CORRECTION + 4 * 2 * CORRECTIONS * 2
-HISTORY_LIMIT: Final = 16384
-"""Histories stay within ± this by gravity."""
+"""Entries of a correction by key, for each colour to move."""
+CORRECTION_KEYS: Final = 4
+_SIZES: Final = {
+    "butterfly": 2 * ORIGINS * 81,  # [colour][origin][target]
+    "low_ply": LOW_PLIES * ORIGINS * 81,  # [search ply][origin][target]
+    "capture": SLOTS * 16,  # [slot][captured type]
+    "pawn": PAWN_ROWS * SLOTS,  # [pawn structure][slot]
+    "correction": CORRECTION_KEYS * 2 * CORRECTIONS,  # [kind of key][colour][key]
+    "correction_moves": SLOTS * SLOTS,  # [slot of an earlier move][slot]
+    "continuation": 4 * SLOTS * SLOTS,  # [in check][captures][slot of an earlier move][slot]
+}
+_STARTS: Final = dict(zip(_SIZES, accumulate((0, *_SIZES.values())), strict=False))
+H_BUTTERFLY: Final = 2 * _STARTS["butterfly"]
+H_LOW_PLY: Final = 2 * _STARTS["low_ply"]
+H_CAPTURE: Final = 2 * _STARTS["capture"]
+H_PAWN: Final = 2 * _STARTS["pawn"]
+H_CORRECTION: Final = 2 * _STARTS["correction"]
+H_CORRECTION_MOVES: Final = 2 * _STARTS["correction_moves"]
+H_CONTINUATION: Final = 2 * _STARTS["continuation"]
+LOW_PLY_BEGINS: Final = 98
+_BEGIN_WITH: Final = {
+    "low_ply": LOW_PLY_BEGINS,
+    "capture": -678,
+    "pawn": -1238,
+    "correction_moves": 6,
+    "continuation": -523,
+}
+"""What a table holds before anything is learned: most moves turn out bad."""
+BUTTERFLY_LIMIT: Final = 7183
+CAPTURE_LIMIT: Final = 10_692
+CONTINUATION_LIMIT: Final = 30_000
+PAWN_LIMIT: Final = 8192
+TABLE_MOVE_LIMIT: Final = 8192
 CORRECTION_LIMIT: Final = 1024
-"""The same for the corrections of the evaluation."""
+"""The tables stay within ± these by gravity."""
 
-LOG_SCALE: Final = 1024
+LOGS: Final = 640
+"""Entries of the table of logarithms: no depth and no number of a move is larger."""
 NEVER: Final = 1 << 62
 """A node count, time or depth that is never reached."""
 
@@ -70,17 +105,37 @@ TH_DTYPE: Final = np.dtype(
         ("root_count", np.int64),
         ("root_moves", np.int64, (MAX_MOVES,)),
         ("root_scores", np.int64, (MAX_MOVES,)),
+        ("root_efforts", np.int64, (MAX_MOVES,)),  # nodes spent on each move in this search
+        ("root_averages", np.int64, (MAX_MOVES,)),  # mean score, the last one counting half; NO_SCORE: none yet
+        ("root_squares", np.int64, (MAX_MOVES,)),  # mean of score * abs(score), likewise
         ("root_depth", np.int64),
+        ("root_left", np.int64),  # the depth at which the rest of the iteration is searched
+        ("root_delta", np.int64),  # width of the root's window
+        ("root_changes", np.int64),  # how often another move than the first took over in this search
         ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
         ("root_improved", np.int64),  # 1 where the last root search found a line (its first move or a better one)
         ("pv", np.int64, (PV_ROW * PV_ROW,)),  # triangular: row by ply
         ("pv_length", np.int64, (PV_ROW,)),
+        ("last_pv", np.int64, (PV_ROW,)),  # the last iteration's line
+        ("last_pv_length", np.int64),
         # By search ply, OFFSET entries in.
         ("static_eval", np.int64, (_PLIES,)),
         ("slot", np.int64, (_PLIES,)),  # of the move made at this ply; 0 for a null move
-        ("killers", np.int64, (_PLIES * 2,)),
+        ("row", np.int64, (_PLIES,)),  # address of its continuations
+        ("correction_row", np.int64, (_PLIES,)),  # address of its corrections
+        ("reduction", np.int64, (_PLIES,)),  # plies that its search was reduced by
+        ("stat_score", np.int64, (_PLIES,)),  # what the histories say of it
+        ("move_count", np.int64, (_PLIES,)),  # its number among its siblings
         ("excluded", np.int64, (_PLIES,)),
+        ("checked", np.int64, (_PLIES,)),  # 1: in check
+        ("table_hit", np.int64, (_PLIES,)),  # 1: the table knew the position
+        ("former_pv", np.int64, (_PLIES,)),  # 1: on the line, or once on one by the table
+        ("follows_pv", np.int64, (_PLIES,)),  # 1: every move so far is the last iteration's
         ("cutoffs", np.int64, (_PLIES,)),  # fail-highs among the children
+        ("pawn_row", np.int64, (_PLIES,)),  # address of this pawn structure's history
+        ("corrections", np.int64, (_PLIES * CORRECTION_KEYS,)),  # addresses of this position's corrections
+        ("board_key", np.uint64, (_PLIES,)),  # the position's key without its hands
+        ("table_move_history", np.int64),  # how often the table's move has been the best
         ("null_floor", np.int64),  # the search ply from which null moves are allowed again (verification)
         ("list_end", np.int64, (_PLIES,)),  # end of this ply's moves in pos.moves
         ("tried", np.int64, (_PLIES * 2 * TRIED,)),  # quiet moves, then captures, searched before a cut-off
@@ -90,9 +145,10 @@ TH_DTYPE: Final = np.dtype(
         ("pick_begin", np.int64, (_PLIES,)),
         ("pick_at", np.int64, (_PLIES,)),
         ("pick_bad", np.int64, (_PLIES,)),  # end of the losing captures, which begin at pick_begin
+        ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
         ("check_squares", np.uint64, (32,)),  # two words by piece type, for the list that is being scored
         ("histories", np.int64),
-        ("log_table", np.int64, (64,)),  # LOG_SCALE * ln(i)
+        ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG * ln(i)
     ],
     align=True,
 )
@@ -105,20 +161,37 @@ class ThreadState:
 
     def __init__(self) -> None:
         self.record: Any = aligned_zeros(1, TH_DTYPE).view(np.recarray)[0]
-        self._histories = aligned_zeros(HISTORY_BYTES // 2, np.int16)
+        self._histories = aligned_zeros(sum(_SIZES.values()), np.int16)
         self._flag = aligned_zeros(1, np.int64)
         self.record.static_eval[:] = NO_SCORE
         self.record.histories = self._histories.ctypes.data
         self.record.stop_flag = self._flag.ctypes.data
         self.record.pause_at = NEVER
         self.record.share_depth = NEVER
-        for i in range(1, 64):
-            self.record.log_table[i] = int(LOG_SCALE * math.log(i))
+        for i in range(1, LOGS):
+            self.record.log_table[i] = int(REDUCTION_LOG * math.log(i))
+        self.clear_histories()
 
     def set_stop(self, value: bool) -> None:
         """Raise or lower the flag that the search polls."""
         self._flag[0] = int(value)
 
     def clear_histories(self) -> None:
-        """Forget what ordering learned."""
-        self._histories[:] = 0
+        """Forget what earlier games taught."""
+        for name in _SIZES:
+            self._fill(name)
+        self.record.table_move_history = 0
+
+    def begin_search(self) -> None:
+        """Forget what was true near another root."""
+        self._fill("low_ply")
+        self.record.slot[:] = 0
+        self.record.row[:] = self.record.histories + H_CONTINUATION
+        self.record.correction_row[:] = self.record.histories + H_CORRECTION_MOVES
+        self.record.static_eval[:OFFSET] = NO_SCORE
+        self.record.last_pv_length = 0
+        for name in ("reduction", "stat_score", "move_count", "excluded", "checked", "table_hit", "cutoffs"):
+            self.record[name][:] = 0
+
+    def _fill(self, name: str) -> None:
+        self._histories[_STARTS[name] : _STARTS[name] + _SIZES[name]] = _BEGIN_WITH.get(name, 0)

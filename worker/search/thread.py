@@ -10,8 +10,9 @@ import numpy as np
 
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
-from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, is_mate
+from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, is_mate, mate_distance
 from worker.search.outbox import Outbox
+from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
 from worker.search.parts import part
 from worker.search.root import search_root
 from worker.search.rules import Rules
@@ -22,8 +23,8 @@ from worker.shogi import Position
 
 _ASPIRATION = part("aspiration")
 MAX_DEPTH: Final = MAX_PLY - 8
-_WINDOW: Final = 24
-_WINDOW_FROM_DEPTH: Final = 5
+_MATE_SURE: Final = 2.5
+"""Depth to a ply of a mate from which on it is taken for the shortest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,17 @@ class SearchThread:
         """Nodes of the running or last search; may be read while it runs."""
         return int(self._state.record.nodes)
 
+    @property
+    def effort(self) -> float:
+        """The share of the search's nodes so far that its first move took."""
+        return float(self.record.root_efforts[0]) / max(1, self.nodes)
+
+    def take_changes(self) -> int:
+        """How often another move than an iteration's first has taken over since the last call."""
+        changes = int(self.record.root_changes)
+        self.record.root_changes = 0
+        return changes
+
     def set_stop(self, value: bool) -> None:
         self._state.set_stop(value)
 
@@ -114,11 +126,13 @@ class SearchThread:
         th.draw_value[:] = rules.draw_values(position.turn)
         left = rules.plies_left(position.move_number)
         th.draw_ply = NEVER if left is None else int(position.record.ply) + left
-        th.killers[:] = 0
-        th.excluded[:] = 0
+        self._state.begin_search()
         th.root_count = len(task.root_moves)
         th.root_moves[: len(task.root_moves)] = task.root_moves
         th.root_scores[: len(task.root_moves)] = -MATE
+        th.root_averages[: len(task.root_moves)] = NO_SCORE
+        th.root_efforts[: len(task.root_moves)] = 0
+        th.root_changes = 0
         return th
 
     def run(
@@ -151,9 +165,8 @@ class SearchThread:
             self._adopt(fresh, complete=not th.stopped)
             if not th.stopped:
                 self.completed = depth
-                # The next iteration looks at the lines in their new order.
-                th.root_moves[:wanted] = [line.pv[0] for line in self.lines]
-            if th.stopped or not on_iteration(depth):
+                self._note_lines(th)
+            if th.stopped or not on_iteration(depth) or (wanted == 1 and self._settled(task, depth)):
                 return
 
     def _search_line(
@@ -166,21 +179,26 @@ class SearchThread:
         """
         record, nnue = self.position.record, self._nnue.record
         before = self.lines[first].score if first < len(self.lines) else 0
-        narrow = _ASPIRATION and depth >= _WINDOW_FROM_DEPTH and first < len(self.lines) and not is_mate(before)
-        delta = _WINDOW if narrow else 2 * INFINITE
+        delta, centre = 2 * INFINITE, before
+        if _ASPIRATION and first < len(self.lines) and not is_mate(before):
+            delta = WINDOW + abs(int(th.root_squares[first])) // WINDOW_SPREAD
+            centre = int(th.root_averages[first])
         floor, ceiling = window
-        alpha, beta = max(floor, before - delta), min(ceiling, before + delta)
-        if floor > -INFINITE and (not self.lines or before <= floor):
-            alpha, beta, delta = floor, floor + 1, _WINDOW
-        elif ceiling < INFINITE and before >= ceiling:
-            alpha, beta, delta = ceiling - 1, ceiling, _WINDOW
+        alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)
+        if floor > -INFINITE and (not self.lines or before <= floor or alpha >= ceiling or beta <= floor):
+            alpha, beta, delta = floor, floor + 1, WINDOW
+        elif ceiling < INFINITE and (before >= ceiling or alpha >= ceiling):
+            alpha, beta, delta = ceiling - 1, ceiling, WINDOW
         th.seldepth = 0
+        failed_high = 0
         found: Line | None = None
         while True:
-            score = int(search_root(record, nnue, th, alpha, beta, depth, first, first))
+            # A score above the window is as good from a shallower search, and cheaper.
+            less = max(1, depth - failed_high)
+            score = int(search_root(record, nnue, th, alpha, beta, less, first, first))
             while th.root_next < th.root_count and not th.stopped:
                 on_news(self._line(th, depth, score, alpha, beta))
-                score = int(search_root(record, nnue, th, score, beta, depth, first, th.root_next))
+                score = int(search_root(record, nnue, th, score, beta, less, first, th.root_next))
             if th.stopped:
                 # What was proven before the stop stands: a move that beat the window, or the first one within it.
                 if th.root_improved and int(th.root_scores[first]) > alpha:
@@ -188,14 +206,34 @@ class SearchThread:
                 return found
             found = self._line(th, depth, score, alpha, beta)
             if score <= alpha and alpha > floor:
-                beta = (alpha + beta) // 2
+                beta = alpha
                 alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
+                failed_high = 0
             elif score >= beta and beta < ceiling:
+                alpha = max(alpha, beta - delta)
                 beta = min(ceiling, score + delta) if score < MATE_BOUND else ceiling
+                failed_high += 1
             else:
                 return found
             on_news(found)
-            delta += delta
+            delta += delta // WINDOW_GROWTH
+
+    def _settled(self, task: Task, depth: int) -> bool:
+        """Whether a mate is proven well beyond its length: more depth would find nothing else."""
+        top = self.lines[0]
+        mate = is_mate(top.score) and top.bound is Bound.EXACT
+        return mate and task.depth >= MAX_DEPTH and (abs(mate_distance(top.score)) + 2) * _MATE_SURE < depth
+
+    def _note_lines(self, th: Any) -> None:
+        """Let the next iteration look at the lines in their new order, and follow the best of them."""
+        for place, line in enumerate(self.lines):
+            moves = th.root_moves[: th.root_count]
+            i = int(np.flatnonzero(moves == line.pv[0])[0])
+            for column in (moves, th.root_scores, th.root_efforts, th.root_averages, th.root_squares):
+                column[place : i + 1] = np.roll(column[place : i + 1], 1)
+        pv = self.lines[0].pv
+        th.last_pv[: len(pv)] = pv
+        th.last_pv_length = len(pv)
 
     @staticmethod
     def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> Line:

@@ -8,6 +8,20 @@ from typing import Final
 _MOVES_TO_GO: Final = 36
 """Own moves that the main time is spread over."""
 _HARD_FACTOR: Final = 4
+_FALL_ITERATIONS: Final = 4
+_FALL_SEARCH: Final = 0.008
+_FALL_ITERATION: Final = 0.006
+"""More time to a centipawn that the score fell, since the last search and since so many iterations ago."""
+_FALL_RANGE: Final = (0.7, 1.6)
+_STABLE_FROM: Final = 1.15
+_STABLE_STEP: Final = 0.05
+_STABLE_LEAST: Final = 0.7
+"""By iterations for which the best move has stood."""
+_CHANGE_WEIGHT: Final = 0.4
+"""More time to a change of the best move; one an iteration back counts half."""
+_CLEAR_DEPTH: Final = 10
+_CLEAR_EFFORT: Final = 0.92
+_CLEAR_FACTOR: Final = 0.67
 _LEAST_MS: Final = 10
 _SECOND_MS: Final = 1000
 
@@ -55,6 +69,56 @@ def budget(left: TimeLeft, options: TimeOptions) -> tuple[int, int]:
         hard = _to_full_second(hard, options.delay_ms)
     hard = max(_LEAST_MS, min(max(hard, soft), latest))
     return min(soft, hard), hard
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What an iteration ended with.
+
+    ``effort``: the share (0 .. 1) of the search's nodes so far that the best move took; ``changes``: how often another
+    move took over in it.
+    """
+
+    depth: int
+    move: int
+    score: int
+    effort: float
+    changes: int
+
+
+class Outlook:
+    """How much of the soft time a search deserves, by how its iterations went.
+
+    More while the score falls or the best move changes, less once one move has stood for long or took nearly all the
+    work (Stockfish's and YaneuraOu's factors in kind).
+
+    Args:
+        before: the score that the last search of this game promised, from the side now to move; None: unknown.
+    """
+
+    def __init__(self, before: int | None = None) -> None:
+        self._before = before
+        self._scores: list[int] = []
+        self._move = 0
+        self._stable = 0
+        self._changes = 0.0
+
+    def note(self, iteration: Iteration) -> float:
+        """Take in a finished iteration; gives the factor to the soft time."""
+        earlier = self._scores[-_FALL_ITERATIONS] if len(self._scores) >= _FALL_ITERATIONS else self._before
+        fall = 0.0
+        for score, weight in ((self._before, _FALL_SEARCH), (earlier, _FALL_ITERATION)):
+            if score is not None:
+                fall += weight * (score - iteration.score)
+        self._scores.append(iteration.score)
+        self._stable = self._stable + 1 if iteration.move == self._move else 0
+        self._move = iteration.move
+        self._changes = self._changes / 2 + iteration.changes
+        falling = min(max(1 + fall, _FALL_RANGE[0]), _FALL_RANGE[1])
+        stable = max(_STABLE_FROM - _STABLE_STEP * self._stable, _STABLE_LEAST)
+        unsure = 1 + _CHANGE_WEIGHT * self._changes
+        clear = _CLEAR_FACTOR if iteration.depth >= _CLEAR_DEPTH and iteration.effort >= _CLEAR_EFFORT else 1.0
+        return falling * stable * unsure * clear
 
 
 def _to_full_second(time_ms: int, delay_ms: int) -> int:

@@ -1,8 +1,8 @@
 """The transposition table: clusters of four 16-byte entries, one cache line each, shared by all threads.
 
 An entry is two words: ``key ^ data`` and ``data``. A torn entry (two threads write at once) fails the XOR test, so no
-lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 7 |
-bound 2 | pv 1 | generation 6. The whole 64-bit key is kept.
+lock is needed (Hyatt's lockless hashing). ``data``: move 16 bits | score 16 | static evaluation 16 | depth 8 |
+bound 2 | pv 1 | generation 5. The whole 64-bit key is kept.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bits import mul_high
 from worker.jit.memory import aligned_zeros, ldu64, prefetch, st64
-from worker.score import MATE_BOUND, NO_SCORE
+from worker.score import MATE, MATE_BOUND, NO_SCORE
 from worker.search.outbox import put
 from worker.shogi.pieces import DROP_BIT
 
 CLUSTER_BYTES: Final = 64
 _ENTRY: Final = 16
-_GENERATIONS: Final = 64
+_GENERATIONS: Final = 32
 _BIAS: Final = 32768
-_CERTAIN: Final = 127
-"""The depth of what holds whatever the depth, a mate in one: found again at once, so not worth sharing. There were as
-many of these as entries of depth 4 and more."""
+_MATE_IN_ONE: Final = MATE - 1
+"""The score, as an entry holds it, of what is found again at once, so not worth sharing. There were as many of these as
+entries of depth 4 and more."""
 
 LOWER: Final = 1
 UPPER: Final = 2
@@ -63,7 +63,7 @@ class TranspositionTable:
     def hashfull(self) -> int:
         """Permille of a sample's entries that the present search wrote."""
         data = self._words[1:2000:2]
-        fresh = (data != 0) & ((data >> np.uint64(58)) == np.uint64(self.generation))
+        fresh = (data != 0) & ((data >> np.uint64(59)) == np.uint64(self.generation))
         return int(fresh.sum()) * 1000 // len(data)
 
 
@@ -109,18 +109,18 @@ def entry_eval(data: Any) -> Any:
 
 @jit()
 def entry_depth(data: Any) -> Any:
-    return np.int64((data >> np.uint64(48)) & np.uint64(0x7F))
+    return np.int64((data >> np.uint64(48)) & np.uint64(0xFF))
 
 
 @jit()
 def entry_bound(data: Any) -> Any:
     """0 none, 1 lower, 2 upper, 3 exact (`worker.engine.Bound`)."""
-    return np.int64((data >> np.uint64(55)) & np.uint64(3))
+    return np.int64((data >> np.uint64(56)) & np.uint64(3))
 
 
 @jit()
 def entry_is_pv(data: Any) -> Any:
-    return (data >> np.uint64(57)) & np.uint64(1) != np.uint64(0)
+    return (data >> np.uint64(58)) & np.uint64(1) != np.uint64(0)
 
 
 @jit()
@@ -149,7 +149,7 @@ def _place(th: Any, key: Any) -> Any:
         data = ldu64(entry + 8)
         if data == np.uint64(0) or (ldu64(entry) ^ data) == key:
             return entry
-        age = (th.tt_generation - np.int64(data >> np.uint64(58))) & (_GENERATIONS - 1)
+        age = (th.tt_generation - np.int64(data >> np.uint64(59))) & (_GENERATIONS - 1)
         worth = entry_depth(data) - 8 * age
         if worth < worst:
             worst = worth
@@ -166,7 +166,7 @@ def store(
     data = ldu64(place + 8)
     if data != np.uint64(0) and (ldu64(place) ^ data) == key:
         # A shallow bound does not wipe out a deep result of the same search.
-        fresh = np.int64(data >> np.uint64(58)) == th.tt_generation
+        fresh = np.int64(data >> np.uint64(59)) == th.tt_generation
         if bound != 3 and depth + 4 + 2 * is_pv < entry_depth(data) and fresh:
             return
         if move == 0:
@@ -178,12 +178,12 @@ def store(
     word = np.uint64(move & 0xFFFF) | (np.uint64(score + _BIAS) << np.uint64(16))
     word |= np.uint64(static_eval + _BIAS) << np.uint64(32)
     word |= np.uint64(depth) << np.uint64(48)
-    word |= np.uint64(bound) << np.uint64(55)
-    word |= np.uint64(is_pv) << np.uint64(57)
-    word |= np.uint64(th.tt_generation) << np.uint64(58)
+    word |= np.uint64(bound) << np.uint64(56)
+    word |= np.uint64(is_pv) << np.uint64(58)
+    word |= np.uint64(th.tt_generation) << np.uint64(59)
     st64(place, np.int64(key ^ word))
     st64(place + 8, np.int64(word))
-    if th.share_depth <= depth < _CERTAIN and bound != 0:
+    if th.share_depth <= depth and bound != 0 and score != _MATE_IN_ONE:
         put(th, key, word)
 
 
@@ -197,7 +197,7 @@ def absorb(th: Any, address: int, count: int) -> Any:
     for i in range(count):
         key = ldu64(address + i * _ENTRY)
         word = ldu64(address + i * _ENTRY + 8)
-        word = (word & np.uint64((1 << 58) - 1)) | (np.uint64(th.tt_generation) << np.uint64(58))
+        word = (word & np.uint64((1 << 59) - 1)) | (np.uint64(th.tt_generation) << np.uint64(59))
         place = _place(th, key)
         data = ldu64(place + 8)
         if data != np.uint64(0) and (ldu64(place) ^ data) == key:

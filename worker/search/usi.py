@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from worker.book import BookError, BookPlayer, BookReply
+from worker.careful import careful_move
 from worker.engine import STARTPOS, EngineError, Limits, SearchInfo, SearchResult
 from worker.mate import MateSolver
 from worker.search.engine import NumbaEngine
@@ -30,7 +31,7 @@ from worker.search.usi_words import (
     parse_position,
     parse_setoption,
 )
-from worker.shogi import Position
+from worker.shogi import Position, move_to_usi
 from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
@@ -307,11 +308,11 @@ class UsiLoop:
             result = engine.go(limits, show)
         except EngineError as error:
             self._complain(str(error))
-            result = SearchResult("resign", None, 0, 0)
+            result = self._unsearched()
         except Exception as error:
             _log.exception("the search failed")
             self._complain(f"the search failed: {type(error).__name__}: {error}")
-            result = SearchResult("resign", None, 0, 0)  # whoever waits for a word gets one
+            result = self._unsearched()
         self._may_answer.wait()
         if self._timer is not None:
             self._timer.cancel()
@@ -323,6 +324,11 @@ class UsiLoop:
         if result.lines and result.lines[0].score <= -self._options.number("ResignValue"):
             result = SearchResult("resign", None, result.nodes, result.time_ms)
         self._write(best_line(result.bestmove, result.ponder))
+
+    def _unsearched(self) -> SearchResult:
+        """A move by material alone: whoever waits for one gets it."""
+        board = self._board()
+        return SearchResult("resign" if board.is_mated() else move_to_usi(careful_move(board)), None, 0, 0)
 
     def _ponder_hit(self) -> None:
         """The opponent played the expected move: the own time begins, and the search goes on."""

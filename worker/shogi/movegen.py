@@ -243,19 +243,17 @@ def generate(pos: Any, n: int, every: int) -> int:
 
 @jit()
 def generate_captures(pos: Any, n: int, every: int) -> int:
-    """Captures, and pawns that promote; not in check. Together with `generate_quiets`: the whole list."""
-    side = pos.side
-    enemies = pieces(pos, (1 - side) * 16)
-    pushes = ~occupied(pos) & zone(pos, side)
-    n = generate_board(pos, n, enemies, enemies | pushes, every)
+    """Captures; not in check. Together with `generate_quiets`: the whole list."""
+    enemies = pieces(pos, (1 - pos.side) * 16)
+    n = generate_board(pos, n, enemies, enemies, every)
     return generate_king(pos, n, enemies)
 
 
 @jit()
 def generate_quiets(pos: Any, n: int, every: int) -> int:
-    """What `generate_captures` leaves: other board moves to empty squares, and drops; not in check."""
+    """What `generate_captures` leaves: board moves to empty squares, and drops; not in check."""
     empty = all_squares() & ~occupied(pos)
-    n = generate_board(pos, n, empty, empty & ~zone(pos, pos.side), every)
+    n = generate_board(pos, n, empty, empty, every)
     n = generate_king(pos, n, empty)
     return generate_drops(pos, n, empty)
 

@@ -124,6 +124,16 @@ STAND = _place(np.array([[_words(geo.may_stand(kind, colour)) for kind in range(
 ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES = _zobrist()
 ZOBRIST_BOARD = _place(ZOBRIST_BOARD_VALUES)
 ZOBRIST_HAND = _place(ZOBRIST_HAND_VALUES)
+NEAR = _place(
+    np.array(
+        [
+            _words(geo.bits(s for s in range(SQUARES) if abs(s // 9 - sq // 9) <= 2 and abs(s % 9 - sq % 9) <= 3))
+            for sq in range(SQUARES)
+        ],
+        np.uint64,
+    )
+)
+"""From where a piece that takes one step, a knight's included, may reach a square next to this one."""
 
 ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(geo.ALL_SQUARES))
 

@@ -133,12 +133,12 @@ function showGame() {
     parts.push(el("div", { class: "eval" }, position.score, el("small", {}, position.win === null ? "not searched" : `☗ ${percent(position.win)}${position.depth ? `, depth ${position.depth}` : ""}`)));
     if (position.win !== null) parts.push(el("div", { class: "meter", title: "win probability of black" }, el("i", { style: `width:${100 * position.win}%` })));
     if (move) {
-      const words = move.quality === "forced" ? "the only legal move" : move.quality === "best" ? "最善手: the analysis' first choice" : `${move.kanji ? move.kanji + ": " : ""}loses ${percent(move.loss)} (${move.lossCp} cp)`;
+      const words = move.quality === "forced" ? "the only legal move" : move.quality === "best" ? "最善手: the analysis' first choice" : !move.better ? "as good as the first choice" : `${move.kanji ? move.kanji + ": " : ""}loses ${percent(move.loss)} (${move.lossCp} cp)`;
       parts.push(el("div", { class: move.quality }, words + (move.missed ? "; missed a mate (詰み逃し)" : "") + (move.allowed ? "; allows a mate (頓死)" : "")));
       const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : `the player saw ${move.own > 0 ? "+" : ""}${move.own}`].filter(Boolean).join(", ");
       if (facts) parts.push(el("div", { class: "facts" }, facts));
       const before = data.positions[ply - 1 - first];
-      if (before.words && move.quality !== "best" && move.quality !== "forced") parts.push(line(`Better was, ${before.score}`, ply - 1, before, before.pv, before.words));
+      if (before.words && move.better) parts.push(line(`Better was, ${move.better}`, ply - 1, before, before.pv, before.words));
     }
     parts.push(line("From here", ply, position, position.pv, position.words));
     for (const other of position.lines || []) parts.push(line(`Or, ${other.score}`, ply, position, other.pv, other.words));

@@ -89,8 +89,37 @@ def test_errors_name_file_and_line(name: str, text: str, words: str) -> None:
         parse_games(text.encode(), name)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "moves", "words"),
+    [
+        ("x.csa", CSA[: CSA.index("22UM")], 2, "x.csa, line 13: the record breaks off there; the 2 moves before it"),
+        ("x.csa", CSA[: CSA.index("+8822UM") + 6], 2, "x.csa, line 13: the record breaks off there"),
+        ("x.csa", CSA[: CSA.index("-3122GI")], 3, "x.csa: no ending behind move 3: the record may be cut short"),
+        ("x.csa", CSA + "/\n" + CSA[: CSA.index("+8822UM") + 4], 2, "x.csa, line 31: the record breaks off there"),
+        ("x.kif", KIF[: KIF.index("７六歩(77)") + 2], 1, "x.kif, line 7: the record breaks off there; the 1 moves"),
+    ],
+)
+def test_a_record_that_breaks_off_is_read_as_far_as_it_goes_and_says_so(
+    name: str, text: str, moves: int, words: str
+) -> None:
+    last = parse_games(text.encode(), name)[-1]
+    assert len(last.moves) == moves
+    assert last.notice.startswith(words)
+
+
+def test_a_record_that_is_whole_says_nothing() -> None:
+    assert [game.notice for game in parse_games((CSA + "/\n" + CSA).encode(), "x.csa")] == ["", ""]
+
+
+def test_a_record_that_breaks_off_within_a_character() -> None:
+    data = KIF.encode("cp932")
+    at = data.index("７六歩(77)".encode("cp932")) + 3
+    (found,) = parse_games(data[:at], "x.kif")
+    assert len(found.moves) == 1 and "line 7: the record breaks off there" in found.notice
+
+
 def test_other_bytes_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(GameFileError, match=r"x\.csa, line 2: neither UTF-8 nor Shift_JIS"):
         parse_games(b"V2.2\nN+\x81\x01\n", "x.csa")
-    with pytest.raises(GameFileError, match=r"none\.csa: cannot be read: No such file"):
+    with pytest.raises(GameFileError, match=r"none\.csa: no such file"):
         read_games(tmp_path / "none.csa")

@@ -114,7 +114,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert "2 nodes are ready: 2,000,000 nodes/s" in up
             # As the head's first boot does it; terraform must neither see nor replace it.
             ssm.put_parameter(Name=TOKEN_PARAMETER, Value=TOKEN, Type="SecureString", Overwrite=True)
-            before = _head(owner.status())
+            before = _a_head_that_is_gone_comes_back(owner)
             scaled = owner.fleet("scale", "3", "--yes")
             assert "desired_capacity: 2 -> 3" in scaled
             assert re.search(r"^plan: \d+ to change$", scaled, re.MULTILINE), "something is made, replaced or destroyed"
@@ -127,7 +127,6 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert sorted(row["role"] for row in rows) == ["head", "node", "node", "node"]
             assert _head(now) == before, "scaling replaced the head"
             assert "on demand" in owner.fleet("cost")
-            _a_head_that_is_gone_comes_back(owner, before)
 
         kept = ssm.get_parameter(Name=TOKEN_PARAMETER, WithDecryption=True)
         assert kept["Parameter"]["Value"] == TOKEN
@@ -154,17 +153,25 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert refused(asked) == []
 
 
-def _a_head_that_is_gone_comes_back(owner: Owner, head: str) -> None:
+def _a_head_that_is_gone_comes_back(owner: Owner) -> str:
+    """Before any scaling: of a group that was changed moto forgets the policy, which terraform then would put right.
+
+    Returns the new one's id.
+    """
+    head = _head(owner.status())
     terminate(head)
     said = owner.fleet("status", code=1)
-    assert "no head, 3 of 3 nodes ready" in said
+    assert "no head, 2 of 2 nodes ready" in said
     assert "gougi fleet up makes another" in said
     up = owner.fleet("up", "--yes")
     assert "+ create   module.fleet.aws_instance.head" in up
-    assert not re.search(r"aws_autoscaling_group.*(destroy|replace)|(destroy|replace) .*aws_autoscaling_group", up)
+    # The head, that it runs, and the alarm that looks at it; the workers stay as they are.
+    assert re.search(r"^plan: 2 to create, 1 to change$", up, re.MULTILINE), up
     now = owner.status()
-    assert (now["head"], now["asked"], now["ready"]) == ("running", 3, 3)
-    assert _head(now) != head
+    assert (now["head"], now["asked"], now["ready"]) == ("running", 2, 2)
+    new = _head(now)
+    assert new != head
+    return new
 
 
 def _head(status: dict[str, object]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -182,7 +183,7 @@ def test_the_narrow_screen_shows_what_counts() -> None:
     text = "\n".join(drawn(view, 28, 20))
     assert "一" not in text.replace("一手", "")
     assert "anna" in text
-    assert "RESIGN" in text
+    assert "resignation" in text
 
 
 def test_clocks_run_for_the_side_to_move_only() -> None:
@@ -222,19 +223,22 @@ def test_plain_lines() -> None:
         "  1 ☗７六歩 1s [0:10 0:10]  depth 14  +55  node-1 7g7f 612.3k/s  node-2 lost  votes node-1:7g7f  "
         "☗７六歩 ☖３四歩",
         "  2 ☖３四歩 1s [0:10 0:10]",
-        "☗ anna wins: RESIGN after 2 moves",
+        "☗ anna wins by resignation after 2 moves",
     ]
 
 
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (GameOutcome(Conclusion.LOSE, "TIME_UP", SUMMARY, 1, 7), "☖ bert wins: TIME_UP after 7 moves"),
-        (GameOutcome(Conclusion.DRAW, "SENNICHITE", SUMMARY, None, 40), "drawn: SENNICHITE after 40 moves"),
-        (GameOutcome(Conclusion.CENSORED, "MAX_MOVES", SUMMARY, None, 256), "drawn: MAX_MOVES after 256 moves"),
+        (GameOutcome(Conclusion.LOSE, "TIME_UP", SUMMARY, 1, 7), "☖ bert wins on time after 7 moves"),
+        (GameOutcome(Conclusion.DRAW, "SENNICHITE", SUMMARY, None, 40), "drawn by fourfold repetition after 40 moves"),
+        (
+            GameOutcome(Conclusion.CENSORED, "MAX_MOVES", replace(SUMMARY, max_moves=256), None, 256),
+            "drawn by the 256-move limit after 256 moves",
+        ),
         (
             GameOutcome(Conclusion.INTERRUPTED, "CHUDAN", SUMMARY, None, 3),
-            "no result (interrupted): CHUDAN after 3 moves",
+            "no result: stopped by the server after 3 moves",
         ),
     ],
 )
@@ -287,7 +291,7 @@ def test_a_show_from_beginning_to_end(terminal: bool) -> None:
     text = asyncio.run(main())
     assert "starting node-1" in text
     assert "warning: something" in text
-    assert "☗ anna wins: RESIGN after 2 moves" in text
+    assert "☗ anna wins by resignation after 2 moves" in text
     assert text.rstrip().endswith("behind the game")
     entered, left = text.count("\x1b[?1049h"), text.count("\x1b[?1049l")
     assert entered == left == int(terminal)

@@ -59,7 +59,7 @@ class TestReady:
         bench.send("isready")
         bench.feed(FleetEvent("compiling", {"stage": "search", "number": 3}))
         bench.feed(FleetEvent("dealt", {}))
-        assert bench.take() == ["info string compiling stage=search number=3"]
+        assert bench.take() == ["info string compiling: search"]
         bench.tick(16_000)
         assert bench.take() == ["", "", ""]
         bench.feed(Prepared())
@@ -235,6 +235,11 @@ class TestGo:
         assert bench.take() == ["info string error: no fleet"]
         bench.send("stop")
         assert len(bench.moves()) == 1
+
+    def test_where_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
+        bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
+        bench.feed(NotStarted(bench.request.search_id, "no fleet"))
+        assert bench.moves() == ["bestmove 5g5d"]
 
     def test_words_that_mean_nothing_here_leave_nobody_waiting(self) -> None:
         bench = thinking("go btime 60000 wtime 60000 foo 3 depth 7")
@@ -470,7 +475,7 @@ class TestLines:
         bench = thinking()
         bench.feed(FleetEvent("node_lost", {"node": "n2", "reason": "unplugged\nat once", "live": 1}))
         bench.feed(FleetEvent("dealt", {"why": "presearch"}))
-        assert bench.take() == ["info string node_lost node=n2 reason=unplugged live=1"]
+        assert bench.take() == ["info string n2 is lost: unplugged; nodes: 1"]
 
     @pytest.mark.parametrize("how", ["quit", ""])
     def test_the_end(self, how: str) -> None:

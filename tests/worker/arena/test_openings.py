@@ -82,5 +82,5 @@ def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(OpeningError, match=words):
         read_openings(file)
-    with pytest.raises(OpeningError, match="cannot be read"):
+    with pytest.raises(OpeningError, match="gone: cannot be read: no such file"):
         read_openings(tmp_path / "gone")

@@ -156,5 +156,5 @@ def test_no_file(tmp_path: Path) -> None:
     for on_the_fly in (False, True):
         with pytest.raises(BookError, match=r"no\.db"):
             Book(tmp_path / "no.db", on_the_fly)
-        with pytest.raises(BookError, match="directory"):
+        with pytest.raises(BookError, match="a folder, not a file"):
             Book(tmp_path, on_the_fly)

@@ -6,31 +6,39 @@ import numpy as np
 import pytest
 
 from worker.score import MAX_EVAL
-from worker.search.correction import corrected, learn_correction
-from worker.search.state import CORRECTION_LIMIT, ThreadState
+from worker.search.correction import corrected, correction_of, learn_correction, note_keys
+from worker.search.state import ThreadState
 from worker.shogi import Position
 
 ROOT = np.int64(0)
-MOST = 4 * CORRECTION_LIMIT // 32
+MOST = 360
 """Centipawns: four keys at their limit."""
 
 
+def fresh() -> ThreadState:
+    state = ThreadState()
+    state.begin_search()
+    return state
+
+
 def value(position: Position, state: ThreadState, static_eval: int) -> int:
-    return int(corrected(position.record, state.record, ROOT, np.int64(static_eval)))
+    note_keys(position.record, state.record, ROOT)
+    return int(corrected(np.int64(static_eval), correction_of(state.record, ROOT)))
 
 
 def learn(position: Position, state: ThreadState, difference: int, times: int = 1) -> None:
+    note_keys(position.record, state.record, ROOT)
     for _ in range(times):
-        learn_correction(position.record, state.record, ROOT, np.int64(difference), np.int64(8))
+        learn_correction(state.record, ROOT, np.int64(difference), np.int64(8), True)
 
 
 def test_nothing_learned_changes_nothing() -> None:
-    assert value(Position.startpos(), ThreadState(), 37) == 37
+    assert value(Position.startpos(), fresh(), 37) == 37
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_it_follows_what_the_search_found_and_stays_within_bounds(sign: int) -> None:
-    position, state = Position.startpos(), ThreadState()
+    position, state = Position.startpos(), fresh()
     learn(position, state, sign * 40)
     first = sign * value(position, state, 0)
     assert 0 < first < 40
@@ -40,22 +48,21 @@ def test_it_follows_what_the_search_found_and_stays_within_bounds(sign: int) -> 
 
 
 def test_it_is_shared_by_what_positions_have_in_common_and_by_no_more() -> None:
-    state = ThreadState()
+    state = fresh()
     learn(Position.startpos(), state, 300, times=50)
     full = value(Position.startpos(), state, 0)
-    # Rook and bishop are in no key: the same correction.
-    rook_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B4R2/LNSGKGSNL b - 1")
-    assert value(rook_moved, state, 0) == full
-    # Another pawn structure keeps what generals, hands and moves have learned.
+    # Another pawn structure keeps what the pieces have learned, another place of the rook what the pawns have.
     pawn_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 1")
+    rook_moved = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B4R2/LNSGKGSNL b - 1")
     assert 0 < value(pawn_moved, state, 0) < full
+    assert 0 < value(rook_moved, state, 0) < full
     # The other side to move has a table of its own.
     white = Position.from_sfen("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1")
     assert value(white, state, 0) == 0
 
 
 def test_clearing_forgets_it() -> None:
-    state = ThreadState()
+    state = fresh()
     learn(Position.startpos(), state, 300, times=50)
     state.clear_histories()
     assert value(Position.startpos(), state, 0) == 0

@@ -9,12 +9,12 @@ import numpy as np
 from tests.worker.search.playouts import positions
 from worker.jit import jit
 from worker.search.exchange import exchange_at_least
-from worker.search.values import PROMOTION_GAIN, SWING
+from worker.search.values import PIECE_VALUE, PROMOTION_GAIN, VALUE
 from worker.shogi import Position
 from worker.shogi import geometry as geo
 from worker.shogi.checks import discoverers, gives_check
 from worker.shogi.makemove import legal_moves
-from worker.shogi.pieces import DROP_BIT, KING, PROMOTE_BIT
+from worker.shogi.pieces import DROP_BIT, GOLD, KING, PROMOTE_BIT
 
 CHEAPEST_FIRST = (1, 2, 3, 4, 7, 9, 10, 11, 12, 5, 13, 6, 14, 8)
 GOLD_LIKE = (7, 9, 10, 11, 12)
@@ -49,9 +49,9 @@ def best_gain(board: list[int], target: int, turn: int) -> int:
     after = list(board)
     after[sq] = 0
     if piece & 15 == KING:
-        return 0 if attackers(after, target, 1 - turn) else int(SWING[board[target] & 15])
+        return 0 if attackers(after, target, 1 - turn) else int(VALUE[board[target] & 15])
     after[target] = piece
-    return max(0, int(SWING[board[target] & 15]) - best_gain(after, target, 1 - turn))
+    return max(0, int(VALUE[board[target] & 15]) - best_gain(after, target, 1 - turn))
 
 
 def reference(position: Position, move: int) -> int:
@@ -60,7 +60,7 @@ def reference(position: Position, move: int) -> int:
     target, piece = move & 127, move >> 16
     gain = 0
     if not move & DROP_BIT:
-        gain += int(SWING[board[target] & 15])
+        gain += int(VALUE[board[target] & 15])
         board[move >> 7 & 127] = 0
         if move & PROMOTE_BIT:
             gain += int(PROMOTION_GAIN[piece & 15])
@@ -87,6 +87,15 @@ def test_exchanges_equal_the_reference() -> None:
                 )
             compared += 1
     assert compared > 1000
+
+
+def test_a_piece_given_away_costs_its_value_once() -> None:
+    """The margins of the search are in these units: a gold that is dropped where a pawn takes it costs a gold."""
+    position = Position.from_sfen("4k4/9/4p4/9/9/9/9/9/4K4 b G 1")
+    move = position.parse_usi("G*5d")
+    gold = PIECE_VALUE[GOLD]
+    assert exchange_at_least(position.record, move, -gold)
+    assert not exchange_at_least(position.record, move, 1 - gold)
 
 
 @jit()

@@ -9,9 +9,11 @@ import pytest
 
 from tests.worker.search.test_tt import thread_on
 from worker.engine import STARTPOS, Limits
+from worker.score import MATE
 from worker.search.engine import NumbaEngine
 from worker.search.outbox import RING, Outbox
 from worker.search.tt import (
+    EXACT,
     LOWER,
     UPPER,
     TranspositionTable,
@@ -39,7 +41,7 @@ def test_only_what_is_deep_enough_goes_out_and_each_position_once() -> None:
     put(th.record, 333, 5)
     put(th.record, 222, 4)
     put(th.record, 444, 9, bound=0)  # an evaluation and no score
-    put(th.record, 555, 127)  # a mate in one, found again at once
+    put(th.record, 555, 9, bound=EXACT, score=MATE - 1)  # a mate in one, found again at once
     entries = outbox.take()
     assert entries[:, 0].tolist() == [333, 222]
     assert [int(entry_depth(np.uint64(word))) for word in entries[:, 1]] == [5, 4]
@@ -69,7 +71,7 @@ def test_an_entry_crosses_to_another_table_whole() -> None:
     there, here = thread_on(TranspositionTable(1)), thread_on(TranspositionTable(1))
     outbox = Outbox(there.record)
     there.record.share_depth = 1
-    there.record.tt_generation, here.record.tt_generation = 7, 41
+    there.record.tt_generation, here.record.tt_generation = 7, 21
     known = {}
     for move in position.legal_moves():
         key = np.uint64(rng.getrandbits(64))
@@ -81,7 +83,7 @@ def test_an_entry_crosses_to_another_table_whole() -> None:
         data = np.uint64(probe(here.record, np.uint64(key)))
         assert (entry_score(data, 9), entry_depth(data), entry_bound(data)) == (score, depth, bound)
         assert entry_move(position.record, data) == move
-        assert int(data >> np.uint64(58)) == 41, "it is as fresh as what this table finds itself"
+        assert int(data >> np.uint64(59)) == 21, "it is as fresh as what this table finds itself"
 
 
 def test_what_a_table_knows_as_deep_stays() -> None:
@@ -102,12 +104,16 @@ def test_what_a_table_knows_as_deep_stays() -> None:
 def test_entries_of_a_search_save_another_engine_work() -> None:
     first, second = NumbaEngine(8), NumbaEngine(8)
     first.share(1)
-    first.set_position(STARTPOS, ("7g7f",))
-    alone = first.go(Limits(depth=12)).nodes
-    entries = first.take_entries()
-    second.set_position(STARTPOS, ("7g7f",))
-    assert second.absorb_entries(entries) > 0.9 * len(entries)
-    assert second.go(Limits(depth=12)).nodes < 0.8 * alone
+    alone = together = 0
+    for opening in ("7g7f", "2g2f", "5i6h", "7i6h", "6i7h"):
+        for engine in (first, second):
+            engine.new_game()
+            engine.set_position(STARTPOS, (opening,))
+        alone += first.go(Limits(depth=11)).nodes
+        entries = first.take_entries()
+        assert second.absorb_entries(entries) > 0.9 * len(entries)
+        together += second.go(Limits(depth=11)).nodes
+    assert together < 0.8 * alone
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -7,21 +7,24 @@ import random
 import pytest
 
 from tests.worker.search.playouts import positions
+from worker.search.correction import note_keys
 from worker.search.picker import EVASIONS, MAIN, PROBCUT, QUIESCENCE, next_move, start_picker
 from worker.search.state import OFFSET, ThreadState
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import legal_moves
-from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
+from worker.shogi.pieces import DROP_BIT
 
 
 def picked(position: Position, state: ThreadState, kind: int, table_move: int) -> list[int]:
     th = state.record
+    state.begin_search()
     th.list_end[OFFSET - 1] = 0
     update_checks(position.record)
+    note_keys(position.record, th, 0)
     start_picker(position.record, th, 0, kind, table_move)
     moves = []
-    while move := int(next_move(position.record, th, 0, 0)):
+    while move := int(next_move(position.record, th, 0, 8, 0)):
         moves.append(move)
         assert len(moves) < 700
     return moves
@@ -52,20 +55,18 @@ def test_every_legal_move_where_that_is_asked_for() -> None:
         assert {move for move in moves if position.is_legal(move)} == set(position.legal_moves())
 
 
-def loud(position: Position, move: int) -> bool:
-    """Whether a move captures or promotes a pawn."""
-    promotes = bool(move & PROMOTE_BIT) and move >> 16 & 15 == PAWN
-    return not move & DROP_BIT and (bool(position.piece_on(move & 127)) or promotes)
+def captures(position: Position, move: int) -> bool:
+    return not move & DROP_BIT and bool(position.piece_on(move & 127))
 
 
 @pytest.mark.parametrize("kind", [QUIESCENCE, PROBCUT])
-def test_lists_of_captures_and_pawn_promotions(kind: int) -> None:
+def test_lists_of_captures(kind: int) -> None:
     state = ThreadState()
     for position in positions(4, 150):
         if position.in_check():
             continue
         end = legal_moves(position.record, 0, 0)
-        expected = {move for move in map(int, position.record.moves[:end]) if loud(position, move)}
+        expected = {move for move in map(int, position.record.moves[:end]) if captures(position, move)}
         moves = picked(position, state, kind, 0)
         assert len(moves) == len(set(moves))
         assert {move for move in moves if position.is_legal(move)} == expected
@@ -80,6 +81,5 @@ def test_skipping_quiets_leaves_captures() -> None:
         th.list_end[OFFSET - 1] = 0
         update_checks(position.record)
         start_picker(position.record, th, 0, MAIN, 0)
-        while move := int(next_move(position.record, th, 0, 1)):
-            promotes = move & 1 << 14 and move >> 16 & 15 == 1
-            assert not move & 1 << 15 and (position.piece_on(move & 127) or promotes)
+        while move := int(next_move(position.record, th, 0, 8, 1)):
+            assert captures(position, move)

@@ -44,7 +44,7 @@ def test_what_is_stored_comes_back() -> None:
         key = np.uint64(rng.getrandbits(64))
         score = rng.choice([0, 250, -31, MATE - 9, 9 - MATE])
         static_eval = rng.choice([-4000, 17, NO_SCORE])
-        depth, bound, is_pv, move = rng.randrange(128), rng.randrange(1, 4), rng.randrange(2), rng.choice([0, *moves])
+        depth, bound, is_pv, move = rng.randrange(256), rng.randrange(1, 4), rng.randrange(2), rng.choice([0, *moves])
         store(th, key, 5, move, score, static_eval, depth, bound, is_pv)
         data = np.uint64(probe(th, key))
         assert data

@@ -221,6 +221,12 @@ def test_a_go_with_numbers_beyond_all_bounds_is_a_search(gui: Gui) -> None:
     assert best(gui.until("bestmove")) != "resign"
 
 
+def test_a_go_whose_moves_are_not_legal_is_answered_by_one_that_is(gui: Gui) -> None:
+    gui.send("position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1", "go depth 3 searchmoves 7g7e")
+    assert "7g7e" in gui.until("info string error")[-1]
+    assert best(gui.until("bestmove")) == "5g5d"
+
+
 @pytest.mark.parametrize("wrong", ["sfen 9/9/9 b - 1", "startpos moves 7g7f 7g7f", "nowhere"])
 @pytest.mark.parametrize("go", ["go depth 2", "go infinite", "go ponder byoyomi 100", "go btime 0 wtime 0"])
 def test_after_a_wrong_position_no_move_of_the_old_one_is_played(gui: Gui, wrong: str, go: str) -> None:

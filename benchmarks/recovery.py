@@ -1,0 +1,229 @@
+"""How long a fleet on this machine takes to be whole again, after each kind of loss.
+
+    python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault raylet …] [--json]
+
+A search without end runs all the time. The faults:
+
+- ``node``, ``nodes``: SIGKILL to one node, to all; until all have joined the search again;
+- ``raylet``, ``gcs_server``, ``ray process``: SIGKILL to that process; until Ray is there again;
+- ``ray process hangs``: SIGSTOP to it; until Ray is there again;
+- ``agent``: SIGKILL to Ray's agents, with which its raylet ends; until Ray is there again;
+- ``keeper``: SIGKILL to one of Ray's actors; until another has taken its node over;
+- ``nursery``: SIGKILL to it; until the next one answers.
+
+``lost`` is how many nodes the search lost by it, besides those that were killed: none, where all is as it should be.
+``start`` tells how long it took until a search could begin, until all nodes were there, and until Ray was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from benchmarks.figures import machine
+from cluster.api import Listener, SearchRequest
+from cluster.nursery_link import holder, nursery_name
+from cluster.processes import in_session
+from cluster.ray_driver import RaySearcher
+from worker.engine import STARTPOS
+
+_PATIENCE_S = 300.0
+_SETTLED_S = 4.0
+"""A node that is killed sooner than 3 s after its birth is made anew after a pause."""
+
+
+class Fleet:
+    """An open fleet and what it said."""
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        self.searcher = RaySearcher(nodes)
+        self.events: list[tuple[float, str, dict[str, object]]] = []
+        self._news = asyncio.Event()
+
+    async def open(self) -> dict[str, float]:
+        began = time.monotonic()
+        await self.searcher.open(Listener(on_event=self._hear))
+        begun = time.monotonic() - began
+        self.searcher.start(SearchRequest(1, STARTPOS))
+        whole = await self.until(self.is_whole, began)
+        ray = await self.until(lambda: bool(self.named("ray_started")), began)
+        return {"begins": begun, "whole": whole, "ray": ray}
+
+    def _hear(self, name: str, fields: dict[str, object]) -> None:
+        self.events.append((time.monotonic(), name, fields))
+        self._news.set()
+
+    def named(self, name: str, since: float = 0.0) -> list[dict[str, Any]]:
+        return [fields for when, said, fields in self.events if said == name and when >= since]
+
+    @property
+    def ray(self) -> dict[str, Any]:
+        return self.named("ray_started")[-1]
+
+    def is_whole(self) -> bool:
+        return sum(node_id.startswith("node-") for node_id in self.searcher.live) == self.nodes
+
+    def pids(self) -> list[int]:
+        last = {str(said["node"]): int(said["pid"]) for said in self.named("node_ready")}
+        return [pid for node_id, pid in sorted(last.items()) if node_id != "fallback"]
+
+    async def until(self, condition: Callable[[], bool], since: float) -> float:
+        """Seconds from ``since`` until that holds."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while not condition():
+                self._news.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), 0.02)
+        return time.monotonic() - since
+
+
+def _called(session: int, word: str) -> list[int]:
+    """The processes of a session that have that word in their command line."""
+    found = []
+    for pid in sorted(in_session(session)):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if word.encode() in line:
+            found.append(pid)
+    return found
+
+
+def _send(pids: list[int], number: int = signal.SIGKILL) -> None:
+    assert pids, "there is no such process"
+    for pid in pids:
+        os.kill(pid, number)
+
+
+async def _node(fleet: Fleet, since: float) -> tuple[float, int]:
+    _send(fleet.pids()[:1])
+    return await _back(fleet, since, 1)
+
+
+async def _nodes(fleet: Fleet, since: float) -> tuple[float, int]:
+    _send(fleet.pids())
+    return await _back(fleet, since, fleet.nodes)
+
+
+async def _back(fleet: Fleet, since: float, count: int) -> tuple[float, int]:
+    took = await fleet.until(lambda: len(fleet.named("node_joined", since)) >= count and fleet.is_whole(), since)
+    return took, len(fleet.named("node_lost", since)) - count
+
+
+def _ray(which: str) -> Callable[[Fleet, float], Any]:
+    async def strike(fleet: Fleet, since: float) -> tuple[float, int]:
+        ray = fleet.ray
+        if which == "hangs":
+            _send([ray["pid"]], signal.SIGSTOP)
+        elif which == "agent":
+            _send(_called(ray["pid"], "Agent"))
+        else:
+            _send([ray["pid"] if which == "ray process" else ray["processes"][which]])
+        took = await fleet.until(lambda: bool(fleet.named("ray_started", since)), since)
+        return took, len(fleet.named("node_lost", since))
+
+    return strike
+
+
+async def _keeper(fleet: Fleet, since: float) -> tuple[float, int]:
+    session = fleet.ray["pid"]
+    await fleet.until(lambda: len(_called(session, "ray::Keeper.watch")) == fleet.nodes, since)
+    since = time.monotonic()
+    _send(_called(session, "ray::Keeper.watch")[:1])
+    took = await fleet.until(lambda: len(_called(session, "ray::Keeper.watch")) == fleet.nodes, since)
+    return took, len(fleet.named("node_lost", since))
+
+
+async def _nursery(fleet: Fleet, since: float) -> tuple[float, int]:
+    places = fleet.searcher._places
+    assert places is not None
+    name = nursery_name(places._run)
+    before = holder(name)
+    assert before is not None
+    _send([before])
+    took = await fleet.until(lambda: holder(name) not in (None, before), since)
+    return took, len(fleet.named("node_lost", since))
+
+
+FAULTS: dict[str, Callable[[Fleet, float], Any]] = {
+    "node": _node,
+    "nodes": _nodes,
+    "raylet": _ray("raylet"),
+    "gcs_server": _ray("gcs_server"),
+    "ray process": _ray("ray process"),
+    "ray process hangs": _ray("hangs"),
+    "agent": _ray("agent"),
+    "keeper": _keeper,
+    "nursery": _nursery,
+}
+
+
+async def measure(nodes: int, rounds: int, faults: list[str]) -> dict[str, Any]:
+    """The figures, in seconds: ``start``, and for each fault how long it took each time, and how many were lost."""
+    fleet = Fleet(nodes)
+    results: dict[str, Any] = {}
+    try:
+        results["start"] = await fleet.open()
+        for name in faults:
+            took, lost = [], 0
+            for _ in range(rounds):
+                await fleet.until(fleet.is_whole, time.monotonic())
+                await asyncio.sleep(_SETTLED_S)
+                seconds, more = await FAULTS[name](fleet, time.monotonic())
+                took.append(seconds)
+                lost += more
+            results[name] = {"seconds": took, "lost": lost}
+            typer.echo(f"{name}: {', '.join(f'{seconds:.1f}' for seconds in took)} s", err=True)
+    finally:
+        await fleet.searcher.close()
+    return results
+
+
+def main(
+    nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Node processes.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="How often each fault strikes.")] = 5,
+    load: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that do nothing but compute.")] = 0,
+    fault: Annotated[list[str] | None, typer.Option(help=f"One of: {', '.join(FAULTS)}. Default: all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """How long a fleet on this machine takes to be whole again, after each kind of loss."""
+    chosen = fault or list(FAULTS)
+    if unknown := [name for name in chosen if name not in FAULTS]:
+        raise typer.BadParameter(f"{unknown[0]!r}: expected one of {', '.join(FAULTS)}", param_hint="--fault")
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
+    try:
+        results = asyncio.run(measure(nodes, rounds, chosen))
+        average = os.getloadavg()[0]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    if as_json:
+        typer.echo(json.dumps({"machine": machine(), "nodes": nodes, "load": average, **results}))
+        return
+    typer.echo(f"{machine()}; {nodes} nodes; load {average:.1f} in the end")
+    start = results.pop("start")
+    begins, whole, ray = (start[what] for what in ("begins", "whole", "ray"))
+    typer.echo(f"start: a search begins after {begins:.1f} s, whole {whole:.1f}, Ray {ray:.1f}")
+    typer.echo(f"{'fault':18}  {'median':>7}  {'worst':>7}  lost")
+    for name, found in results.items():
+        seconds = found["seconds"]
+        typer.echo(f"{name:18}  {statistics.median(seconds):5.1f} s  {max(seconds):5.1f} s  {found['lost']:4}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,64 @@
+"""What typer says, in plain words: errors of the command line, and the shapes of arguments in the help."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import typer
+from pydantic import ValidationError
+from typer.core import TyperCommand
+
+from master.words import fault
+
+_BRACKETS: Final = re.compile(r"\{([^{}]+)\}(\.\.\.)?|\[(\[.+\][^\[\]]*)\](\.\.\.)?")
+_TYPE: Final = re.compile(r"^(  \S.*?) <[^<>]+>( *)", re.MULTILINE)
+_BETWEEN: Final = re.compile(r"\b(-?[\d.]+)<=x<=(-?[\d.]+)")
+_FROM: Final = re.compile(r"\bx>=(-?[\d.]+)")
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help shows arguments by their names alone, and ranges in words."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, ready to print."""
+        usage, break_, rest = super().get_help(ctx).partition("\n")
+        usage = _BRACKETS.sub(lambda found: found[1] or found[3], usage)
+        rest = _TYPE.sub(lambda found: found[1] + found[2], rest)
+        rest = _FROM.sub(r"\1 or more", _BETWEEN.sub(r"\1 to \2", rest))
+        return usage + break_ + rest
+
+
+def complaint(error: Exception) -> str:
+    """What is wrong with the command line: ``--nodes: 'x' is not a whole number``."""
+    what = _name(getattr(error, "param", None))
+    cause = error.__cause__
+    help_ = _help_of(error)
+    if isinstance(cause, ValidationError):
+        return "\n".join(f"{what}: {fault(problem)}" for problem in cause.errors())
+    if what and type(error).__name__ == "MissingParameter":
+        return f"{what} is missing{help_}"
+    if what:
+        return f"{what}: {getattr(error, 'message', error)}".rstrip(".")
+    option = getattr(error, "option_name", None)
+    if option and type(error).__name__ == "NoSuchOption":
+        near = ", ".join(getattr(error, "possibilities", None) or ())
+        return f"{option}: no such option" + (f"; there is {near}" if near else help_)
+    message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    if found := re.fullmatch(r"No such command ('.*?')\.(?: Did you mean (.*)\?)?", message):
+        return f"{found[1]}: no such command" + (f"; there is {found[2]}" if found[2] else help_)
+    if found := re.fullmatch(r"Option '(.*)' requires an argument\.?", message):
+        return f"{found[1]}: a value is missing{help_}"
+    if found := re.fullmatch(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)", message):
+        return f"{found[1]}: not expected{help_}"
+    return message.rstrip(".")
+
+
+def _name(parameter: Any) -> str:
+    """The option as it is typed, the argument as the help calls it."""
+    return "" if parameter is None else str(parameter.get_error_hint()).replace("'", "")
+
+
+def _help_of(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f"; {context.command_path} --help explains"

@@ -1,0 +1,101 @@
+"""``gougi status``: how the fleets are that this user's players and engines on this machine have."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import FAILED, CommandError
+from worker.files import described
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def status(
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Only who searches on this Ray cluster. Default: all.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+) -> int:
+    """Say how the fleets are that search for this user on this machine: nodes, speed, work, losses, last decision.
+
+    Each gougi play, usi, analyze or book learn with a fleet keeps a file for it, which only its user can read. With
+    none of them the exit code is 1. For machines on AWS: gougi fleet status.
+
+    Examples:
+
+      gougi status
+
+      gougi status --address 10.0.0.1:6379 --json
+    """
+    from cluster.status import masters
+
+    try:
+        found = [facts for facts in masters() if address in (None, facts["address"])]
+    except OSError as error:
+        raise CommandError(described(error), FAILED) from error
+    if as_json:
+        print(json.dumps({"masters": found}, ensure_ascii=False))
+        return 0 if found else FAILED
+    if not found:
+        where = "" if address is None else f" on {address}"
+        raise CommandError(f"no player or engine of yours with a fleet runs here{where}", FAILED)
+    from rich.console import Console
+
+    console = Console()
+    for number, facts in enumerate(found):
+        if number:
+            console.print()
+        _tell(console, facts)
+    return 0
+
+
+def _tell(console: Console, facts: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from master.fleet.view import age
+    from master.ui.notation import count_text, score_text
+
+    now = time.time()
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    doing = "searching" if facts["searching"] else "idle"
+    say(f"{_command(facts['pid'])} ({facts['name']}, process {facts['pid']}): {doing}, for {age(now - facts['began'])}")
+    say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for name in ("node", "state", "host", "searches"):
+        table.add_column(name, no_wrap=True)
+    for name in ("depth", "nodes/s", "lost"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for node in facts["nodes"]:
+        cells = (node["node"], node["state"], node["host"], node["job"], str(node["depth"]), count_text(node["nps"]))
+        table.add_row(*map(Text, cells), Text(f"{node['lost']} times" if node["lost"] else ""))
+    console.print(table)
+    ready = sum(node["state"] == "ready" for node in facts["nodes"])
+    say(f"{ready} of {len(facts['nodes'])} nodes ready, {count_text(facts['nps'])} nodes/s, {facts['losses']} losses")
+    for loss in facts["last_losses"][-3:]:
+        say(f"lost {age(now - loss['at'])} ago: {loss['node']}: {loss['why']}")
+    if (decision := facts["decision"]) is not None:
+        score = score_text(decision["score"])
+        say(
+            f"last decision {age(now - decision['at'])} ago: {decision['move']}  {score}  depth {decision['depth']}, "
+            f"{count_text(decision['nodes'])} nodes, {decision['ms'] / 1000:.1f} s, by {decision['source']}"
+        )
+
+
+def _command(pid: int) -> str:
+    """``gougi play``, from the process itself."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "gougi"
+    known = ("play", "usi", "analyze", "book")
+    return "gougi " + next((word for word in words if word in known), "")

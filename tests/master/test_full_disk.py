@@ -1,0 +1,242 @@
+"""A disk that is full, on every output of every command: one line that names it, one exit code, no traceback."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from master.book.tally import CandidateRules, Part, Tally
+from master.cli import app
+from master.commands.common import DISK_FULL
+from tests.master.analysis.records import CSA
+from tests.master.book.test_records import record
+from tests.master.command import GOUGI, environment, gougi
+from worker.book import BookError
+from worker.files import disk_is_full
+
+NO_ROOM = "no space left on the disk"
+IMPORT = "book import --from games --min-plies 1 --min-games 1 --jobs 1"
+ON_STDOUT = {
+    "config": "config --sample",
+    "perft": "perft 1 --divide",
+    "eval": "eval",
+    "bench": "bench --depth 1",
+    "usi": "usi --single",
+    "lab": "lab --list",
+    "status": "status --json",
+    "log": "log log.jsonl",
+    "replay": "replay --check log.jsonl",
+    "analyze": "analyze game.csa --single --nodes-per-move 100",
+    "book import": f"{IMPORT} --out new.db",
+    "book show": "book show --book book.db",
+    "book stats": "book stats book.db",
+    "book export": "book export out.db --book learned.sqlite",
+    "book learn": "book learn --book learned.sqlite --single",
+}
+APART = {
+    "serve": "goes on, see below",
+    "play": "goes on, see below",
+    "warm": "writes nothing to standard output",
+    "match": "tests/master/arena",
+}
+LOG = (
+    '{"event": "player_begins", "game": 1, "name": "anna", "server": "x:1", "settings": {}}\n'
+    '{"event": "input", "game": 1, "at_ms": 1.0, "call": "receive", "line": "Game_ID:a", "now_ms": 1.0, "sent": []}\n'
+)
+
+
+def commands(group: Any = None, before: str = "") -> list[str]:
+    """All commands, those of groups as ``book show``; of the fleet none: they need AWS."""
+    found = []
+    for name, command in (group or get_command(app)).commands.items():
+        if hasattr(command, "commands"):
+            found += [] if name == "fleet" else commands(command, f"{name} ")
+        else:
+            found.append(before + name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a record, books and a log."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "games").mkdir()
+    for number in range(2):
+        (folder / "games" / f"{number}.csa").write_text(record())
+    (folder / "game.csa").write_text(CSA)
+    (folder / "log.jsonl").write_text(LOG)
+    for out in ("book.db", "learned.sqlite"):
+        assert gougi(*f"{IMPORT} --out {out}".split(), cwd=folder).returncode == 0
+    return folder
+
+
+def told(result: subprocess.CompletedProcess[str], what: str = "") -> None:
+    """The error is one line that names what could not be written."""
+    assert "Traceback" not in result.stderr and "Exception ignored" not in result.stderr, result.stderr
+    assert result.returncode == DISK_FULL, result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("gougi: ")]
+    assert NO_ROOM in line, line
+    assert what in line, line
+
+
+def onto_full_device(words: str, cwd: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    with open("/dev/full", "w") as full:
+        return subprocess.run(
+            [*GOUGI, *words.split()],
+            cwd=cwd,
+            env=environment(cwd),
+            input=text,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+
+def test_every_command_is_tried() -> None:
+    assert set(commands()) == {*ON_STDOUT, *APART}
+
+
+@pytest.mark.parametrize("words", [*ON_STDOUT.values(), "--help", "--version", "book --help", "fleet plan --help"])
+def test_standard_output(words: str, made: Path) -> None:
+    told(onto_full_device(words, made, "usi\nquit\n"), "standard output: ")
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+def test_standard_output_however_it_is_buffered(buffered: bool, made: Path) -> None:
+    with open("/dev/full", "w") as full:
+        env = {**environment(made), "PYTHONUNBUFFERED": "" if buffered else "1"}
+        result = subprocess.run(
+            [*GOUGI, "perft", "1"], cwd=made, env=env, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    told(result, "standard output: ")
+
+
+def test_a_full_standard_error_leaves_the_exit_code(made: Path) -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*GOUGI, "perft", "x"], cwd=made, env=environment(made), stdout=full, stderr=full, check=False
+        )
+    assert result.returncode == 2
+
+
+def test_a_server_goes_on_and_says_so_in_the_end(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        server = subprocess.Popen(
+            [*GOUGI, "serve", "--port", "0", "--records", "records"],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while not any("listening" in log.read_text() for log in (tmp_path / "records").glob("*.jsonl")):
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.5)
+        assert server.poll() is None
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=60)
+    finally:
+        server.kill()
+    told(subprocess.CompletedProcess([], server.returncode, "", errors), "standard output: ")
+
+
+# A file system that is full
+
+
+def without_mounts() -> str:
+    tried = subprocess.run(
+        ["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, text=True, check=False
+    )
+    return tried.stderr.strip() if tried.returncode else ""
+
+
+def in_full_folder(words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command where the folder ``full`` is a file system without room."""
+    (cwd / "full").mkdir(exist_ok=True)
+    gougi_command = shlex.join([*GOUGI, *words.split()])
+    script = (
+        f"mount -t tmpfs -o size=256k none full && "
+        f"{{ dd if=/dev/zero of=full/filler bs=4k 2>/dev/null; {gougi_command}; }}"
+    )
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script],
+        cwd=cwd,
+        env=environment(cwd, env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+needs_mounts = pytest.mark.skipif(bool(without_mounts()), reason=f"no mounts: {without_mounts()}")
+
+
+@needs_mounts
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (f"{IMPORT} --out full/new.db", "full/new.db"),
+        (f"{IMPORT} --out full/new.sqlite", "full/new.sqlite"),
+        ("book import --from book.db --out full/new.db", "full/new.db"),
+        ("book export full/new.db --book learned.sqlite", "full/new.db"),
+        ("analyze game.csa --single --nodes-per-move 100 --out full", "--out: full"),
+        ("lab --nodes 1 --games 2 --budget 100 --out full/lab", "full/lab/lab.json"),
+        ("lab --nodes 1 --games 2 --budget 100 --table full/table.json", "--table: full"),
+        ("play --records full", "--records: full"),
+        ("serve --port 0 --records full", "--records: full"),
+    ],
+)
+def test_an_output_folder(words: str, names: str, made: Path) -> None:
+    told(in_full_folder(words, made), names)
+    assert not list(made.glob("full/*"))
+
+
+def test_the_file_in_which_games_are_counted_is_named() -> None:
+    part = Part({(f"position {number}", "7g7f"): [1, 1, 1.0, 0, 0] for number in range(10_000)}, 1)
+    with Tally(CandidateRules()) as tally:
+        tally._connection.execute("PRAGMA max_page_count = 10")
+        with pytest.raises(BookError, match=r"tally\.sqlite: database or disk is full") as error:
+            tally.add(part)
+    assert disk_is_full(error.value)
+
+
+@needs_mounts
+@pytest.mark.slow
+def test_the_folder_of_compiled_code(made: Path) -> None:
+    told(in_full_folder("perft 1", made, GOUGI_CACHE_DIR=str(made / "full")), str(made / "full"))
+
+
+@pytest.mark.parametrize("variable", ["GOUGI_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
+def test_a_cache_folder_that_cannot_be(variable: str, tmp_path: Path) -> None:
+    """One that is named for us is an error; what others share is passed over for a folder of our own."""
+    (tmp_path / "file").write_text("")
+    env = {variable: str(tmp_path / "file" / "cache"), "TMPDIR": str(tmp_path)}
+    command = [*GOUGI, "book", "show"]
+    result = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**environment(tmp_path), "GOUGI_CACHE_DIR": "", **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in result.stderr
+    assert result.returncode == 2 - (variable == "GOUGI_CACHE_DIR"), result.stderr
+    if variable == "GOUGI_CACHE_DIR":
+        assert "a file stands where a folder should be" in result.stderr
+        assert "(GOUGI_CACHE_DIR)" in result.stderr

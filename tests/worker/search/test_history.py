@@ -1,0 +1,63 @@
+"""What ordering and reductions learn: the right moves rise, the others fall, and small numbers stay small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from worker.jit import jit
+from worker.jit.memory import ld16
+from worker.search.history import butterfly_address, learn, learn_quiet, slot_of, toward_zero
+from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState
+from worker.shogi import Position
+
+
+@jit()
+def read(address):  # type: ignore[no-untyped-def]
+    return ld16(address)
+
+
+@pytest.mark.parametrize(("value", "quotient"), [(-1, 0), (-12_000, -1), (11_999, 0), (12_000, 1), (0, 0)])
+def test_a_fraction_is_dropped_on_both_sides_of_zero(value: int, quotient: int) -> None:
+    """Floor division would make a whole ply of reduction out of a history of -1."""
+    assert toward_zero(np.int64(value), np.int64(12_000)) == quotient
+
+
+def test_histories_stay_within_their_limit_and_come_back() -> None:
+    state = ThreadState()
+    th = state.record
+    address = butterfly_address(th, Position.startpos().parse_usi("7g7f"))
+    for _ in range(200):
+        learn(address, np.int64(5000), np.int64(BUTTERFLY_LIMIT))
+    assert 0.9 * BUTTERFLY_LIMIT < read(address) <= BUTTERFLY_LIMIT
+    for _ in range(200):
+        learn(address, np.int64(-5000), np.int64(BUTTERFLY_LIMIT))
+    assert -BUTTERFLY_LIMIT <= read(address) < -0.9 * BUTTERFLY_LIMIT
+
+
+def test_a_promotion_learns_apart_from_the_same_move_without_it() -> None:
+    state = ThreadState()
+    th = state.record
+    position = Position.from_sfen("4k4/9/9/4S4/9/9/9/9/4K4 b - 1")
+    plain, promoting = position.parse_usi("5d5c"), position.parse_usi("5d5c+")
+    assert butterfly_address(th, plain) != butterfly_address(th, promoting)
+    assert slot_of(plain) != slot_of(promoting)
+
+
+def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
+    state = ThreadState()
+    state.begin_search()
+    th = state.record
+    position = Position.startpos()
+    move = position.parse_usi("7g7f")
+    at = OFFSET + 3
+    th.slot[at - 1] = 500
+    th.row[at - 1] = th.row[at - 1] + 500 * 2592 * 2
+    th.pawn_row[at] = th.row[at - 1]  # any row that is not looked at here
+    row = int(th.row[at - 1])
+    before = read(row + 2 * slot_of(move))
+    none = read(int(th.row[at - 2]) + 2 * slot_of(move))
+    learn_quiet(th, np.int64(3), move, np.int64(1000))
+    assert read(butterfly_address(th, move)) == 1000
+    assert read(row + 2 * slot_of(move)) > before + 500
+    assert read(int(th.row[at - 2]) + 2 * slot_of(move)) == none, "nothing is learned after no move"

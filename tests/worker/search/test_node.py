@@ -1,0 +1,64 @@
+"""The same board with another hand: the side with less has lost something by coming back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.worker.search.test_tt import thread_on
+from worker.score import NO_SCORE
+from worker.search.node import REPETITION_WIN, do_move, enter_node, game_end_score
+from worker.search.state import NEVER, ThreadState
+from worker.search.tt import TranspositionTable
+from worker.shogi import Position
+from worker.shogi.attacks import update_checks
+
+CYCLE = ("P*5e", "5d5e", "5i5h", "5e5d", "5h4i", "5a5b", "4i5i", "5b5a")
+"""Black gives a pawn, and both come back to where they stood: black by three moves of the king, white by two twice."""
+
+
+def walk(sfen: str, first: int, moves: tuple[str, ...]) -> tuple[Position, ThreadState]:
+    """Play ``moves`` in the tree, the position before them at search ply ``first``."""
+    position, state = Position.from_sfen(sfen), thread_on(TranspositionTable(1))
+    state.begin_search()
+    state.record.draw_ply = NEVER
+    for ply, text in enumerate(moves, start=first):
+        update_checks(position.record)
+        enter_node(position.record, state.record, np.int64(ply))
+        do_move(position.record, state.record, np.int64(ply), np.int64(position.parse_usi(text)))
+    update_checks(position.record)
+    enter_node(position.record, state.record, np.int64(first + len(moves)))
+    return position, state
+
+
+@pytest.mark.parametrize(
+    ("moves", "sign"),
+    [(CYCLE, -1), ((*CYCLE, "5i6i"), 0), (("5i5h", "5a5b", "5h4i", "5b5a", "4i5i", "5a5b", "5i5h", "5b5a"), 0)],
+)
+def test_a_board_that_comes_back_with_less_in_hand_is_lost(moves: tuple[str, ...], sign: int) -> None:
+    position, state = walk("4k4/9/9/4g4/9/9/9/9/4K4 b 2P 1", 1, moves)
+    ply = 1 + len(moves)
+    score = int(game_end_score(position.record, state.record, np.int64(ply)))
+    assert score == (sign * (REPETITION_WIN - ply) if sign else NO_SCORE)
+
+
+def test_with_more_in_hand_it_is_won() -> None:
+    """Seen by white, who has the pawn: one ply on, the board is as it was after black's first move of the king."""
+    moves = ("5i4i", "5a5b", "P*5e", "5d5e", "4i5h", "5e5d", "5h5i", "5b5a", "5i4i")
+    position, state = walk("4k4/9/9/4g4/9/9/9/9/4K4 b 2P 1", 1, moves)
+    score = int(game_end_score(position.record, state.record, np.int64(10)))
+    assert score == REPETITION_WIN - 10
+
+
+def test_a_board_that_stood_at_the_root_or_before_does_not_count() -> None:
+    position, state = walk("4k4/9/9/4g4/9/9/9/9/4K4 b 2P 1", 0, CYCLE)
+    assert int(game_end_score(position.record, state.record, np.int64(8))) == NO_SCORE
+
+
+def test_one_repeat_within_the_tree_is_a_draw() -> None:
+    moves = ("5i5h", "5a5b", "5h5i", "5b5a")
+    for first, drawn in ((0, False), (1, True)):
+        position, state = walk("4k4/9/9/4g4/9/9/9/9/4K4 b 2P 1", first, moves)
+        state.record.draw_value[:] = (33, -33)
+        score = int(game_end_score(position.record, state.record, np.int64(first + 4)))
+        assert score == (33 if drawn else NO_SCORE)

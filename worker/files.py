@@ -1,0 +1,88 @@
+"""Files as users meet them: what is wrong with one in plain words, and how one is replaced as a whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+_REASONS: Final = {
+    errno.ENOENT: "no such file",
+    errno.EACCES: "no permission",
+    errno.EPERM: "no permission",
+    errno.EISDIR: "a folder, not a file",
+    errno.ENOTDIR: "a file stands where a folder should be",
+    errno.EEXIST: "a file stands there",
+    errno.EROFS: "the disk is read-only",
+    errno.ENOSPC: "no space left on the disk",
+    errno.EDQUOT: "no space left on the disk: the quota is used up",
+}
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_SQLITE_FULL: Final = 13
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be read or written, without its name: ``no such file``."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not a text file: byte {error.start} is not UTF-8"
+    if not isinstance(error, OSError):
+        return str(error)
+    # Where it names no file, and the disk is not full, its own words say more.
+    known = _REASONS.get(error.errno or 0) if error.filename is not None or error.errno in _FULL else None
+    return known or error.strerror or str(error)
+
+
+def described(error: Exception) -> str:
+    """As `reason`, with the file's name where the error has it: ``nn.bin: no such file``."""
+    name = getattr(error, "filename", None)
+    return f"{name}: {reason(error)}" if name else reason(error)
+
+
+def disk_is_full(error: BaseException | None) -> bool:
+    """Whether a full disk, or a quota, is what lies behind an exception: it, or one that it was raised from."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            return True
+        if getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL:
+            return True
+        error = error.__cause__
+    return False
+
+
+def append_text(path: Path, text: str) -> None:
+    """Add text to a file, which is made where it is missing. Raises OSError that names ``path``."""
+    try:
+        with path.open("ab") as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def replace_file(path: Path, content: bytes, *, to_disk: bool = False, mode: int = 0o644) -> None:
+    """Write a file so that a reader meets the old content or the new one, never half of it.
+
+    Args:
+        to_disk: wait until the disk has it, or a machine that loses its power may keep the new name of an empty file.
+        mode: who may read it.
+
+    Raises:
+        OSError: that names ``path``. The file is then as it was.
+    """
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = file.name
+            file.write(content)
+            if to_disk:
+                file.flush()
+                os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)

@@ -1,0 +1,271 @@
+"""Every number that shapes the tree, by name and with its unit: the ones to tune.
+
+Units: *cp*, centipawns; *plies*; *grain*, 1/1024 ply, in which reductions are counted; *history*, the unit of the table
+in question, each with its own limit; *share*, 1/1024. The values are nearly all those that Stockfish and YaneuraOu 9.70
+have published and tested, taken over as facts until our own games say otherwise (`docs/search.md`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+GRAIN: Final = 1024
+"""Grains to a ply; parts to a whole for shares."""
+
+# Aspiration (worker.search.thread), at the root.
+WINDOW: Final = 5
+"""cp: the least half width of the first window."""
+WINDOW_SPREAD: Final = 9000
+"""cp² to a cp: how much the mean square of the move's scores widens it."""
+WINDOW_GROWTH: Final = 3
+"""A window that was missed grows by one part in so many."""
+
+# Table (cut-offs).
+TABLE_ANY_NODE_DEPTH: Final = 5
+"""plies: above it a table score that fits the window cuts whatever kind of node is expected."""
+TABLE_BONUS: Final = (130, -71, 1043)
+"""history: slope per ply, constant, most; for the quiet table move that cuts."""
+TABLE_PRIOR_MALUS: Final = 2142
+"""history: for the early quiet move that led to a table cut-off."""
+TABLE_PRIOR_MOVES: Final = 4
+"""Moves: it counts as early up to this one."""
+
+# What the change of the evaluation says of the quiet move before.
+CHANGE_RANGE: Final = (-214, 171)
+"""cp: bounds of the change."""
+CHANGE_OFFSET: Final = 60
+"""cp, added to it."""
+CHANGE_BUTTERFLY: Final = 10
+CHANGE_PAWN: Final = 12
+"""history to a cp."""
+
+# Hindsight: what the reduction of the move before looks like now.
+HINDSIGHT_DEEPER: Final = 3
+HINDSIGHT_SHALLOWER: Final = 2
+"""plies: least reduction of the move before."""
+HINDSIGHT_SUM: Final = 173
+"""cp: both sides' evaluations together, above which a quieter look is enough."""
+
+# Razoring, reverse futility.
+RAZOR_BASE: Final = 502
+RAZOR_SQUARE: Final = 306
+"""cp; cp to a square ply."""
+REVERSE_DEPTH: Final = 15
+"""plies: only below."""
+REVERSE_SLOPE: Final = 76
+REVERSE_SLOPE_MISS: Final = 55
+"""cp to a ply, where the table knows the position and where not."""
+REVERSE_IMPROVING: Final = 2686
+REVERSE_WORSENING: Final = 362
+"""share of the slope, off the margin."""
+REVERSE_CORRECTION: Final = 180_600
+"""correction to a cp of margin."""
+
+# Null move.
+NULL_SLOPE: Final = 16
+NULL_IMPROVING: Final = 53
+NULL_BASE: Final = 378
+"""cp: the evaluation must reach beta - slope * depth - improving + base."""
+NULL_REDUCTION: Final = 7
+NULL_DIVISOR: Final = 3
+"""plies; one more for each so many plies of depth."""
+NULL_VERIFY_DEPTH: Final = 16
+"""plies: from here on a null move's cut-off is verified."""
+
+# Internal reduction: no table move at a node that matters.
+INTERNAL_DEPTH: Final = 6
+INTERNAL_PRIOR: Final = 3
+"""plies; the most that the move before was reduced by."""
+
+# ProbCut.
+PROBCUT_DEPTH: Final = 3
+PROBCUT_LESS: Final = 4
+"""plies: from which depth, and how much less its search is."""
+PROBCUT_MARGIN: Final = 224
+PROBCUT_IMPROVING: Final = 61
+SMALL_PROBCUT_MARGIN: Final = 416
+"""cp above beta."""
+SMALL_PROBCUT_LESS: Final = 4
+"""plies that the table's entry may be shallower."""
+
+# Late-move pruning, futility, exchanges.
+LATE_MOVES: Final = 3
+"""Moves, plus the square of the depth; half of it where the side is not improving."""
+CAPTURE_FUTILITY_DEPTH: Final = 7
+CAPTURE_FUTILITY_BASE: Final = 218
+CAPTURE_FUTILITY_SLOPE: Final = 223
+"""plies of reduced depth; cp; cp to a ply."""
+CAPTURE_FUTILITY_HISTORY: Final = 131
+"""cp to 1024 history."""
+CAPTURE_SEE_SLOPE: Final = 167
+CAPTURE_SEE_HISTORY: Final = 34
+"""cp to a ply; cp to 1024 history."""
+HISTORY_PRUNING: Final = 4097
+"""history to a ply."""
+HISTORY_DEPTH: Final = 3220
+"""history to a ply of reduced depth."""
+HISTORY_BUTTERFLY: Final = (71, 32)
+"""Weight of the butterfly history in it, as a fraction."""
+QUIET_FUTILITY_DEPTH: Final = 13
+QUIET_FUTILITY_BASE: Final = 42
+QUIET_FUTILITY_NO_BEST: Final = 151
+QUIET_FUTILITY_SLOPE: Final = 120
+QUIET_FUTILITY_ABOVE: Final = 86
+"""plies; cp; cp where no move has raised alpha; cp to a ply; cp where the evaluation is above alpha."""
+QUIET_SEE_SQUARE: Final = 25
+"""cp to a square ply."""
+
+# Singular extensions.
+SINGULAR_DEPTH: Final = 6
+SINGULAR_TABLE_LESS: Final = 3
+"""plies: from which depth (one more on a former line); how much shallower the table's entry may be."""
+SINGULAR_SLOPE: Final = 60
+SINGULAR_SLOPE_PV: Final = 66
+SINGULAR_DIVISOR: Final = 55
+"""cp to ``SINGULAR_DIVISOR`` plies; more where a former line is met off the line."""
+DOUBLE_BASE: Final = -4
+DOUBLE_PV: Final = 212
+DOUBLE_QUIET: Final = 182
+DOUBLE_DEEP: Final = 44
+DOUBLE_TABLE_HISTORY: Final = (906, 116_517)
+TRIPLE_BASE: Final = 73
+TRIPLE_PV: Final = 320
+TRIPLE_QUIET: Final = 218
+TRIPLE_FORMER: Final = 92
+TRIPLE_DEEP: Final = 45
+"""cp below the bar for a second and a third ply: constant, on the line (more), with a quiet table move (less), beyond
+the root's depth (less)."""
+SINGULAR_CORRECTION: Final = 210_590
+"""correction to a cp."""
+MULTICUT_MALUS: Final = (-424, -107, -3375)
+"""history: constant, per ply, least; of the table move where others are as good."""
+NEGATIVE_HIGH: Final = -3
+NEGATIVE_CUT: Final = -2
+"""plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
+
+# Late-move reductions: grains.
+REDUCTION_LOG: Final = 21.6
+"""Square root of grains to ln(depth) and ln(number)."""
+REDUCTION_BASE: Final = 1133
+REDUCTION_WINDOW: Final = 585
+"""Less, by the share that the window has of the root's."""
+REDUCTION_NOT_IMPROVING: Final = (206, 512)
+"""Share of the product of logarithms, as a fraction."""
+REDUCTION_FORMER_FIRST: Final = 1013
+"""More on a former line while pruning is decided."""
+REDUCTION_FORMER: Final = 2819
+REDUCTION_PV: Final = 973
+REDUCTION_FORMER_SCORE: Final = 905
+REDUCTION_FORMER_DEPTH: Final = 935
+REDUCTION_FORMER_CUT: Final = 959
+REDUCTION_LATE_BASE: Final = 691
+REDUCTION_NUMBER: Final = 65
+REDUCTION_CORRECTION: Final = 25_600
+"""correction to a grain."""
+REDUCTION_CUT: Final = 3611
+REDUCTION_CUT_NO_MOVE: Final = 985
+REDUCTION_TABLE_CAPTURE: Final = 1054
+REDUCTION_CUTOFFS: Final = 251
+REDUCTION_MANY_CUTOFFS: Final = 1124
+REDUCTION_CUTOFFS_ALL: Final = 1042
+REDUCTION_TABLE_MOVE: Final = 2239
+REDUCTION_HISTORY: Final = (428, 4096)
+"""grain to history, as a fraction."""
+REDUCTION_ALL: Final = (273, 256, 260)
+"""At all-nodes more by r * 273 / (256 * depth + 260)."""
+STAT_CAPTURE: Final = (863, 128)
+"""history to a cp of what was captured, as a fraction."""
+DEEPER_MARGIN: Final = 48
+SHALLOWER_MARGIN: Final = 9
+"""cp above the best score so far."""
+RESEARCH_BONUS: Final = 1426
+"""history: for a move that a reduced search found good."""
+FULL_NO_MOVE: Final = 1057
+FULL_REDUCTION: Final = 4628
+FULL_REDUCTION_TWICE: Final = 5772
+"""grains: where a move is not reduced by its number, a ply less above these."""
+ALPHA_DEPTHS: Final = (2, 14)
+ALPHA_LESS: Final = 2
+"""plies: strictly between these depths, what is left once a move has raised alpha is searched so much shallower."""
+
+# Quiescence.
+QUIET_MOVES: Final = 2
+"""Moves: later ones only where they check or take back."""
+STAND_FUTILITY: Final = 328
+QUIESCENCE_SEE: Final = -73
+"""cp."""
+
+# Order.
+CAPTURE_VALUE: Final = 7
+"""history to a cp of what is captured."""
+GOOD_CAPTURE: Final = 18
+"""score to a cp that a capture may lose and still come early."""
+CHECK_BONUS: Final = 16_384
+CHECK_SEE: Final = -75
+"""history; cp that a check may lose."""
+SORT_SLOPE: Final = 3560
+"""history to a ply: quiet moves are sorted down to minus this."""
+GOOD_QUIET: Final = -14_000
+"""history: quiet moves below come after the losing captures."""
+LOW_PLY_WEIGHT: Final = 8
+
+# What is learned: history.
+BONUS: Final = (128, -77, 1529)
+MALUS: Final = (882, -204, 2122)
+"""Slope per ply, constant, most."""
+BONUS_TABLE_MOVE: Final = 353
+BONUS_STAT: Final = 32
+"""The statistics of the move before to one of bonus."""
+BONUS_QUIET: Final = 806
+BONUS_CAPTURE: Final = 1286
+MALUS_QUIET: Final = 1113
+MALUS_QUIET_FADE: Final = 977
+MALUS_CAPTURE: Final = 1559
+MALUS_PRIOR: Final = 616
+"""share."""
+SHARE_LOW_PLY: Final = 761
+SHARE_CONTINUATION: Final = 955
+SHARE_PAWN_BONUS: Final = 850
+SHARE_PAWN_MALUS: Final = 550
+"""share that the other tables take of a quiet move's bonus."""
+CONTINUATION: Final = (1157, 648, 288, 576, 140, 441)
+"""share by plies back, from 1 on."""
+CONTINUATION_FIRST: Final = 88
+"""history, always added at one ply back."""
+TABLE_MOVE_BONUS: Final = 805
+TABLE_MOVE_MALUS: Final = 787
+PRIOR_BASE: Final = -232
+PRIOR_STAT: Final = 108
+PRIOR_DEPTH: Final = (59, 454)
+PRIOR_LATE: Final = 169
+PRIOR_LATE_MOVES: Final = 8
+PRIOR_BELOW: Final = 145
+PRIOR_BELOW_MARGIN: Final = 110
+PRIOR_ABOVE: Final = 154
+PRIOR_ABOVE_MARGIN: Final = 73
+"""Scale of the bonus for the quiet move before where nothing here was good enough; margins in cp."""
+PRIOR_BONUS: Final = (135, -80, 1400)
+PRIOR_CONTINUATION: Final = (221, 16_384)
+PRIOR_BUTTERFLY: Final = (235, 32_768)
+PRIOR_PAWN: Final = (290, 8192)
+PRIOR_CAPTURE: Final = 1018
+
+# Correction of the evaluation: correction is 1/131072 cp.
+CORRECTION_UNIT: Final = 131_072
+CORRECTION_PAWN: Final = 12_153
+CORRECTION_MINOR: Final = 8620
+CORRECTION_PIECES: Final = 12_355
+CORRECTION_MOVES: Final = 7982
+"""correction to one of an entry."""
+CORRECTION_NO_MOVE: Final = 8
+"""Stands for the two entries of moves after a null move."""
+CORRECTION_BONUS: Final = (12, 17)
+CORRECTION_DEPTH: Final = 128
+"""An entry moves by difference * depth * the first (with a best move) or second / this."""
+CORRECTION_BONUS_SHARE: Final = 1069
+CORRECTION_SHARE_MINOR: Final = 153
+CORRECTION_SHARE_PIECES: Final = 187
+CORRECTION_SHARE_TWO: Final = 126
+CORRECTION_SHARE_FOUR: Final = 63
+CORRECTION_SHARES: Final = 128
+"""share, in 128ths."""

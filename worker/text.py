@@ -1,0 +1,102 @@
+"""Words for the user's terminal: in Japanese where the locale asks for it, in ASCII where the terminal has no more.
+
+English stands in the code; each package has its Japanese in a table ``ja.toml`` beside it::
+
+    say = Catalogue("master").text
+    say("connecting to Ray at {address}", address="10.0.0.1:6379")
+
+A test holds that every message which goes this way has its Japanese, with the same fields.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+_LOCALE: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""The first that is set decides, as in every POSIX program."""
+_KANJI: Final = "☗☖手"
+ERRORS: Final = "gougi-ascii"
+"""Name of the handler that `register` makes."""
+
+_WORDS: Final = (
+    *zip("１２３４５６７８９一二三四五六七八九", "123456789123456789", strict=True),
+    *zip("歩香桂銀金角飛玉王", "PLNSGBRKK", strict=True),
+    *zip("と杏圭全馬龍竜", ("+P", "+L", "+N", "+S", "+B", "+R", "+R"), strict=True),
+    *zip("☗☖▲△", "+-+-", strict=True),
+    *zip("同打成\u3000", ("x", "*", "+", ""), strict=True),
+    *zip("→←◀▶…—–·×±√", ("->", "<-", "<", ">", "...", "-", "-", ".", "x", "+-", "sqrt"), strict=True),
+    *zip("“”‘’━─│", ('"', '"', "'", "'", "-", "-", "|"), strict=True),
+)
+"""A move reads as square and piece then: ``☗７六歩`` is ``+76P``, ``☖同銀成`` is ``-xS+``; the signs are CSA's."""
+_TABLE: Final = str.maketrans(dict(_WORDS))
+
+
+def is_japanese(environment: Mapping[str, str]) -> bool:
+    """Whether the locale asks for Japanese."""
+    return next((environment[name] for name in _LOCALE if environment.get(name)), "").startswith("ja")
+
+
+def shows_kanji(encoding: str | None) -> bool:
+    """Whether a terminal of this encoding has kanji and the signs of the two sides."""
+    try:
+        _KANJI.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def in_ascii(text: str) -> str:
+    """The text with ASCII in the place of the signs and kanji of shogi notation; what has no such place stays."""
+    return text.replace("不成", "=").replace("入玉宣言", "declaration").translate(_TABLE)
+
+
+def fitted(text: str, encoding: str | None) -> str:
+    """The text as a terminal of this encoding can show it."""
+    return text if shows_kanji(encoding) else in_ascii(text)
+
+
+def register() -> None:
+    """Make `ERRORS`, a codec error handler that puts ASCII in the place of a sign that the terminal does not have."""
+
+    def replace(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        text = in_ascii(error.object[error.start : error.end])
+        return "".join(sign if sign.isascii() else "?" for sign in text), error.end
+
+    codecs.register_error(ERRORS, replace)
+
+
+class Catalogue:
+    """A package's messages.
+
+    Args:
+        package: its table is ``ja.toml`` in it: message -> Japanese.
+    """
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def text(self, message: str, **fields: Any) -> str:
+        """The message in the user's language, with ``fields`` in it.
+
+        Args:
+            message: English, with the names of fields in braces.
+        """
+        if is_japanese(os.environ) and shows_kanji(sys.stdout.encoding):
+            message = japanese(self._package).get(message, message)
+        return message.format_map(fields)
+
+
+@cache
+def japanese(package: str) -> Mapping[str, str]:
+    """A package's table."""
+    content = tomllib.loads(resources.files(package).joinpath("ja.toml").read_text(encoding="utf-8"))
+    return {str(message): str(words) for message, words in content["messages"].items()}
