@@ -10,21 +10,7 @@ from typing import Annotated
 
 import typer
 
-from master.commands import (
-    analyze,
-    book,
-    engine,
-    fleet,
-    game,
-    lab,
-    log,
-    match,
-    replay,
-    selfplay,
-    settings,
-    status,
-    usi,
-)
+from master.commands import analyze, book, engine, fleet, game, lab, log, match, replay, selfplay, settings, status, usi
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
 from master.commands.plain import PlainCommand, complaint

@@ -14,6 +14,7 @@ import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
 from master.commands.plain import PlainCommand
+from worker.files import described
 
 if TYPE_CHECKING:
     from cluster.teaching.folder import TeacherFolder
@@ -119,7 +120,7 @@ def selfplay(
     except (TeachingError, FleetError) as error:
         raise CommandError(str(error), FAILED) from error
     except OSError as error:
-        raise CommandError(f"{error}; the same command goes on", FAILED) from error
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
 
 
 def _plies(text: str) -> tuple[int, int]:
@@ -242,7 +243,7 @@ def stats(
     try:
         facts = interruptible(count)
     except (TeachingError, OSError) as error:
-        raise CommandError(str(error), FAILED) from error
+        raise CommandError(described(error), FAILED) from error
     print(json.dumps(facts) if as_json else stats_text(facts))
 
 
@@ -283,5 +284,5 @@ def export(
         temporary.replace(out)
     except (TeachingError, OSError) as error:
         temporary.unlink(missing_ok=True)
-        raise CommandError(str(error), FAILED) from error
+        raise CommandError(described(error), FAILED) from error
     print(json.dumps({"file": str(out), "positions": positions}) if as_json else f"{out}: {positions:,} positions")

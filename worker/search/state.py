@@ -54,7 +54,14 @@ H_PAWN: Final = 2 * _STARTS["pawn"]
 H_CORRECTION: Final = 2 * _STARTS["correction"]
 H_CORRECTION_MOVES: Final = 2 * _STARTS["correction_moves"]
 H_CONTINUATION: Final = 2 * _STARTS["continuation"]
-_BEGIN_WITH: Final = {"low_ply": 98, "capture": -678, "pawn": -1238, "correction_moves": 6, "continuation": -523}
+LOW_PLY_BEGINS: Final = 98
+_BEGIN_WITH: Final = {
+    "low_ply": LOW_PLY_BEGINS,
+    "capture": -678,
+    "pawn": -1238,
+    "correction_moves": 6,
+    "continuation": -523,
+}
 """What a table holds before anything is learned: most moves turn out bad."""
 BUTTERFLY_LIMIT: Final = 7183
 CAPTURE_LIMIT: Final = 10_692
