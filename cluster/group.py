@@ -161,6 +161,7 @@ class Group:
         """The presearch is over; ``found``: `ranked`, one line at least."""
         self.phase = Phase.SPLIT
         self.trunk_line = found[0] if self.trunk else None
+        self._stale = True  # there may be nobody yet to deal the tree to
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
