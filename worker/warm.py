@@ -6,8 +6,11 @@ compile into one cold cache at once have crashed numba, so a lock lets one do it
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +27,7 @@ from worker.shogi import attacks, declaration, makemove, movegen, walk
 from worker.shogi.state import POS
 
 _KEPT_CACHES: Final = 4
+_UNUSED_S: Final = 86_400
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage that begins, its number from 0, and how many there are; at the end with ``done``."""
@@ -84,6 +88,8 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
     folder = cache_dir()
     done = folder / mark
     if done.exists():
+        with contextlib.suppress(OSError):  # a cache that may only be read
+            os.utime(folder)  # it is in use: `_prune`
         return False
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -99,8 +105,10 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
 
 
 def _prune(current: Path) -> None:
-    """Remove caches of old versions, the newest few excepted."""
+    """Remove caches of old versions: those that nobody has used for a day, and of these not the last few."""
     others = [path for path in current.parent.glob("jit-*") if path != current and path.is_dir()]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[_KEPT_CACHES:]:
+        if time.time() - path.stat().st_mtime < _UNUSED_S:
+            continue
         shutil.rmtree(path, ignore_errors=True)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from worker import warm
+from worker.jit import options
 
 # In a process of its own: this one has compiled things for other tests.
 SCRIPT = """
@@ -48,3 +56,22 @@ def test_nothing_compiles_after_the_warm_up() -> None:
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=240, check=True)
     assert done.stdout.strip() == "nothing compiled"
+
+
+def test_a_cache_that_somebody_uses_stays(tmp_path: Path) -> None:
+    current = tmp_path / "jit-now"
+    current.mkdir()
+    for number in range(10):
+        (tmp_path / f"jit-{number}").mkdir()
+        age_s = 100 * number if number % 2 else 200_000 + number
+        os.utime(tmp_path / f"jit-{number}", (time.time() - age_s,) * 2)
+    warm._prune(current)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jit-1", "jit-3", "jit-5", "jit-7", "jit-9", "jit-now"]
+
+
+def test_each_checkout_has_a_cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = options._fingerprint()
+    assert options._fingerprint() == here
+    (tmp_path / "worker").symlink_to(options._WORKER)
+    monkeypatch.setattr(options, "_WORKER", tmp_path / "worker")
+    assert options._fingerprint() != here

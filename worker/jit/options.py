@@ -107,6 +107,7 @@ def _fingerprint() -> str:
         HAS_VNNI,
         HAS_PEXT,
         sorted(OPTIONS.items()),
+        str(_WORKER),  # numba finds a function's code by where its source lies
     )
     digest.update(repr(facts).encode())
     return digest.hexdigest()[:16]
