@@ -57,7 +57,7 @@ def test_alone_it_searches_though_the_cores_are_busy() -> None:
 
     async def shares() -> list[float]:
         master = Master()
-        spec = NodeSpec(FALLBACK, master.address, EngineSpec(hash_mb=16).build)
+        spec = NodeSpec(FALLBACK, master.server.admit(FALLBACK), EngineSpec(hash_mb=16).build)
         fallback = Fallback(spec, lambda _name, _fields: None)
         fallback.open()
         found = []
