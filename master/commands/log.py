@@ -46,10 +46,10 @@ def log(
 
 
 def _tell(found: LogSummary) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from master.ui.console import Console
     from master.ui.notation import SIDES
 
     console = Console()

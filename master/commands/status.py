@@ -13,7 +13,7 @@ from master.commands.common import FAILED, CommandError
 from worker.files import described
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from master.ui.console import Console
 
 
 def status(
@@ -45,7 +45,7 @@ def status(
     if not found:
         where = "" if address is None else f" on {address}"
         raise CommandError(f"no player or engine of yours with a fleet runs here{where}", FAILED)
-    from rich.console import Console
+    from master.ui.console import Console
 
     console = Console()
     for number, facts in enumerate(found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import Final
 
 from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
@@ -108,7 +109,8 @@ def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
     message = _FLEET.get(name) or (_STARTING.get(name) if opening else None)
     if message is None:
         return ""
-    words = {key: str(value).splitlines()[0] if str(value) else "" for key, value in fields.items()}
+    lines = {name: str(fields.get(name, "")).splitlines() for _, name, _, _ in Formatter().parse(message) if name}
+    words = {name: found[0] if found else "" for name, found in lines.items()}
     return f"info string {say(message, **words)}"
 
 

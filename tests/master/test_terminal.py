@@ -139,7 +139,7 @@ def test_the_game_that_is_watched(live: bool) -> None:
     async def main() -> str:
         stream = io.StringIO()
         console = Console(file=stream, width=100, height=40, force_terminal=live, color_system=None)
-        async with Show(console) as show:
+        async with Show(console, console) as show:
             show.fleet_event("node_ready", {"node": HOSTILE, "engine": HOSTILE, "pid": 1, "host": HOSTILE})
             for event in GAME:
                 own = {name: value for name, value in hostile.items() if hasattr(event, name)}
@@ -194,7 +194,7 @@ def test_a_servers_lines_in_the_log_and_on_the_screen(tmp_path: Path) -> None:
 
     async def main(console: Console) -> None:
         server = await asyncio.start_server(serve, "127.0.0.1")
-        async with server, Show(console, plain=True) as show:
+        async with server, Show(console, console, plain=True) as show:
             searcher, listener = ScriptedSearcher(delay_s=5), fleet_listener()
             listener.on_event("node_lost", {"node": HOSTILE, "reason": HOSTILE})
             await searcher.open(Listener())

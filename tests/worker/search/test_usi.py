@@ -309,7 +309,7 @@ def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui) -> None:
     assert gui.silent(0.3)
     gui.send("stop")
     assert " score mate " in gui.until("bestmove")[-2]
-    gui.send("setoption name RootMateSearchNodesLimit value 0", "go movetime 100")
+    gui.send("setoption name RootMateSearchNodesLimit value 0", "usinewgame", f"position sfen {sfen}", "go nodes 1000")
     assert " score cp " in gui.until("bestmove")[-2]
 
 
