@@ -159,18 +159,28 @@ def _gui() -> Iterator[Callable[[str], None]]:
     error."""
     sys.stdout.flush()
     lock = threading.Lock()
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace") as gui:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    gui = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-        def write(line: str) -> None:
-            with lock:
-                try:
-                    gui.write(line + "\n")
-                    gui.flush()
-                except OSError as error:
-                    raise OSError(error.errno, error.strerror, "standard output") from error
+    def write(line: str) -> None:
+        with lock, _named():
+            gui.write(line + "\n")
+            gui.flush()
 
+    try:
         yield write
+    finally:
+        with _named():
+            gui.close()
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    """An error of the GUI's stream says which one it is."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def _lines() -> TextIO:
