@@ -129,8 +129,7 @@ class NumbaEngine:
         thread.run(Task(moves, 1, 2, None, 0, self.rules), lambda _depth: True)
         thread.expected_reply(moves[0])
         self._won_by_rule()
-        self._root_mate.start(Position.from_sfen(_MATE_IN_ONE), self.rules, 100, lambda _move: True, lambda: None)
-        self._root_mate.finish()
+        self._root_mate.rehearse(Position.from_sfen(_MATE_IN_ONE), 100)
 
     def new_game(self) -> None:
         self._promise = _Promise()
@@ -155,7 +154,7 @@ class NumbaEngine:
             self._stopped = True
             for thread in self._threads:
                 thread.set_stop(True)
-            self._root_mate.stop()
+            self._root_mate.finish()
 
     def close(self) -> None:
         self.stop()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from worker.mate import MateResult, MateSolver, MateStatus
@@ -13,6 +16,8 @@ from worker.shogi import Position
 
 _MOST_MEMORY_MB: Final = 16
 _SHARE_OF_HASH: Final = 4
+_LOWEST: Final = 19
+"""The niceness of the mate search's thread."""
 _LONGEST: Final = MATE - MATE_BOUND
 """Plies beyond which a mate has no score."""
 
@@ -27,8 +32,21 @@ def counts(result: MateResult, rules: Rules, move_number: int) -> bool:
     return result.status is MateStatus.MATE and result.longest <= _LONGEST and (left is None or result.longest < left)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    position: Position
+    rules: Rules
+    max_nodes: int
+    allows: Callable[[int], bool]
+    on_mate: Callable[[], None]
+
+
 class RootMate:
-    """Runs one `MateSolver` in a thread; its memory is taken once.
+    """Runs one `MateSolver` beside the search; its memory is taken once.
+
+    Its thread has the lowest priority: where every core has a search to do, the mate search gets a few hundredths of
+    one, and where a core is idle the whole of it. So nobody waits for it: a search that was ended may go on for as long
+    as it takes it to notice, and the next one begins then.
 
     Args:
         hash_mb: the engine's transposition table in MB; the mate search takes a quarter of that, 1 to 16 MB.
@@ -36,7 +54,12 @@ class RootMate:
 
     def __init__(self, hash_mb: int) -> None:
         self._solver = MateSolver(max(1, min(_MOST_MEMORY_MB, hash_mb // _SHARE_OF_HASH)), keep=True)
-        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        # All below is guarded by _lock.
+        self._next: _Request | None = None
+        self._wanted: _Request | None = None
+        """Whose mate is still of interest."""
+        self._runs = False
         self._line: tuple[int, ...] = ()
 
     @property
@@ -52,7 +75,7 @@ class RootMate:
         allows: Callable[[int], bool],
         on_mate: Callable[[], None],
     ) -> None:
-        """Begin to search ``position``, which nobody may change until `finish`. With 0 nodes nothing is begun.
+        """Begin to search ``position``, which nobody changes any more. With 0 nodes nothing is begun.
 
         Nor is it under the try rule, where a king in check may win by moving.
 
@@ -60,27 +83,42 @@ class RootMate:
             allows: whether a mate may begin with this move.
             on_mate: called once, from the thread, when a mate has been found.
         """
-        self._line = ()
-        if max_nodes == 0 or rules.entering is EnteringKingRule.TRY:
-            return
-
-        def search() -> None:
-            result = self._solver.solve(position, max_nodes=max_nodes)
-            if counts(result, rules, position.move_number) and allows(result.line[0]):
-                self._line = result.line
-                on_mate()
-
-        self._solver.prepare()
-        self._thread = threading.Thread(target=search, name="root mate")
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the search soon. From any thread."""
-        self._solver.stop()
+        begins = max_nodes > 0 and rules.entering is not EnteringKingRule.TRY
+        with self._lock:
+            self._line = ()
+            if not begins:
+                return
+            self._wanted = self._next = _Request(position, rules, max_nodes, allows, on_mate)
+            if self._runs:
+                return
+            self._runs = True
+        threading.Thread(target=self._run, name="root mate").start()
 
     def finish(self) -> None:
-        """End the search and wait for it. Afterwards ``on_mate`` is not called."""
-        if self._thread is not None:
-            self.stop()
-            self._thread.join()
-            self._thread = None
+        """End the search. Afterwards ``on_mate`` is not called. From any thread."""
+        with self._lock:
+            self._wanted = self._next = None
+            self._solver.stop()
+
+    def rehearse(self, position: Position, max_nodes: int) -> None:
+        """Search once in the caller's thread, so that the first search in earnest has its code loaded."""
+        self._solver.prepare()
+        self._solver.solve(position, max_nodes=max_nodes)
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):  # a search with no manners is better than none
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+        while True:
+            with self._lock:
+                request, self._next = self._next, None
+                if request is None:
+                    self._runs = False
+                    return
+                self._solver.prepare()
+            result = self._solver.solve(request.position, max_nodes=request.max_nodes)
+            fits = counts(result, request.rules, request.position.move_number)
+            if fits and request.allows(result.line[0]):
+                with self._lock:
+                    if self._wanted is request:
+                        self._line = result.line
+                        request.on_mate()

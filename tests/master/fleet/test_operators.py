@@ -43,18 +43,17 @@ def held(folder: Path, seconds: float) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @needs_terraform
-def test_fifty_interleavings(tmp_path: Path) -> None:
-    seeds = range(50)
+def test_interleavings(tmp_path: Path) -> None:
+    seeds = range(12)
     words = [sys.executable, "-m", "tests.master.fleet.two_operators", str(tmp_path), *map(str, seeds)]
-    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=850)
+    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=280)
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
     rows = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"seed')]
     assert len(rows) == len(seeds)
     assert [row for row in rows if row["faults"]] == []
     # Else nothing was tried: some were refused, some waited, and some that waited were obeyed too.
-    for what, least in (("refused", 5), ("waited", 5), ("applied", 25)):
+    for what, least in (("refused", 1), ("waited", 1), ("applied", 6)):
         assert sum(row[what] for row in rows) >= least, what
 
 

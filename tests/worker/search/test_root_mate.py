@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from worker.shogi import Position, move_to_usi
 # From games of the engine with itself: it thought itself 3000 centipawns behind, and had a mate.
 MATE_IN_17 = "l7l/5rsk1/3G2npp/p1pBp1p2/1P3p1PP/P1P1P1P2/L1Nb1gN2/1pg+p3K1/8L b GSPr2snp 95"
 LONG = "l7l/6k2/3GG3p/p1p1p1p2/1P2bp1rP/P1P6/L1N2SPP1/1pg+p3K1/6G1L w BNr3s2n4p 124"
+ENDLESS = "6n1l/2+S1k4/2lp4p/1np1B2b1/3PP4/1N1S3rP/1P2+pPP+p1/1p1G5/3KG2r1 b GSN2L4Pgs2p 1"
+"""The checks go on and on."""
 PATIENCE = 120_000
 """Milliseconds that no search for a mate takes."""
 
@@ -140,11 +143,50 @@ def test_a_mate_has_to_fit_into_the_move_limit() -> None:
 def test_stopping_is_quick_and_final() -> None:
     mate = RootMate(64)
     told = []
-    # A position whose checks go on and on.
-    position = Position.from_sfen("6n1l/2+S1k4/2lp4p/1np1B2b1/3PP4/1N1S3rP/1P2+pPP+p1/1p1G5/3KG2r1 b GSN2L4Pgs2p 1")
+    position = Position.from_sfen(ENDLESS)
     for _ in range(5):
         mate.start(position, Rules(), 1 << 40, lambda _move: True, lambda: told.append(1))
         time.sleep(0.02)
         mate.finish()
     assert told == []
     assert mate.line == ()
+
+
+def test_it_takes_what_nobody_else_wants() -> None:
+    """Its thread gives way to every search, the one beside which it runs included."""
+    mate, before = RootMate(64), set(threading.enumerate())
+    mate.start(Position.from_sfen(ENDLESS), Rules(), 1 << 40, lambda _move: True, lambda: None)
+    (thread,) = (each for each in set(threading.enumerate()) - before if each.name == "root mate")
+    assert thread.native_id is not None
+    deadline = time.monotonic() + 10
+    while os.getpriority(os.PRIO_PROCESS, thread.native_id) != 19 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert os.getpriority(os.PRIO_PROCESS, thread.native_id) == 19
+    assert os.getpriority(os.PRIO_PROCESS, 0) < 19
+    mate.finish()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that does not notice its end holds up nothing: the next one's begins when it has noticed."""
+    mate = RootMate(1)
+    solve, goes_on, began, told = mate._solver.solve, threading.Event(), threading.Event(), list[str]()
+
+    def slow(position: Position, **limits: int) -> MateResult:
+        began.set()
+        assert goes_on.wait(10)
+        return solve(position, **limits)
+
+    monkeypatch.setattr(mate._solver, "solve", slow)
+    position = Position.from_sfen(MATE_IN_17)
+    mate.start(position, Rules(), ROOT_MATE_NODES, lambda _move: True, lambda: told.append("first"))
+    assert began.wait(10)
+    mate.finish()
+    done = threading.Event()
+    mate.start(position, Rules(), ROOT_MATE_NODES, lambda _move: True, lambda: (told.append("second"), done.set()))
+    assert not done.is_set()
+    goes_on.set()
+    assert done.wait(60)
+    assert told == ["second"]
+    assert mate.line

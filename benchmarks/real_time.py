@@ -1,0 +1,202 @@
+"""What each core that is there searches: the fleet of `gougi usi` against the single searcher, in real time.
+
+    python -m benchmarks.real_time [--net FILE] [--nodes 1,2] [--ms 300,1000,3000] [--rounds 3] [--json]
+
+Every way of using the machine searches the same positions for the same time, in turns: ``single`` is
+`gougi usi --single` with one thread; ``k singles`` are so many of them side by side, which is what the cores can do;
+``k nodes`` is `gougi usi` with a fleet of so many. A row tells the nodes of a move (mean over the positions, median
+over the rounds), the ratio to ``single``, and for a fleet the CPU seconds of each kind of thread in a searched second:
+those of the search in a node's process, of its other threads, of the master, of the fallback, and of all else (Ray).
+
+Measure on an idle machine: who else wants a core is told by the load in the title, and by what ``k singles`` lose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.figures import machine
+from cluster.status import masters
+from worker.search.bench import POSITIONS
+from worker.usi_process import UsiProcess
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_START_S = 200.0
+_MOVES = 8
+"""Positions of a round."""
+
+
+def _used(stat: Path) -> tuple[str, float]:
+    """Name and CPU seconds of a process or thread."""
+    head, _, tail = stat.read_text().rpartition(")")
+    fields = tail.split()
+    return head.partition("(")[2], (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@dataclass
+class Player:
+    """One engine's process. ``nodes`` 0: the single searcher, else the nodes of its fleet."""
+
+    process: UsiProcess
+    nodes: int
+
+    def search(self, sfen: str, ms: int) -> None:
+        """Begin a search of a fresh position."""
+        self.process.send("usinewgame")
+        self.process.send(f"position sfen {sfen}")
+        self.process.send(f"go movetime {ms}")
+
+    def searched(self) -> int:
+        """Wait for the answer; returns the nodes that were searched."""
+        nodes = 0
+        while True:
+            line = self.process.receive(time.monotonic() + 60) or ""
+            words = line.split()
+            if words[:1] == ["bestmove"]:
+                return nodes
+            if "nodes" in words[:-1]:
+                nodes = max(nodes, int(words[words.index("nodes") + 1]))
+
+    def family(self) -> dict[int, str]:
+        """The process and all that descend from it, and what each is."""
+        children = defaultdict[int, list[int]](list)
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                children[int(stat.read_text().rpartition(")")[2].split()[1])].append(int(stat.parent.name))
+        known = {node["pid"]: "node" for master in masters() for node in master["nodes"]}
+        found, left = {self.process.pid: "master"}, [self.process.pid]
+        while left:
+            for pid in children[left.pop()]:
+                with suppress(OSError):
+                    words = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+                    other = "fallback" if "cluster.node_process" in words else "others"
+                    found[pid] = known.get(pid, other)
+                left.append(pid)
+        return found
+
+    def cpu(self) -> Counter[str]:
+        """CPU seconds so far by kind of thread."""
+        used = Counter[str]()
+        for pid, kind in self.family().items():
+            with suppress(OSError):
+                _, all_s = _used(Path(f"/proc/{pid}/stat"))
+                used[kind] += all_s
+                if kind != "node":
+                    continue
+                # Search threads come and go, and carry the process's name: they are what the others leave.
+                for task in Path(f"/proc/{pid}/task").glob("[0-9]*/stat"):
+                    name, its_s = _used(task)
+                    if name != "python":
+                        used[f"node: {name}"] += its_s
+                        used["node"] -= its_s
+        return used
+
+
+@dataclass
+class Row:
+    """What one way of using the machine did in one time: nodes of a move by round, and CPU seconds."""
+
+    nodes: list[float] = field(default_factory=list)
+    cpu: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    def facts(self, against: float) -> dict[str, object]:
+        nodes = statistics.median(self.nodes)
+        shares = {name: round(used / self.seconds, 3) for name, used in self.cpu.most_common() if used}
+        return {"nodes": round(nodes), "ratio": round(nodes / against, 3), "cpu_s_per_s": shares}
+
+
+@contextmanager
+def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
+    """An engine that is ready; of a fleet, with all of its nodes."""
+    words = ["usi"] if nodes else ["usi", "--single"]
+    process = UsiProcess([sys.executable, "-m", "master", *words], _START_S)
+    try:
+        options = {"USI_Hash": str(hash_mb), "Threads": "1"}
+        options |= {"EvalFile": net} if net else {}
+        options |= {"Nodes": str(nodes)} if nodes else {"RootMateSearchNodesLimit": "0"}
+        process.set_options(options)
+        process.ready(_START_S)
+        deadline = time.monotonic() + _START_S
+        while nodes and time.monotonic() < deadline:
+            mine = [master for master in masters() if master["pid"] == process.pid]
+            if mine and sum(node["state"] == "ready" for node in mine[0]["nodes"]) >= nodes:
+                break
+            time.sleep(0.1)
+        yield Player(process, nodes)
+    finally:
+        process.quit()
+
+
+def measure(players: list[Player], ms: int, row: Row) -> None:
+    """One round: all search the same positions at the same time."""
+    total = 0
+    before = [player.cpu() for player in players]
+    for sfen in POSITIONS[:_MOVES]:
+        for player in players:
+            player.search(sfen, ms)
+        total += sum(player.searched() for player in players)
+    for player, used in zip(players, before, strict=True):
+        row.cpu.update(player.cpu() - used)
+    row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
+    row.nodes.append(total / len(POSITIONS[:_MOVES]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--net", default="", help="the network of all (default: ours)")
+    parser.add_argument("--nodes", default="1,2", help="sizes of the fleets (default: 1,2)")
+    parser.add_argument("--ms", default="300,1000,3000", help="times of a move (default: 300,1000,3000)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of eight positions (default: 3)")
+    parser.add_argument("--hash", type=int, default=128, help="MiB of table for each (default: 128)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    words = parser.parse_args()
+    sizes = [int(size) for size in words.nodes.split(",")]
+    rows = defaultdict[tuple[int, str], Row](Row)
+    for _ in range(words.rounds):
+        for name, many, nodes in [
+            ("single", 1, 0),
+            *((f"{size} singles", size, 0) for size in sizes if size > 1),
+            *((f"{size} nodes", 1, size) for size in sizes),
+        ]:
+            with ExitStack() as stack:
+                players = [stack.enter_context(started(nodes, words.net, words.hash)) for _ in range(many)]
+                for ms in map(int, words.ms.split(",")):
+                    measure(players, ms, rows[ms, name])
+    facts: dict[str, dict[str, dict[str, object]]] = defaultdict(dict)
+    for (ms, name), row in rows.items():
+        facts[str(ms)][name] = row.facts(statistics.median(rows[ms, "single"].nodes))
+    if words.json:
+        print(json.dumps({"machine": machine(), "times": facts}))
+    else:
+        show(facts)
+
+
+def show(facts: dict[str, dict[str, dict[str, object]]]) -> None:
+    state = machine()
+    title = f"{state['cores']} cores, load {state['load'][0]}"
+    table = Table("ms", "", "nodes a move", "ratio", "CPU seconds a searched second", title=title)
+    for ms, ways in facts.items():
+        for name, row in ways.items():
+            shares = row["cpu_s_per_s"]
+            assert isinstance(shares, dict)
+            used = ", ".join(f"{kind} {share}" for kind, share in shares.items())
+            table.add_row(ms, name, f"{row['nodes']:,}", str(row["ratio"]), used)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
