@@ -144,7 +144,7 @@ def test_eval_names_the_bad_line(tmp_path: Path) -> None:
     result = gougi("eval", "--file", "positions.txt", cwd=tmp_path)
     assert error_of(result).startswith("positions.txt, line 2: ")
     assert "no such file" in error_of(gougi("eval", "--file", "missing.txt", cwd=tmp_path))
-    assert "--sfen and --file" in error_of(gougi("eval", "--sfen", "x", "--file", "y", cwd=tmp_path))
+    assert "give --sfen or --file, not both" in error_of(gougi("eval", "--sfen", "x", "--file", "y", cwd=tmp_path))
 
 
 def test_eval_with_a_broken_net(tmp_path: Path) -> None:

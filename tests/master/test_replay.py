@@ -157,7 +157,7 @@ def test_the_command(log: Path, tmp_path: Path) -> None:
     ]
     shown = gougi("replay", str(log), "--player", "alice", "--speed", "0", cwd=tmp_path).stdout.splitlines()
     assert any(line.startswith("  8 ☖") for line in shown)
-    assert "MAX_MOVES" in shown[-2]
+    assert "drawn by the 8-move limit" in shown[-2]
     altered = tmp_path / "altered.jsonl"
     altered.write_text(log.read_text().replace('"sent": ["+', '"sent": ["+x', 1))
     told = gougi("replay", "--check", str(altered), cwd=tmp_path)

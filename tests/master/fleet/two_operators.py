@@ -19,6 +19,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -105,7 +106,9 @@ class Operator:
             for target, source in ((0, slave), (1, handle), (2, handle)):
                 os.dup2(source, target)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - until the end
+            # The command puts others in their place: they leave the descriptors open when they go.
+            sys.stdin = open(0, closefd=False)  # noqa: SIM115 - until the end
+            sys.stdout, sys.stderr = (open(fd, "w", closefd=False) for fd in (1, 2))  # noqa: SIM115
             code = run(["fleet", *self.words, "--dir", str(folder)])
             sys.stdout.flush()
             sys.stderr.flush()
@@ -236,8 +239,13 @@ def main(words: list[str]) -> None:
     (first / "module").mkdir(parents=True)
     (first / "main.tf").write_text(ROOT)
     (first / "module" / "main.tf").write_text(MODULE)
-    if run(["fleet", "up", "--nodes", str(FIRST), "--yes", "--wait", "0", "--dir", str(first)]):
+    # In a child too: what begins a thread here may hold a lock at the next fork, for ever.
+    child = os.fork()
+    if not child:
+        os._exit(run(["fleet", "up", "--nodes", str(FIRST), "--yes", "--wait", "0", "--dir", str(first)]))
+    if os.waitpid(child, 0)[1]:
         sys.exit("the first fleet cannot be made")
+    assert threading.active_count() == 1
     for seed in map(int, words[1:]):
         folder = base / str(seed) / "fleet"
         shutil.copytree(first, folder)
