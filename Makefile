@@ -22,7 +22,7 @@ STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
 ARGS ?=
 TESTS ?=
 # Test files at a time. Most tests wait for processes of their own, each of which may take a core.
-WORKERS ?= 2
+WORKERS ?= 3
 
 help:
 	@sed -n '2,10s/^# \{0,1\}//p' Makefile

@@ -94,12 +94,12 @@ def test_the_whole_truth_of_small_positions() -> None:
         result = solver.solve(position, max_nodes=400_000)
         assert result.status is (MateStatus.MATE if truth[0] else MateStatus.NO_MATE), position
         seen[truth[0]] += 1
-        if sum(seen.values()) == 40:
+        if sum(seen.values()) == 20:
             break
-    assert min(seen.values()) >= 5
+    assert min(seen.values()) >= 3
 
 
-@pytest.mark.parametrize("number", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_no_mate_by_other_rules(number: int) -> None:
     """Refutations against the whole graph of rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -115,7 +115,7 @@ def test_no_mate_by_other_rules(number: int) -> None:
             break
 
 
-@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(1200, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "plies"), [(150, 3), pytest.param(300, 5, marks=pytest.mark.slow)])
 def test_mates_by_other_rules(number: int, plies: int) -> None:
     """Short mates, found and not found, against brute force over rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -138,7 +138,7 @@ def test_mates_by_other_rules(number: int, plies: int) -> None:
 
 def test_against_brute_force() -> None:
     solver = MateSolver(4)
-    rich = itertools.chain(itertools.islice(random_positions(2), 1600), positions(9, 1000))
+    rich = itertools.chain(itertools.islice(random_positions(2), 800), positions(9, 500))
     compared = found = 0
     for position in rich:
         record = position.record
@@ -154,8 +154,8 @@ def test_against_brute_force() -> None:
         elif result.status is MateStatus.MATE:
             assert len(result.line) > 3, position
             check_line(position.sfen(), result)
-    assert compared >= 1000
-    assert found >= 50
+    assert compared >= 500
+    assert found >= 25
 
 
 def _play_out(solver: MateSolver, position: Position, proven: set[int], path: set[int]) -> None:

@@ -41,4 +41,4 @@ def test_paths_of_other_cpus(cpu: str, flags: str, differs: bool) -> None:
         return result.stdout.strip()
 
     assert run("-c", PROBE) == flags
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", FOLDER / "test_exact.py", FOLDER / "test_evaluation.py")
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", FOLDER / "test_exact.py")
