@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent
 PROBE = "from worker.jit import HAS_AVX2, HAS_VNNI; print(HAS_AVX2, HAS_VNNI)"
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("cpu", "flags", "differs"),
     [
@@ -34,7 +35,7 @@ def test_paths_of_other_cpus(cpu: str, flags: str, differs: bool) -> None:
             cwd=FOLDER.parents[2],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=580,
             check=False,
         )
         assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
