@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
 from worker.arena.openings import OpeningError, read_openings, write_openings
 from worker.files import append_text, replace_file
+from worker.run_folder import check_settings, held
 
 
 class LabFolder:
@@ -41,12 +41,7 @@ class LabFolder:
             LabError: another process is at work in it.
             OSError: it cannot be made.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LabError(f"{self.path}: another gougi lab is at work there") from None
+        with held(self.path, "gougi lab", LabError):
             yield
 
     def claim(self, settings: LabSettings) -> str:
@@ -68,16 +63,7 @@ class LabFolder:
             before, version = dict(known["settings"]), known.get("sources")
         except (ValueError, KeyError, TypeError) as error:
             raise LabError(f"{self.settings}: not readable: {error!r}") from error
-        changed = [
-            f"{name} was {before.get(name)!r} and is {value!r}"
-            for name, value in wanted.items()
-            if before.get(name) != value
-        ]
-        if changed:
-            raise LabError(
-                f"{self.path} was begun with other settings ({'; '.join(changed)}): repeat them to go on with it, or "
-                "choose another folder"
-            )
+        check_settings(self.path, before, wanted, LabError)
         if version != now:
             return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cluster.teaching.orders import FolderError, Made, Order
+from worker.run_folder import check_settings, held
 from worker.training.shard import Shard, ShardError, read_shard, write_whole
 
 _SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
@@ -32,12 +32,7 @@ class TeacherFolder:
             FolderError: another process is at work in it.
             OSError: it cannot be made.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise FolderError(f"{self.path}: another gougi selfplay is at work there") from None
+        with held(self.path, "gougi selfplay", FolderError):
             self._remove_leftovers()
             yield
 
@@ -56,16 +51,7 @@ class TeacherFolder:
             before = dict(json.loads(self.settings.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as error:
             raise FolderError(f"{self.settings}: not readable: {error!r}") from error
-        changed = [
-            f"{name} was {before.get(name)!r} and is {value!r}"
-            for name, value in wanted.items()
-            if before.get(name) != value
-        ]
-        if changed:
-            raise FolderError(
-                f"{self.path} was begun with other settings ({'; '.join(changed)}): repeat them to go on with it, or "
-                "choose another folder"
-            )
+        check_settings(self.path, before, wanted, FolderError)
 
     def shard_path(self, number: int) -> Path:
         """Where a shard is, or will be."""

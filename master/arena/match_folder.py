@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from master.arena.players import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
 from master.records import GameRecord
+from worker.run_folder import held
 
 
 class MatchFolder:
@@ -39,11 +39,7 @@ class MatchFolder:
             self.records.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SettingsError(f"{self.path} cannot be made: {error.strerror}") from error
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SettingsError(f"{self.path}: another gougi match is at work there") from None
+        with held(self.path, "gougi match", SettingsError):
             yield
 
     def claim(self, settings: MatchSettings) -> str:
