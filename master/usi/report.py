@@ -33,6 +33,7 @@ _FLEET: Final = {
     "node_joined": later("{node} searches; nodes: {live}"),
     "node_lost": later("{node} is lost: {reason}; nodes: {live}"),
     "node_failed": later("{node} does not start: {why}"),
+    "fleet_broken": later("error: only the master's own engine plays: {why}"),
     "fallback_failed": later("the master's own engine does not start: {why}"),
     "ray_lost": later("Ray is lost: {why}"),
     "ray_failed": later("Ray does not start: {why}"),
