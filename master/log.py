@@ -30,6 +30,7 @@ _GRAVE: Final = frozenset(
         "message_refused",
         "report_refused",
         "job_failed",
+        "status_not_written",
     }
 )
 """Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
