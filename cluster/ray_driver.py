@@ -218,6 +218,7 @@ class RaySearcher(HostedSearcher):
         if self._settings.share_depth:
             self._sharing = FleetSharing(
                 self._settings.share_bytes_per_s,
+                channel.public_key,
                 lambda: self._fleet.live,
                 self.send,
                 lambda name, fields: host.log(name, **fields),
@@ -231,9 +232,8 @@ class RaySearcher(HostedSearcher):
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
-        address, share_keys = (replace(keys, url=url) for keys in (channel.admit(node_id), channel.fleet_keys()))
-        engine = partial(self._engine, place_of(node_id) - 1)
-        return NodeSpec(node_id, address, engine, self._settings.share_depth, share_keys)
+        address = replace(channel.admit(node_id), url=url)
+        return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), self._settings.share_depth)
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)

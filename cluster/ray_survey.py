@@ -107,7 +107,8 @@ def main() -> None:
     from ray._private.state import GlobalState
     from ray._raylet import GcsClientOptions  # type: ignore[attr-defined]
 
-    address = services.canonicalize_bootstrap_address_or_die(sys.argv[1])
+    # As it is given: Ray makes this machine's address out of the loopback's, where its head need not listen.
+    address = sys.argv[1] if sys.argv[1] != "auto" else services.canonicalize_bootstrap_address_or_die(None)
     state = GlobalState()
     state._initialize_global_state(
         GcsClientOptions.create(address, None, allow_cluster_id_nil=True, fetch_cluster_id_if_nil=False)

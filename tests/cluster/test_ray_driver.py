@@ -128,9 +128,7 @@ def test_secrets_stay_out_of_arguments_and_logs(fleet: OpenFleet) -> None:
     folder = Path(str(fleet.ray["folder"]))
     token = folder / "token"
     assert token.stat().st_mode & 0o077 == 0
-    channel = fleet.searcher._channel
-    assert channel is not None
-    keys = [fleet.admit("node-1"), fleet.admit("fallback"), channel.fleet_keys()]
+    keys = [fleet.admit("node-1"), fleet.admit("fallback")]
     secrets = [token.read_text(), *(each.client_secret.decode() for each in keys)]
     shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     shown += repr(fleet.heard.events)
