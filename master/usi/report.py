@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Final
 
 from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
-from master.ui.texts import later, say
+from master.ui.texts import error_words, later, say
 from worker.score import to_usi
 
 _REFRESH_MS: Final = 1000
@@ -117,7 +117,7 @@ def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
 
 def error_line(why: str) -> str:
     """One line, whatever ``why`` looks like."""
-    return f"info string error: {' '.join(why.split())}"
+    return f"info string {say('error: {why}', why=error_words(' '.join(why.split())))}"
 
 
 def _seldepth(line: RootLine, fleet: Sequence[NodeView]) -> str:
