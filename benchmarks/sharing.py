@@ -154,20 +154,27 @@ class Fleet:
     """Node processes that hear each other, or not."""
 
     def __init__(self, count: int) -> None:
-        public, secret = zmq.curve_keypair()
-        keys = ChannelAddress("tcp://127.0.0.1:9", b"", public, secret)
+        keys = [ChannelAddress("tcp://127.0.0.1:9", b"", *zmq.curve_keypair()) for _ in range(count)]
+        self._keys = tuple(each.client_public.decode() for each in keys)
         context = multiprocessing.get_context("spawn")
         self._connections: list[Connection] = []
         for number in range(count):
             own, theirs = context.Pipe()
-            context.Process(target=serve, args=(theirs, f"n{number}", keys), daemon=True).start()
+            context.Process(target=serve, args=(theirs, f"n{number}", keys[number]), daemon=True).start()
             self._connections.append(own)
         self._urls: list[str] = [connection.recv() for connection in self._connections]
 
     def listen(self, on: bool, bytes_per_s: int) -> None:
         for number, connection in enumerate(self._connections):
-            others = tuple(url for i, url in enumerate(self._urls) if i != number) if on else ()
-            connection.send(("peers", (Peers(others, bytes_per_s if on else 0),)))
+            others = [i for i in range(len(self._urls)) if i != number and on]
+            peers = Peers(
+                urls=tuple(self._urls[i] for i in others),
+                names=tuple(f"n{i}" for i in others),
+                keys=tuple(self._keys[i] for i in others),
+                listeners=tuple(self._keys[i] for i in others),
+                bytes_per_s=bytes_per_s if on else 0,
+            )
+            connection.send(("peers", (peers,)))
         for connection in self._connections:
             connection.recv()
         time.sleep(0.5)

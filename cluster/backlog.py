@@ -20,11 +20,69 @@ from zmq.utils.monitor import parse_monitor_message
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Thousands of reports; and more than a master that stood still for a minute finds waiting."""
-_LOOK_S: Final = 0.1
+LOOK_S: Final = 0.1
 _INFO_BYTES: Final = 136
 _RECEIVED: Final = struct.Struct("=Q")
 _RECEIVED_AT: Final = 128
 """Where ``tcpi_bytes_received`` stands in Linux' ``struct tcp_info`` (since 4.1)."""
+
+
+class Backlog:
+    """The connections of one socket, looked at now and then.
+
+    Args:
+        is_ours: whether a connection is one of the socket's: a file descriptor that was closed is soon another's.
+        most_bytes: what may come on a connection without a whole message.
+    """
+
+    def __init__(self, is_ours: Callable[[socket.socket], bool], most_bytes: int) -> None:
+        self._is_ours = is_ours
+        self._most_bytes = most_bytes
+        self._received: dict[int, int] = {}
+        """By file descriptor: bytes received when a message was last read."""
+        self._read: set[int] = set()
+        """Of which a message was read since the last look."""
+
+    def opened(self, descriptor: int) -> None:
+        """A connection was made."""
+        self._received[descriptor] = 0
+
+    def read(self, frame: zmq.Frame) -> None:
+        """A whole message was read, of which this is a frame."""
+        descriptor: Any = frame.get(zmq.SRCFD)
+        self._read.add(int(descriptor))
+
+    def look(self) -> list[str]:
+        """Cut the connections on which too much has come; returns why, for each."""
+        read, self._read = self._read, set()
+        cut = []
+        for descriptor, before in list(self._received.items()):
+            try:
+                if why := self._judge(descriptor, before, descriptor in read):
+                    cut.append(why)
+                    del self._received[descriptor]
+            except OSError:  # it was closed
+                del self._received[descriptor]
+        return cut
+
+    def _judge(self, descriptor: int, before: int, read: bool) -> str:
+        """Look at one connection; returns why it was cut.
+
+        Raises:
+            OSError: it is none any more, or none of ours.
+        """
+        with contextlib.closing(socket.socket(fileno=os.dup(descriptor))) as connection:
+            if not self._is_ours(connection):
+                raise ConnectionError
+            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+            (received,) = _RECEIVED.unpack_from(info, _RECEIVED_AT)
+            if read or received < before:
+                self._received[descriptor] = received
+            elif received - before > self._most_bytes:
+                host = connection.getpeername()[0]
+                connection.shutdown(socket.SHUT_RDWR)
+                return f"{received - before} bytes from {host} without a whole message: cut"
+        return ""
 
 
 class BacklogWatch:
@@ -38,19 +96,10 @@ class BacklogWatch:
     def __init__(self, listening: zmq.asyncio.Socket, on_cut: Callable[[str], None]) -> None:
         self._listening = listening
         self._on_cut = on_cut
-        endpoint: Any = listening.getsockopt(zmq.LAST_ENDPOINT)
-        self._port = int(endpoint.decode().rpartition(":")[2])
-        self._received: dict[int, int] = {}
-        """By file descriptor: bytes received when a message was last read."""
-        self._read: set[int] = set()
-        """Of which a message was read since the last look."""
+        self._backlog = Backlog(comes_to(listening), MOST_BYTES)
+        self.read = self._backlog.read
         self._monitor = listening.get_monitor_socket(zmq.EVENT_ACCEPTED)
         self._tasks = [asyncio.ensure_future(self._take_new()), asyncio.ensure_future(self._look())]
-
-    def read(self, frame: zmq.Frame) -> None:
-        """A whole message was read, of which this is a frame."""
-        descriptor: Any = frame.get(zmq.SRCFD)
-        self._read.add(int(descriptor))
 
     def close(self) -> None:
         """Watch no more; before the socket is closed."""
@@ -61,33 +110,17 @@ class BacklogWatch:
 
     async def _take_new(self) -> None:
         while True:
-            self._received[parse_monitor_message(await self._monitor.recv_multipart())["value"]] = 0
+            self._backlog.opened(parse_monitor_message(await self._monitor.recv_multipart())["value"])
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_S)
-            read, self._read = self._read, set()
-            for descriptor, before in list(self._received.items()):
-                try:
-                    self._judge(descriptor, before, descriptor in read)
-                except OSError:  # it was closed
-                    del self._received[descriptor]
+            await asyncio.sleep(LOOK_S)
+            for why in self._backlog.look():
+                self._on_cut(why)
 
-    def _judge(self, descriptor: int, before: int, read: bool) -> None:
-        """Look at one connection.
 
-        Raises:
-            OSError: it is none any more, or none of ours: its number was given to something else.
-        """
-        with contextlib.closing(socket.socket(fileno=os.dup(descriptor))) as connection:
-            if connection.getsockname()[1] != self._port:
-                raise ConnectionError
-            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-            (received,) = _RECEIVED.unpack_from(info, _RECEIVED_AT)
-            if read or received < before:
-                self._received[descriptor] = received
-            elif received - before > MOST_BYTES:
-                host = connection.getpeername()[0]
-                connection.shutdown(socket.SHUT_RDWR)
-                self._on_cut(f"{received - before} bytes from {host} without a whole message: cut")
-                raise ConnectionAbortedError
+def comes_to(listening: zmq.Socket[Any]) -> Callable[[socket.socket], bool]:
+    """Whether a connection is one to the port on which that socket listens."""
+    endpoint: Any = listening.getsockopt(zmq.LAST_ENDPOINT)
+    port = int(endpoint.decode().rpartition(":")[2])
+    return lambda connection: bool(connection.getsockname()[1] == port)

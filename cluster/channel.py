@@ -88,7 +88,7 @@ class ChannelServer:
         self._url = ""
         self._server_public = b""
         self._keys: dict[str, tuple[bytes, bytes]] = {}
-        """The key pair, public and secret, of each node that may come in; and the fleet's, with an empty name."""
+        """The key pair, public and secret, of each node that may come in."""
         self._node_ids: dict[bytes, str] = {}
         """By public key."""
         self._routes: dict[str, dict[str, bytes]] = {}
@@ -125,13 +125,15 @@ class ChannelServer:
 
     def admit(self, node_id: str) -> ChannelAddress:
         """Let a node of that id in, all its lives long. Returns what it needs for that, and nobody else may have."""
-        address = self._address(node_id)
-        self._node_ids[address.client_public] = node_id
-        return address
+        if node_id not in self._keys:
+            self._keys[node_id] = zmq.curve_keypair()
+        public, secret = self._keys[node_id]
+        self._node_ids[public] = node_id
+        return ChannelAddress(self._url, self._server_public, public, secret)
 
-    def fleet_keys(self) -> ChannelAddress:
-        """What all nodes have, to know each other by. It opens no door here."""
-        return self._address("")
+    def public_key(self, node_id: str) -> str:
+        """What a node that was admitted proves its name by, to other nodes too."""
+        return self._keys[node_id][0].decode()
 
     def callback(self, _domain: str, key: bytes) -> bool:
         """For the authenticator: whether the peer with this public key (it has proven the secret one) may come in."""
@@ -165,11 +167,6 @@ class ChannelServer:
         if self._context is not None:
             self._context.term()
         self._context = self._socket = self._authenticator = self._receiver = self._watch = None
-
-    def _address(self, name: str) -> ChannelAddress:
-        if name not in self._keys:
-            self._keys[name] = zmq.curve_keypair()
-        return ChannelAddress(self._url, self._server_public, *self._keys[name])
 
     async def _receive(self, socket: zmq.asyncio.Socket, watch: BacklogWatch) -> None:
         while True:

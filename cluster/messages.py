@@ -62,6 +62,9 @@ _Words = Annotated[tuple[_Word, ...], Span(0, MAX_MOVES)]
 _Name = Annotated[str, Span(1, 128)]
 _Text = Annotated[str, Span(0, 1024)]
 _Url = Annotated[str, Span(1, 256)]
+_Key = Annotated[str, Span(40, 40)]
+"""A public key, as ZeroMQ writes it (Z85)."""
+_MOST_PEERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +131,16 @@ class NewGame:
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Take part in sharing from now on: listen to these nodes, and to no others any more."""
+    """Take part in sharing from now on: listen to these nodes, and to no others any more.
 
-    urls: Annotated[tuple[_Url, ...], Span(0, 64)]
+    The first three go together: where each of them is, what it is called, and by which key it proves that.
+    """
+
+    urls: Annotated[tuple[_Url, ...], Span(0, _MOST_PEERS)]
+    names: Annotated[tuple[_Name, ...], Span(0, _MOST_PEERS)]
+    keys: Annotated[tuple[_Key, ...], Span(0, _MOST_PEERS)]
+    listeners: Annotated[tuple[_Key, ...], Span(0, _MOST_PEERS)]
+    """The keys of those that may listen to this node."""
     bytes_per_s: _Count
     """What the node may send to all who listen to it, together."""
 

@@ -53,8 +53,6 @@ class NodeSpec:
     """Makes the engine, in the node's process; picklable."""
     share_depth: int = 0
     """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
-    share_keys: ChannelAddress | None = None
-    """By which nodes that share know each other."""
 
 
 class NodeService:
@@ -129,13 +127,13 @@ class NodeService:
 
     def _share(self, spec: NodeSpec, engine: Engine, runner: NodeRunner) -> TableSharing | None:
         """Sharing is a help: a node that cannot take part searches without it."""
-        if not spec.share_depth or spec.share_keys is None or not isinstance(engine, SharesTable):
+        if not spec.share_depth or not isinstance(engine, SharesTable):
             return None
         try:
             return TableSharing(
                 f"{spec.node_id}/{self._incarnation}",
                 engine,
-                spec.share_keys,
+                spec.address,
                 spec.share_depth,
                 busy=lambda: not runner.status()[1],
                 report=self._channel.send,

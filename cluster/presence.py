@@ -17,6 +17,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from worker.trust import only_ours
+
 RUN_DIR: Final = "GOUGI_RUN_DIR"
 """The variable that names the folder."""
 
@@ -59,13 +61,12 @@ class Presence:
         """Say that this process is here; None where no folder is named.
 
         Raises:
-            OSError: the folder cannot be written to.
+            OSError: the folder cannot be written to, or others can.
         """
         named = os.environ.get(RUN_DIR)
         if not named:
             return None
-        folder = Path(named)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = only_ours(Path(named), RUN_DIR)
         return cls(folder, NodePresence(os.getpid(), started(os.getpid()), node_id, nps))
 
     def now(self, state: NodeState) -> None:
@@ -89,8 +90,13 @@ class Presence:
 
 
 def present(folder: Path) -> tuple[NodePresence, ...]:
-    """The node processes of this machine that live, by process id."""
+    """The node processes of this machine that live, by process id; they get signals, so nobody else may name them.
+
+    Raises:
+        OSError: others can write to the folder.
+    """
     found = []
+    only_ours(folder, RUN_DIR)
     for path in folder.glob("node-*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             fields = json.loads(path.read_text(encoding="utf-8"))

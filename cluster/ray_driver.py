@@ -14,6 +14,7 @@ from cluster.channel import ChannelServer
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.events import FALLBACK, NodeJoined, Received
 from cluster.fallback import Fallback
+from cluster.faults import Faults
 from cluster.fleet import Change, Fleet
 from cluster.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
 from cluster.messages import (
@@ -103,8 +104,9 @@ class RaySearcher(HostedSearcher):
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refusals = Refusals()
-        self._broken = ""
-        """What waiting would not make better."""
+        self._faults = Faults(local=address is None)
+        self._begun = False
+        """`open` has returned: a fault is an event from then on."""
         self._port = ""
         self._host_of_ray = "127.0.0.1"
         """This machine's address as the others see it, once Ray has said."""
@@ -119,7 +121,8 @@ class RaySearcher(HostedSearcher):
         needs no Ray: nodes join as they come, the search that runs too.
 
         Tells the listener how far it is: ``compiling``, ``ray_starting``, ``ray_started``, ``node_starting``,
-        ``node_joined``.
+        ``node_joined``. What would have kept it from opening, had it been known in time, is told as ``fleet_broken``
+        later: the searcher goes on with what it has.
 
         Raises:
             FleetError: it cannot begin, and no waiting would help: an engine cannot be made, the cluster refuses us.
@@ -184,10 +187,16 @@ class RaySearcher(HostedSearcher):
 
     async def whole(self, patience_s: float) -> int:
         """Wait until every node that is known of is there, for whom it is no use to begin before; returns how many are
-        there by then."""
+        there by then.
+
+        Raises:
+            FleetError: no waiting would help, as in `open`.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 while self._capacity is None or self._there() < self._capacity:
+                    if self._faults.broken:
+                        raise FleetError(self._faults.broken)
                     self._changed.clear()
                     await self._changed.wait()
         return self._there()
@@ -209,6 +218,7 @@ class RaySearcher(HostedSearcher):
         if self._settings.share_depth:
             self._sharing = FleetSharing(
                 self._settings.share_bytes_per_s,
+                channel.public_key,
                 lambda: self._fleet.live,
                 self.send,
                 lambda name, fields: host.log(name, **fields),
@@ -222,9 +232,8 @@ class RaySearcher(HostedSearcher):
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
-        address, share_keys = (replace(keys, url=url) for keys in (channel.admit(node_id), channel.fleet_keys()))
-        engine = partial(self._engine, place_of(node_id) - 1)
-        return NodeSpec(node_id, address, engine, self._settings.share_depth, share_keys)
+        address = replace(channel.admit(node_id), url=url)
+        return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), self._settings.share_depth)
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)
@@ -232,8 +241,8 @@ class RaySearcher(HostedSearcher):
     async def _can_begin(self) -> None:
         async def until(condition: Callable[[], bool]) -> None:
             while not condition():
-                if self._broken:
-                    raise FleetError(self._broken)
+                if self._faults.broken:
+                    raise FleetError(self._faults.broken)
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -242,6 +251,9 @@ class RaySearcher(HostedSearcher):
             async with asyncio.timeout(_PATIENCE_S):
                 local = self._address is None
                 await until(lambda: self._there() == self._wanted if local else self._capacity is not None)
+        if self._faults.broken:
+            raise FleetError(self._faults.broken)
+        self._begun = True
 
     def ray_found(self, facts: RayFacts) -> None:
         """`cluster.places.Master`."""
@@ -251,8 +263,7 @@ class RaySearcher(HostedSearcher):
 
     def ray_refused(self, why: str) -> None:
         """`cluster.places.Master`: while the fleet opens, that is the end of it."""
-        self._broken = why
-        self._changed.set()
+        self._look_for_a_fault(lambda: self._faults.refused(why))
 
     def is_live(self, node_id: str) -> bool:
         """`cluster.places.Master`."""
@@ -336,8 +347,13 @@ class RaySearcher(HostedSearcher):
     def _failed(self, message: Failed) -> None:
         """An engine cannot be made: while the fleet opens, that is the end of it; later another attempt follows."""
         self.log("node_failed", node=message.node_id, why=message.why)
-        which = "the fallback" if message.node_id == FALLBACK else "a node"
-        self._broken = f"{which} cannot start: {message.node_id}: {message.why}"
+        self._look_for_a_fault(lambda: self._faults.failed(message.node_id, message.why, self._capacity))
+
+    def _look_for_a_fault(self, learn: Callable[[], None]) -> None:
+        before = self._faults.broken
+        learn()
+        if self._begun and self._faults.broken != before:
+            self.log("fleet_broken", why=self._faults.broken)
         self._changed.set()
 
     def _dismiss(self, peer: str, reason: str) -> None:
@@ -353,6 +369,8 @@ class RaySearcher(HostedSearcher):
 
     def _apply(self, changes: list[Change]) -> None:
         for change in changes:
+            if isinstance(change, NodeJoined):
+                self._faults.lives(change.node_id)
             if self._host is not None:
                 self._host.handle(change)
             if self._sharing is not None:

@@ -79,8 +79,8 @@ def encode_batch(peer: str, meaning: bytes, sequence: int, entries: Entries) -> 
     return header + name + entries.astype("<u8", copy=False).tobytes()
 
 
-def decode_batch(data: bytes, meaning: bytes) -> Batch:
-    """The batch in ``data``, for a table whose words have this ``meaning``.
+def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
+    """The batch in ``data``, which came from that node, for a table whose words have this ``meaning``.
 
     Raises:
         ForeignBatch: its words mean something else; the rest is well formed.
@@ -101,8 +101,8 @@ def decode_batch(data: bytes, meaning: bytes) -> Batch:
         peer = data[_HEADER.size : start].decode()
     except UnicodeDecodeError as error:
         raise BatchError(f"batch: the sender's name is no UTF-8 ({error.reason})") from error
-    if not peer:
-        raise BatchError("batch: no sender's name")
+    if peer.rpartition("/")[0] != node_id:
+        raise BatchError(f"batch of {node_id}: in the name of {peer!r}")
     if its_meaning != meaning:
         raise ForeignBatch(f"batch of {peer}: entries of another network, other rules or another build")
     words = np.frombuffer(data, "<u8", offset=start).reshape(count, 2)

@@ -20,6 +20,7 @@ class FleetSharing:
 
     Args:
         bytes_per_s: what each node may send to all its listeners together.
+        key_of: the public key by which a node proves its name.
         live: the nodes that live now.
         send: gives a node its order, or does nothing where it is not there.
         log: told of ``sharing`` (who hears how many) and, after a search, of ``shared`` (`SharedSum.take`).
@@ -28,11 +29,12 @@ class FleetSharing:
     def __init__(
         self,
         bytes_per_s: int,
+        key_of: Callable[[str], str],
         live: Callable[[], Iterable[str]],
         send: Callable[[str, Peers], None],
         log: Callable[[str, dict[str, object]], None],
     ) -> None:
-        self._peering = Peering(bytes_per_s)
+        self._peering = Peering(bytes_per_s, key_of)
         self._live = live
         self._send = send
         self._log = log

@@ -24,7 +24,7 @@ from cluster.sharing import (
     encode_batch,
     header_bytes,
 )
-from cluster.sharing_link import ShareLink
+from cluster.sharing_link import ShareLink, Source
 from worker.engine import Entries, SharesTable
 
 _log = logging.getLogger(__name__)
@@ -43,13 +43,13 @@ class TableSharing:
     How to use one::
 
         sharing = TableSharing("node-1/ab12", engine, keys, busy, report)
-        sharing.take(Peers(urls, bytes_per_s))     # any thread; nothing is sent or taken before
+        sharing.take(peers)                        # any thread; nothing is sent or taken before
         sharing.wake()                             # any thread: a search begins; it ends when `busy` says so
         sharing.close()                            # before the engine is closed
 
     Args:
         peer: this node's name in its batches.
-        keys: of the fleet.
+        keys: this node's own.
         busy: whether a search runs; asked from the sharing thread, every few ms while it says yes.
         report: called on the sharing thread when a search is over, and every few seconds of a long one.
     """
@@ -145,7 +145,8 @@ class TableSharing:
         order, self._order = self._order, None
         if order is not None:
             self._bytes_per_s = order.bytes_per_s
-            self._link.listen_to(order.urls)
+            self._link.admit(order.listeners)
+            self._link.listen_to(Source(*each) for each in zip(order.names, order.urls, order.keys, strict=True))
 
     def _exchange(self) -> None:
         self._receive()
@@ -157,10 +158,10 @@ class TableSharing:
 
     def _receive(self) -> None:
         traffic, found = self._traffic, list[Entries]()
-        for data in self._link.receive():
+        for node_id, data in self._link.receive():
             traffic.bytes_in += len(data)
             try:
-                batch = decode_batch(data, self._meaning)
+                batch = decode_batch(data, self._meaning, node_id)
             except BatchError as error:
                 traffic.refused += 1
                 self._complain(str(error))

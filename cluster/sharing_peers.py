@@ -6,7 +6,7 @@ the fleet changes. Only nodes whose entries mean the same hear each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from cluster.messages import Hello, Peers, Shared
@@ -18,10 +18,12 @@ class Peering:
 
     Args:
         bytes_per_s: what each node may send to all its listeners together.
+        key_of: the public key by which a node proves its name.
     """
 
-    def __init__(self, bytes_per_s: int) -> None:
+    def __init__(self, bytes_per_s: int, key_of: Callable[[str], str]) -> None:
         self._bytes_per_s = bytes_per_s
+        self._key_of = key_of
         self._hellos: dict[str, Hello] = {}
         self._told: dict[str, Peers] = {}
 
@@ -43,9 +45,18 @@ class Peering:
                 groups.setdefault(hello.share_meaning, []).append(hello)
         found: list[tuple[str, Peers]] = []
         for group in groups.values():
+            heard = [listens_to(index, len(group)) for index in range(len(group))]
             for index, hello in enumerate(group):
-                others = tuple(sorted(group[i].share_url for i in listens_to(index, len(group))))
-                peers = Peers(others, self._bytes_per_s)
+                others = sorted((group[i] for i in heard[index]), key=lambda other: other.node_id)
+                peers = Peers(
+                    urls=tuple(other.share_url for other in others),
+                    names=tuple(other.node_id for other in others),
+                    keys=tuple(self._key_of(other.node_id) for other in others),
+                    listeners=tuple(
+                        sorted(self._key_of(group[i].node_id) for i, those in enumerate(heard) if index in those)
+                    ),
+                    bytes_per_s=self._bytes_per_s,
+                )
                 if self._told.get(hello.node_id) != peers:
                     self._told[hello.node_id] = peers
                     found.append((hello.node_id, peers))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 import tempfile
 import time
 from collections import deque
@@ -22,6 +21,7 @@ from cluster.api import Decision, Listener, NodeView, Progress
 from cluster.events import FALLBACK
 from cluster.presence import RUN_DIR, started
 from worker.files import replace_file
+from worker.trust import only_ours
 
 _LOSSES_KEPT: Final = 50
 _EVERY_S: Final = 0.5
@@ -180,16 +180,12 @@ def folder() -> Path:
         OSError: it cannot be made, or is somebody else's, or others may read it.
     """
     if named := os.environ.get(RUN_DIR):
-        path = Path(named)
-    elif runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        return only_ours(Path(named), RUN_DIR)
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         path = Path(runtime) / "gougi"
     else:
         path = Path(tempfile.gettempdir()) / f"gougi-status-{os.getuid()}"
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    facts = path.lstat()
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o022:
-        raise PermissionError(1, "not a folder that only we can write to", str(path))
-    return path
+    return only_ours(path)
 
 
 def forget_the_dead() -> None:

@@ -15,6 +15,7 @@ from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
 from master.commands.plain import PlainCommand, complaint
 from master.terminal import guarded
+from master.ui.texts import error_words
 from worker.files import described, disk_is_full
 
 app = typer.Typer(
@@ -102,4 +103,4 @@ def _run(words: list[str]) -> int:
 def _complain(message: str) -> None:
     with contextlib.suppress(OSError):  # then the exit code alone says it
         for line in message.splitlines() or ["failed"]:
-            print(f"gougi: {line}", file=sys.stderr, flush=True)
+            print(f"gougi: {error_words(line, sys.stderr.encoding)}", file=sys.stderr, flush=True)

@@ -75,7 +75,11 @@ class Seat:
 
 
 async def play_embedded(
-    settings: EmbeddedSettings, cluster: Seat, opponent: Seat, on_result: Callable[[EmbeddedResult], None]
+    settings: EmbeddedSettings,
+    cluster: Seat,
+    opponent: Seat,
+    on_result: Callable[[EmbeddedResult], None],
+    last_game: asyncio.Event,
 ) -> list[EmbeddedResult]:
     """Open both searchers and play ``settings.games`` games; the server changes the sides from game to game.
 
@@ -86,6 +90,7 @@ async def play_embedded(
         cluster: the player whose outcome counts.
         opponent: the other one.
         on_result: gets each game's end, that of a game which was cut short too.
+        last_game: when set, no other game is begun.
 
     Raises:
         FleetError: a searcher cannot be opened.
@@ -106,6 +111,8 @@ async def play_embedded(
             on_result(results[-1])
 
         for _ in itertools.count() if settings.games is None else range(settings.games):
+            if last_game.is_set():
+                break
             await _play_one(settings, server, cluster, opponent, ended)
     return results
 

@@ -30,6 +30,7 @@ _GRAVE: Final = frozenset(
         "message_refused",
         "report_refused",
         "job_failed",
+        "status_not_written",
     }
 )
 """Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
@@ -114,13 +115,15 @@ def open_log(
             console(f"error: log_not_written lines={queue.qsize()} file={path} error='the disk does not answer'")
 
 
-def fleet_listener(also: Callable[[str, dict[str, object]], None] = lambda _name, _fields: None) -> Listener:
-    """A listener whose fleet events go to the log, and to ``also``."""
+def fleet_listener(*also: Callable[[str, dict[str, object]], None]) -> Listener:
+    """A listener whose fleet events go to the log, and to all of ``also``."""
     log: structlog.stdlib.BoundLogger = structlog.get_logger("fleet")
 
     def on_event(name: str, fields: dict[str, object]) -> None:
-        (log.warning if name in _GRAVE else log.info)(name, **fields)
-        also(name, fields)
+        tell = log.error if name == "fleet_broken" else log.warning if name in _GRAVE else log.info
+        tell(name, **fields)
+        for hear in also:
+            hear(name, fields)
 
     return Listener(on_event=on_event)
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from string import Formatter
 from typing import Any, Final
 
 _LOCALE: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -79,10 +81,12 @@ class Catalogue:
 
     Args:
         package: its table is ``ja.toml`` in it: message -> Japanese.
+        beside: packages below it, whose errors it tells too.
     """
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, *beside: str) -> None:
         self._package = package
+        self._packages = (package, *beside)
 
     def text(self, message: str, **fields: Any) -> str:
         """The message in the user's language, with ``fields`` in it.
@@ -94,9 +98,46 @@ class Catalogue:
             message = japanese(self._package).get(message, message)
         return message.format_map(fields)
 
+    def error(self, line: str, encoding: str | None = "utf-8") -> str:
+        """An error, which was put together where it arose, in the user's language.
+
+        It is told by its form: what stands in the table with names in braces matches any words there. What does not
+        match as a whole may do so behind a colon: ``--file: x.txt: no such file``.
+
+        Args:
+            encoding: of where it is shown.
+        """
+        if not is_japanese(os.environ) or not shows_kanji(encoding):
+            return line
+        return _in_japanese(line, self._packages)
+
 
 @cache
-def japanese(package: str) -> Mapping[str, str]:
-    """A package's table."""
+def japanese(package: str, section: str = "messages") -> Mapping[str, str]:
+    """A section of a package's table; empty: it has none."""
     content = tomllib.loads(resources.files(package).joinpath("ja.toml").read_text(encoding="utf-8"))
-    return {str(message): str(words) for message, words in content["messages"].items()}
+    return {str(message): str(words) for message, words in content.get(section, {}).items()}
+
+
+@cache
+def _forms(packages: tuple[str, ...]) -> Sequence[tuple[re.Pattern[str], str]]:
+    """The errors' forms and their Japanese, those with the most words of their own first."""
+    table = {form: words for package in packages for form, words in japanese(package, "errors").items()}
+    pieces = {form: list(Formatter().parse(form)) for form in table}
+
+    def own(form: str) -> int:
+        return sum(len(text) for text, *_ in pieces[form])
+
+    def pattern(form: str) -> re.Pattern[str]:
+        parts = (re.escape(text) + (f"(?P<{name}>.+?)" if name else "") for text, name, *_ in pieces[form])
+        return re.compile("".join(parts))
+
+    return [(pattern(form), table[form]) for form in sorted(table, key=own, reverse=True)]
+
+
+def _in_japanese(line: str, packages: tuple[str, ...]) -> str:
+    for form, words in _forms(packages):
+        if found := form.fullmatch(line):
+            return words.format_map({name: _in_japanese(text, packages) for name, text in found.groupdict().items()})
+    head, colon, rest = line.partition(": ")
+    return head + colon + _in_japanese(rest, packages) if colon else line

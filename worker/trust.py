@@ -6,6 +6,7 @@ on the way where it is sticky (``/tmp``): nobody can replace there what is not h
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
@@ -48,6 +49,33 @@ def own_folder(parent: Path, prefix: str) -> Path:
         except OSError:
             continue
     return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=parent)).resolve()
+
+
+def only_ours(folder: Path, variable: str = "") -> Path:
+    """Make a folder (mode 700) where it is missing, and return it once only this user can write to it.
+
+    The way to it is not looked at: in a pod it leads over a volume that is open to all users, of whom there is one.
+
+    Args:
+        folder: what is wanted.
+        variable: what named it; for the error.
+
+    Raises:
+        OSError: it cannot be made, or is not this user's alone; the text says what is wrong, and with which.
+    """
+    where = f"{variable}: {folder}" if variable else str(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"{where}: {(error.strerror or str(error)).lower()}") from error
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, f"{where}: it is a link, not a folder")
+    if facts.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, f"{where}: it belongs to {_name(facts.st_uid)}")
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EPERM, f"{where}: others may write to it; it needs mode 700")
+    return folder
 
 
 def _walk(folder: Path, shared: bool) -> Path:

@@ -42,7 +42,7 @@ _MESSAGES: Final[tuple[Message, ...]] = (
     Job(1, 2, STARTPOS, ("7g7f",), multipv=2, nodes=1000, alpha=-30, beta=30),
     Stop(1),
     NewGame(),
-    Peers(("tcp://127.0.0.1:4000",), 1000),
+    Peers(("tcp://127.0.0.1:4000",), ("node-2",), ("k" * 40,), ("l" * 40,), 1000),
     Report("node-1", 1, 2, 9, 12, 35, Bound.EXACT, 1000, 20, 3, ("7g7f", "3c3d")),
     Done("node-1", 1, 2, 1000, 20),
     Leave("node-1", "drained"),
@@ -72,7 +72,7 @@ class Channel(Target):
         else:
             assert decode(encode(message)) == message
         with contextlib.suppress(BatchError):
-            decode_batch(data, _MEANING)
+            decode_batch(data, _MEANING, "node-1")
 
 
 class CsaServer(Target):

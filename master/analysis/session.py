@@ -12,6 +12,7 @@ from cluster.api import Decision, FleetError, Listener, Searcher, SearchRequest
 from master.analysis.game import Game
 from master.analysis.plan import Evaluation, Line
 from master.analysis.store import Store, store_key
+from master.fault import FleetFault
 
 _PATIENCE_MS: Final = 600_000
 """A search by nodes that is not over by then, as all nodes were lost, is."""
@@ -53,7 +54,9 @@ class Session:
         self._store = store
         self._pace = pace
         self._settings = settings
-        self._listener = Listener(on_decision=self._decided, on_event=on_event)
+        self._on_event = on_event
+        self._fault = FleetFault(self._stop)
+        self._listener = Listener(on_decision=self._decided, on_event=self._heard)
         self._search_id = 0
         self._waiting: asyncio.Future[Decision] | None = None
 
@@ -102,6 +105,7 @@ class Session:
     async def _search(self, sfen: str, moves: tuple[str, ...]) -> Evaluation:
         self._search_id += 1
         ms = self._pace.ms if self._pace.ms is not None else _PATIENCE_MS
+        self._fault.check()
         request = SearchRequest(
             self._search_id,
             sfen,
@@ -114,6 +118,7 @@ class Session:
         self._waiting = asyncio.get_running_loop().create_future()
         self._searcher.start(request)
         decision = await self._waiting
+        self._fault.check()
         if decision.score is None:
             raise FleetError(f"the fleet has no score after {len(moves)} moves; is a node there?")
         return Evaluation(
@@ -125,6 +130,14 @@ class Session:
             decision.elapsed_ms,
             tuple(Line(line.score, line.depth, line.pv) for line in decision.lines),
         )
+
+    def _heard(self, name: str, fields: dict[str, object]) -> None:
+        self._on_event(name, fields)
+        self._fault.on_event(name, fields)
+
+    def _stop(self) -> None:
+        """What the master's own engine thinks is no analysis: the search that runs ends now."""
+        self._searcher.stop(self._search_id)
 
     def _decided(self, decision: Decision) -> None:
         waiting = self._waiting

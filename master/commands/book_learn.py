@@ -56,6 +56,7 @@ def learn(
     from master.book.study import Studied, StudyingSearcher
     from master.book.thoughts import reference_seconds
     from master.commands.game import logged, make_fleet, make_single
+    from master.fault import FleetFault
     from master.game import next_search_id
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
@@ -106,9 +107,13 @@ def learn(
         fleet = make_single(settings) if single else make_fleet(settings)
         searcher = StudyingSearcher(fleet, service, next_search_id)
         searcher.on_studied, searcher.on_progress = tell, show
+        fault = FleetFault(searcher.interrupt)
         try:
-            await searcher.open(fleet_listener())
-            return await searcher.study()
+            await searcher.open(fleet_listener(fault.on_event))
+            fault.check()
+            finished = await searcher.study()
+            fault.check()
+            return finished
         finally:
             await searcher.close()
             await service.close()

@@ -23,7 +23,7 @@ def check_fleet(settings: Config, *, single: bool = False) -> None:
     """
     cluster = settings.cluster
     if cluster.address and not single:
-        _check_address(cluster.address)
+        check_address(cluster.address)
         return  # files are the nodes' own, on their machines
     check_net(settings.engine.eval_file, "--net")
     for number, kind in enumerate(() if single else cluster.kinds):
@@ -58,7 +58,7 @@ def check_folder(folder: Path, where: str) -> None:
         raise CommandError(f"{where}: {folder}: {reason(error)}") from error
 
 
-def _check_address(address: str) -> None:
+def check_address(address: str) -> None:
     """See that Ray's head listens there: Ray itself would try for minutes."""
     import socket
 

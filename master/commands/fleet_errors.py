@@ -11,6 +11,7 @@ from master.commands.common import BAD_INPUT, FAILED, CommandError
 @contextlib.contextmanager
 def told() -> Iterator[None]:
     """What goes wrong becomes the command's one clear message."""
+    from master.csa.login import LoginError
     from master.fleet.archive import ArchiveError
     from master.fleet.aws import AwsError
     from master.fleet.costs import LedgerError
@@ -21,7 +22,7 @@ def told() -> Iterator[None]:
 
     try:
         yield
-    except (FolderError, FleetDown, PriceUnknown) as error:
+    except (FolderError, FleetDown, LoginError, PriceUnknown) as error:
         raise CommandError(str(error), BAD_INPUT) from error
     except (AwsError, ArchiveError, FolderBusy, LedgerError, NotReady, TerraformError) as error:
         raise CommandError(str(error), FAILED) from error

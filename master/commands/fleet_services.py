@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from master.commands.common import FAILED, CommandError
+from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.fleet_errors import told
 from master.commands.settings import ConfigFile, load
 from master.fleet.agreed import RELEASED
+from worker.files import described
 
 if TYPE_CHECKING:
     from master.fleet.archive import Archive
@@ -38,9 +39,14 @@ def watch(
     Ends with exit code 10 when the machine is to go and its nodes are dismissed; with 0 after SIGTERM.
     """
     from cluster.instance_metadata import InstanceMetadata
+    from cluster.presence import present
     from master.fleet.node_watch import NodeWatch
 
     with told():
+        try:
+            present(run_dir)
+        except OSError as error:
+            raise CommandError(described(error), BAD_INPUT) from error
         where = archive or (f"s3://{bucket}" if bucket else "")
         watcher = NodeWatch(
             InstanceMetadata(endpoint or None),

@@ -162,9 +162,12 @@ def serve(
 
 def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
     compile_searcher()
+    import asyncio
+
     from cluster.api import FleetError
     from master.csa.server import ServerError
     from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
+    from master.fault import FleetFault
     from master.log import fleet_listener
     from master.run import Interrupted, run_to_end
     from master.ui.texts import say
@@ -187,9 +190,13 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
         async with show:
             times = {"total": total_s, "increment": increment_s}
             show.say(say("the cluster against a single searcher; {total} s and {increment} s a move each", **times))
-            cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event), show.observe)
+            last_game = asyncio.Event()
+            fault = FleetFault(last_game.set)
+            cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event, fault.on_event), show.observe)
             opponent = Seat(make_single(settings), fleet_listener(), show.view.observe_opponent)
-            return await play_embedded(embedded, cluster, opponent, on_result)
+            results = await play_embedded(embedded, cluster, opponent, on_result, last_game)
+            fault.check()
+            return results
 
     try:
         with logged(settings, show.warn, show.say):
@@ -217,6 +224,7 @@ def _play_online(settings: Config, plain: bool) -> int:
     from master.csa.login import LoginError, check_login, login_password
     from master.csa.tls import TlsError, tls_context
     from master.events import GameEnded, GameEvent
+    from master.fault import FleetFault
     from master.game import GameSettings, LoginRefusedError, WrongGameError, next_search_id
     from master.game_loop import NameTakenError
     from master.instructions import Login
@@ -269,12 +277,13 @@ def _play_online(settings: Config, plain: bool) -> int:
             last_game.set()
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
-        fleet, listener = make_fleet(settings), fleet_listener(show.fleet_event)
+        fault = FleetFault(last_game.set)  # a game that runs is played by the master's own engine
+        fleet, listener = make_fleet(settings), fleet_listener(show.fleet_event, fault.on_event)
         searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
         async with show:
             try:
                 await searcher.open(listener)
-                return await play_games_apart(
+                outcomes = await play_games_apart(
                     server,
                     login,
                     searcher,
@@ -285,6 +294,8 @@ def _play_online(settings: Config, plain: bool) -> int:
                     stop=last_game,
                     backoff=Backoff(attempts=csa.attempts or None),
                 )
+                fault.check()
+                return outcomes
             finally:
                 await searcher.close()
                 await books.close()

@@ -1,4 +1,4 @@
-"""``gougi status``: how the fleets are that this user's players and engines on this machine have."""
+"""``gougi status``: how the fleets are that this user's players and engines on this machine have, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from master.commands.checks import check_address
 from master.commands.common import FAILED, CommandError
 from worker.files import described
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 def status(
     address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Only who searches on this Ray cluster. Default: all.")
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="A Ray cluster, which is asked, or auto. Default: what runs here."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ) -> int:
@@ -26,6 +28,10 @@ def status(
 
     Each gougi play, usi, analyze or book learn with a fleet keeps a file for it, which only its user can read. With
     none of them the exit code is 1. For machines on AWS: gougi fleet status.
+
+    With --address the Ray cluster there is asked, whoever plays on it and from where: its machines, the places for
+    nodes, and the players; its token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH. One that does not answer within
+    20 seconds is an error, with exit code 1.
 
     Examples:
 
@@ -36,23 +42,70 @@ def status(
     from cluster.status import masters
 
     try:
-        found = [facts for facts in masters() if address in (None, facts["address"])]
+        found = [facts for facts in masters() if address in (None, "auto", facts["address"])]
     except OSError as error:
         raise CommandError(described(error), FAILED) from error
+    cluster = None if address is None else _ask(address)
     if as_json:
-        print(json.dumps({"masters": found}, ensure_ascii=False))
-        return 0 if found else FAILED
-    if not found:
-        where = "" if address is None else f" on {address}"
-        raise CommandError(f"no player or engine of yours with a fleet runs here{where}", FAILED)
+        print(json.dumps({"masters": found, **({} if cluster is None else {"cluster": cluster})}, ensure_ascii=False))
+        return 0 if found or cluster is not None else FAILED
+    if not found and cluster is None:
+        raise CommandError("no player or engine of yours with a fleet runs here", FAILED)
     from master.ui.console import Console
 
     console = Console()
+    if cluster is not None:
+        _tell_cluster(console, str(address), cluster)
     for number, facts in enumerate(found):
-        if number:
+        if number or cluster is not None:
             console.print()
         _tell(console, facts)
     return 0
+
+
+def _ask(address: str) -> dict[str, Any]:
+    """What the cluster says; ends the command where it does not answer."""
+    from cluster.api import FleetError
+    from cluster.ray_survey import survey
+
+    check_address(address)
+    try:
+        return survey(address)
+    except FleetError as error:
+        raise CommandError(f"--address: {error}", FAILED) from error
+
+
+def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from master.fleet.view import age
+
+    alive = [machine for machine in cluster["machines"] if machine["alive"]]
+    places, taken = (sum(machine[key] for machine in alive) for key in ("places", "taken"))
+    head = f"Ray at {address}: machines: {len(alive)}, places for nodes: {places}, taken: {taken}"
+    lost = len(cluster["machines"]) - len(alive)
+    console.print(head + (f"; lost machines: {lost}" if lost else ""), markup=False, highlight=False, soft_wrap=True)
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for name in ("machine", "address"):
+        table.add_column(name, no_wrap=True)
+    for name in ("places", "taken"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("players")
+    for machine in alive:
+        who = ", ".join(f"{job}: {count}" for job, count in machine["players"].items())
+        cells = (machine["host"], machine["address"], str(machine["places"]), str(machine["taken"]), who)
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    for player in cluster["players"]:
+        since = age(time.time() - player["began"])
+        nodes = f"nodes: {player['nodes']}" + (
+            f", waiting for a place: {player['waiting']}" if player["waiting"] else ""
+        )
+        line = f"player {player['job']} on {player['address']}, for {since}: {nodes}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if not cluster["players"]:
+        console.print("nobody plays there", markup=False, highlight=False)
 
 
 def _tell(console: Console, facts: dict[str, Any]) -> None:

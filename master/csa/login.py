@@ -21,22 +21,23 @@ class LoginError(ValueError):
     """Nobody can log in with this; the text says why, and holds nothing of the password."""
 
 
-def check_login(name: str, game: str, password: str) -> list[str]:
+def check_login(name: str, game: str, password: str | None) -> list[str]:
     """Look at what a login would be made of; gives warnings, none where all is as usual.
 
     Args:
         name: the login name.
         game: the game name; empty where the password alone decides.
-        password: the password, or the trip behind the game name.
+        password: the password, or the trip behind the game name; None: it is looked at elsewhere.
 
     Raises:
         LoginError: the name, the game name or the password would be refused, or taken for something else.
     """
     if not re.fullmatch(LOGIN_NAME, name):
         raise LoginError(f"the login name {name!r} must be 1 to 32 letters, digits or any of _ @ . -")
-    _check_password(password)
+    if password is not None:
+        _check_password(password)
     if not game:
-        return _check_bare_password(password)
+        return [] if password is None else _check_bare_password(password)
     try:
         return [f"game name {warning}" for warning in check_game_name(game)]
     except GameNameError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from master.fleet import price_list
 from master.fleet.agreed import TAG
-from master.fleet.aws import AwsError, advice, client, told
+from master.fleet.aws import AwsError, AwsRefusal, advice, client, told
 from master.fleet.costs import Machine
 
 
@@ -92,6 +92,28 @@ class Cloud:
                 InstanceId=instance,
                 LifecycleActionResult="CONTINUE",
             )
+
+    def secret(self, name: str) -> str | None:
+        """The value of a parameter in the Parameter Store; None: it is there, and these credentials may not read it.
+
+        Raises:
+            AwsError: there is none of that name here.
+        """
+        none = AwsError(f"no parameter {name} in {self.region}: aws ssm put-parameter --type SecureString makes one")
+        try:
+            with told(AwsError, f"parameter {name}"):
+                return str(self.service("ssm").get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"])
+        except AwsRefusal as refusal:
+            if refusal.code == "ParameterNotFound":
+                raise none from refusal
+            if not refusal.denied:
+                raise
+        wanted = [{"Key": "Name", "Option": "Equals", "Values": [name]}]
+        with told(AwsError, f"parameter {name}"):
+            pages = self.service("ssm").get_paginator("describe_parameters").paginate(ParameterFilters=wanted)
+            if not any(page["Parameters"] for page in pages):
+                raise none
+        return None
 
     def troubles(self, group: str, since: datetime) -> list[str]:
         """Why an auto-scaling group could not start machines since then, the newest first; what to do where known."""

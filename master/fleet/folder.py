@@ -31,6 +31,7 @@ _PRICES: Final = "prices.json"
 _PLAN: Final = ("plan-", ".tfplan")
 """How the name of a plan's file begins and ends."""
 _RELEASE: Final = "release.tar"
+_FIRST_CONFIG: Final = "deploy/gougi.toml"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
 
@@ -121,13 +122,21 @@ class FleetFolder:
             module = self._module(settings)
             _check_variables(settings.variables, module / "variables.tf", config_file)
             release = settings.variables.get("release_file") or self._release(module, rebuild=rebuild)
-            file = config_file or module.parent / "deploy" / "gougi.toml"
+            file = self.config_file(settings, config_file)
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
             content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices)
             (self.path / ROOT_MODULE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
+
+    def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
+        """What the head is configured with; ``given``: the operator's own, None: the one to begin with.
+
+        Raises:
+            FolderError: there is no checkout to take it from.
+        """
+        return Path(settings.variables.get("config_file") or given or self._module(settings).parent / _FIRST_CONFIG)
 
     @property
     def nodes(self) -> int | None:

@@ -18,6 +18,7 @@ from master.fleet.facts import Facts, read_facts
 from master.fleet.folder import FleetFolder, FolderError
 from master.fleet.lock import locked
 from master.fleet.plan import FleetPlan, Place, read_plan
+from master.fleet.player import check_player
 from master.fleet.prices import PriceBook, table_regions, types_of
 from master.fleet.reports import MachineReport, ReportError
 from master.fleet.terraform import Step, Terraform, find
@@ -106,10 +107,16 @@ class Operator:
 
         Raises:
             FolderError, TerraformError, AwsError: that cannot be found out.
+            LoginError: the player on the head could not log in.
             PriceUnknown: the settings' price cap would count machines without a price.
         """
         _ = self.terraform  # that it is missing is said before anything is made
+        warnings = self._check_player(None)
         account = self.cloud().account()
+        if secret := self._password_parameter:
+            warnings = self._check_player(self.cloud().secret(secret))
+        for warning in warnings:
+            tell(f"warning: {warning}")
         prices = {} if self.folder.root_is_given else self._listed(tell)
         self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
@@ -122,6 +129,17 @@ class Operator:
                 "give that of each type in [fleet] variables, usd_per_hour"
             )
         return planned
+
+    @property
+    def _password_parameter(self) -> str:
+        """Where the player's password is; empty: nobody plays on the head, or not as the settings say."""
+        given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
+        return "" if self.folder.root_is_given else str(given)
+
+    def _check_player(self, password: str | None) -> list[str]:
+        if not self._password_parameter:
+            return []
+        return check_player(self.folder.config_file(self._settings, self._config_file), password)
 
     def nodes(self, asked: int | None) -> int:
         """How many there are to be: as asked; else as last time; the first time as the settings say."""

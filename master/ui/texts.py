@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from worker.text import Catalogue
 
-say = Catalogue("master").text
+_CATALOGUE = Catalogue("master", "cluster", "worker")
+say = _CATALOGUE.text
+error_words = _CATALOGUE.error
+"""An error in the user's language, where it is shown."""
 
 
 def later(message: str) -> str:

@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Final
 
 from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
-from master.ui.texts import later, say
+from master.ui.texts import error_words, later, say
 from worker.score import to_usi
 
 _REFRESH_MS: Final = 1000
@@ -33,6 +33,7 @@ _FLEET: Final = {
     "node_joined": later("{node} searches; nodes: {live}"),
     "node_lost": later("{node} is lost: {reason}; nodes: {live}"),
     "node_failed": later("{node} does not start: {why}"),
+    "fleet_broken": later("error: only the master's own engine plays: {why}"),
     "fallback_failed": later("the master's own engine does not start: {why}"),
     "ray_lost": later("Ray is lost: {why}"),
     "ray_failed": later("Ray does not start: {why}"),
@@ -116,7 +117,7 @@ def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
 
 def error_line(why: str) -> str:
     """One line, whatever ``why`` looks like."""
-    return f"info string error: {' '.join(why.split())}"
+    return f"info string {say('error: {why}', why=error_words(' '.join(why.split())))}"
 
 
 def _seldepth(line: RootLine, fleet: Sequence[NodeView]) -> str:

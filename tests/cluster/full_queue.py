@@ -11,12 +11,13 @@ import sys
 import time
 
 from cluster.channel import ChannelAddress
-from cluster.sharing_link import ShareLink
+from cluster.sharing_link import ShareLink, Source
 
 
 def flood(keys: ChannelAddress) -> None:
     """Publish without end; killed by the other process."""
     link = ShareLink(keys)
+    link.admit([keys.client_public.decode()])
     print(link.url, flush=True)
     while True:
         link.publish(bytes(200_000))
@@ -32,7 +33,7 @@ def listen(keys: ChannelAddress) -> None:
         peer.stdin.flush()
         url = peer.stdout.readline().strip()
         link = ShareLink(keys)
-        link.listen_to([url])
+        link.listen_to([Source("n1", url, keys.client_public.decode())])
         time.sleep(2.0)  # its queue, and the system's buffers, are full long before
         peer.kill()
     time.sleep(3.0)

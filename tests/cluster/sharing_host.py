@@ -1,7 +1,8 @@
 """A node's part in sharing as a program, for tests that run it on another host (`tests.cluster.namespaces`).
 
-Its name and the fleet's keys come as a line of JSON over standard input, each further line is a list of URLs to listen
-to. It prints its own URL, and then a line for each entry that it takes: who stored it, and a number that rises.
+Its name and keys, and those of all others, come as a line of JSON over standard input; each further line is a list of
+the numbers and URLs of those to listen to. It prints its own URL, and then a line for each entry that it takes: who
+stored it, and a number that rises.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class TellingTable(DictTable):
 
 def main() -> None:
     told = json.loads(sys.stdin.readline())
-    public, secret = told["public"].encode(), told["secret"].encode()
+    public, everybody = told["keys"][told["number"]], tuple(told["keys"])
     number, table, ended = told["number"], TellingTable(), threading.Event()
-    keys = ChannelAddress(told["master"], b"", public, secret)
+    keys = ChannelAddress(told["master"], b"", public.encode(), told["secret"].encode())
     sharing = TableSharing(f"n{number}/x", table, keys, 2, lambda: True, lambda _said: None)
     print(sharing.url, flush=True)
 
@@ -43,7 +44,10 @@ def main() -> None:
 
     threading.Thread(target=write).start()
     for line in sys.stdin:
-        sharing.take(Peers(tuple(json.loads(line)), 1_000_000))
+        others = json.loads(line)
+        names = tuple(f"n{other}" for other, _ in others)
+        keys_of = tuple(everybody[other] for other, _ in others)
+        sharing.take(Peers(tuple(url for _, url in others), names, keys_of, everybody, 1_000_000))
     ended.set()
     sharing.close()
 

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
+import zmq
 
 from cluster.channel import ChannelAddress
 from cluster.messages import Peers, Shared
@@ -85,10 +86,15 @@ def _serve(connection: Connection, name: str, keys: ChannelAddress, meaning: str
 class SharingProcess:
     """Use `call`; `close` when done."""
 
-    def __init__(self, name: str, keys: ChannelAddress, meaning: str = MEANING) -> None:
+    def __init__(self, name: str, fleet: list[SharingProcess], meaning: str = MEANING, called: str = "") -> None:
+        """It joins the fleet. ``called``: what it says that it is, in the place of its name."""
+        keys = ChannelAddress("tcp://127.0.0.1:9", b"unused", *zmq.curve_keypair())
+        self.key = keys.client_public.decode()
+        self._fleet = fleet
+        fleet.append(self)
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, name, keys, meaning), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, called or name, keys, meaning), daemon=True)
         self._process.start()
         theirs.close()
         self.name = name
@@ -104,7 +110,17 @@ class SharingProcess:
         return self._connection.recv()
 
     def hear(self, *others: SharingProcess, bytes_per_s: int = 10_000_000) -> None:
-        self.call("peers", Peers(tuple(other.url for other in others), bytes_per_s))
+        """Listen to these, and let whoever belongs to the fleet listen."""
+        self.call(
+            "peers",
+            Peers(
+                urls=tuple(other.url for other in others),
+                names=tuple(other.name for other in others),
+                keys=tuple(other.key for other in others),
+                listeners=tuple(other.key for other in self._fleet),
+                bytes_per_s=bytes_per_s,
+            ),
+        )
 
     def send_signal(self, number: int) -> None:
         assert self._process.pid is not None

@@ -92,7 +92,6 @@ def test_without_a_nodes_key_nobody_comes_in() -> None:
         strangers = [
             client(replace(master.address, client_public=public, client_secret=secret), orders),
             client(replace(master.address, server_public=public), orders, "b"),
-            client(master.server.fleet_keys(), orders, "c"),
         ]
         with zmq.Context() as context, context.socket(zmq.DEALER) as plain:
             plain.linger = 0

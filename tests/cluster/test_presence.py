@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cluster.presence import RUN_DIR, NodeState, Presence, present
+from master.cli import run
+from tests.users import NOBODY, as_root
 
 
 @pytest.fixture
@@ -50,3 +53,38 @@ def test_a_file_that_is_none_of_ours_counts_for_nothing(folder: Path, text: str)
     folder.mkdir()
     (folder / "node-1.json").write_text(text)
     assert present(folder) == ()
+
+
+def link(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda folder: folder.chmod(0o777), "others may write to it"),
+        (lambda folder: folder.chmod(0o1770), "others may write to it"),
+        (link, "a link"),
+        pytest.param(lambda folder: os.chown(folder, NOBODY, NOBODY), "it belongs to nobody", marks=as_root),
+    ],
+)
+def test_a_folder_that_is_not_this_user_s_alone_is_not_used(
+    folder: Path, change: Callable[[Path], None], why: str
+) -> None:
+    """Its files say which processes get a signal."""
+    folder.mkdir()
+    change(folder)
+    with pytest.raises(OSError, match=f"GOUGI_RUN_DIR: .*/run: .*{why}"):
+        Presence.enter("node-1", 1)
+    with pytest.raises(OSError, match=why):
+        present(folder)
+    assert not list(folder.iterdir())
+
+
+def test_the_watch_over_a_machine_says_so(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o777)
+    assert run(["fleet", "watch"]) == 2
+    said = capfd.readouterr().err
+    assert said == f"gougi: GOUGI_RUN_DIR: {folder}: others may write to it; it needs mode 700\n"

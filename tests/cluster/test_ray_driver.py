@@ -33,6 +33,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zmq
@@ -40,6 +41,7 @@ import zmq
 from cluster.api import Decision, FleetError
 from cluster.channel import ChannelClient
 from cluster.messages import Hello
+from cluster.ray_survey import survey
 from cluster.settings import Mode, Settings
 from tests.cluster.faults import FAULTS, Fault, MakeFault
 from tests.cluster.processes import alive
@@ -126,9 +128,7 @@ def test_secrets_stay_out_of_arguments_and_logs(fleet: OpenFleet) -> None:
     folder = Path(str(fleet.ray["folder"]))
     token = folder / "token"
     assert token.stat().st_mode & 0o077 == 0
-    channel = fleet.searcher._channel
-    assert channel is not None
-    keys = [fleet.admit("node-1"), fleet.admit("fallback"), channel.fleet_keys()]
+    keys = [fleet.admit("node-1"), fleet.admit("fallback")]
     secrets = [token.read_text(), *(each.client_secret.decode() for each in keys)]
     shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     shown += repr(fleet.heard.events)
@@ -137,6 +137,30 @@ def test_secrets_stay_out_of_arguments_and_logs(fleet: OpenFleet) -> None:
             shown += log.read_text(errors="replace")
     for secret in secrets:
         assert secret not in shown
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_cluster_is_asked_how_it_is(fleet: OpenFleet, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    """By whoever has its token; without joining it."""
+    token = (Path(str(fleet.ray["folder"])) / "token").read_text()
+    monkeypatch.setenv("RAY_AUTH_TOKEN", token if known else "f" * 64)
+
+    async def asked() -> dict[str, Any]:
+        async with asyncio.timeout(60):
+            while True:
+                said = await asyncio.to_thread(survey, str(fleet.ray["address"]), 60)
+                if said["machines"][0]["taken"] == 3:  # all three keepers have their places
+                    return said
+
+    if not known:
+        with pytest.raises(FleetError, match="its token is not ours"):
+            fleet.run(asked())
+        return
+    said = fleet.run(asked())
+    (machine,), (player,) = said["machines"], said["players"]
+    assert (machine["alive"], machine["places"], machine["taken"]) == (True, 3, 3)
+    assert machine["players"] == {player["job"]: 3}
+    assert (player["nodes"], player["waiting"]) == (3, 0)
 
 
 def test_a_client_without_the_token_is_refused(fleet: OpenFleet) -> None:

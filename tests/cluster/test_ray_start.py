@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster import places, ray_process
+from cluster import places, ray_driver, ray_process
 from cluster.api import FleetError, SearchRequest
 from cluster.ray_cluster import RayFacts, RayRefused
 from cluster.ray_driver import RaySearcher
@@ -89,6 +89,35 @@ def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
         searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
         with pytest.raises(FleetError, match="its token is not ours"):
             await searcher.open(Heard().listener())
+
+    asyncio.run(play())
+
+
+def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = asyncio.Event()
+
+    class RefusesUsLate(RefusesUs):
+        async def open(self) -> RayFacts:
+            await refused.wait()
+            return await super().open()
+
+    monkeypatch.setattr(places, "RayProcess", RefusesUsLate)
+    monkeypatch.setattr(ray_driver, "_PATIENCE_S", 0.1)
+
+    async def play() -> None:
+        searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+        heard = Heard()
+        await searcher.open(heard.listener())
+        searcher.start(SearchRequest(1, STARTPOS))
+        refused.set()
+        await heard.until(lambda: bool(heard.named("fleet_broken")), 30)
+        assert "its token is not ours" in str(heard.named("fleet_broken")[0]["why"])
+        with pytest.raises(FleetError, match="its token is not ours"):
+            await searcher.whole(60)
+        searcher.stop(1)
+        assert (await heard.decision()).source == "fallback"
+        await searcher.close()
+        assert len(heard.named("fleet_broken")) == 1, "said once, however often Ray is tried"
 
     asyncio.run(play())
 

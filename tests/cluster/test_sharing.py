@@ -57,7 +57,7 @@ def shared(node_id: str = "n1", **counts: int) -> Shared:
 def test_a_batch_comes_back_as_it_went(peer: str, sequence: int, pairs: list[tuple[int, int]]) -> None:
     data = encode_batch(peer, MEANING, sequence, entries(*pairs))
     assert len(data) == header_bytes(peer) + ENTRY_BYTES * len(pairs)
-    batch = decode_batch(data, MEANING)
+    batch = decode_batch(data, MEANING, peer.rpartition("/")[0])
     assert (batch.peer, batch.sequence) == (peer, sequence)
     assert batch.entries.dtype == np.uint64
     assert batch.entries.tolist() == [list(pair) for pair in pairs]
@@ -67,7 +67,7 @@ def test_the_largest_batch() -> None:
     words = np.arange(2 * MOST_ENTRIES, dtype=np.uint64).reshape(MOST_ENTRIES, 2)
     data = encode_batch("n" * 255, MEANING, 0, words)
     assert len(data) == MOST_BATCH_BYTES
-    assert np.array_equal(decode_batch(data, MEANING).entries, words)
+    assert np.array_equal(decode_batch(data, MEANING, "").entries, words)
     with pytest.raises(ValueError, match=r"entries: shape \(16385, 2\)"):
         encode_batch("n", MEANING, 0, np.zeros((MOST_ENTRIES + 1, 2), np.uint64))
 
@@ -81,18 +81,18 @@ def test_what_cannot_be_sent(peer: str, meaning: bytes) -> None:
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_refused_in_words(data: bytes) -> None:
     with pytest.raises(BatchError, match=r"^batch: "):
-        decode_batch(data, MEANING)
+        decode_batch(data, MEANING, "n1")
 
 
 @given(cut=st.integers(0, 10_000), change=st.integers(1, 255), at=st.integers(0, 10_000))
 def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: int) -> None:
     data = encode_batch("n1/ab", MEANING, 7, entries((1, 2), (3, 4)))
     with pytest.raises(BatchError, match=r"^batch: .* bytes"):
-        decode_batch(data[: cut % len(data)], MEANING)
+        decode_batch(data[: cut % len(data)], MEANING, "n1")
     damaged = bytearray(data)
     damaged[at % len(data)] ^= change
     try:
-        batch = decode_batch(bytes(damaged), MEANING)
+        batch = decode_batch(bytes(damaged), MEANING, "n1")
     except BatchError:
         return
     assert batch.entries.shape == (2, 2)
@@ -106,18 +106,20 @@ def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: in
         (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, MOST_ENTRIES + 1, 1) + b"n", "16385 entries"),
         (struct.pack("<4s16sQIB", b"GGE0", MEANING, 0, 0, 1) + b"n", "begins with b'GGE0'"),
         (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 1) + b"\xff", "no UTF-8"),
-        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 0), "no sender's name"),
+        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 0), "in the name of ''"),
+        (encode_batch("n2/ab", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n2/ab'"),
+        (encode_batch("n1", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n1'"),
     ],
 )
 def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
     with pytest.raises(BatchError, match=why):
-        decode_batch(data, MEANING)
+        decode_batch(data, MEANING, "n1")
 
 
 def test_entries_of_another_network_are_foreign() -> None:
     data = encode_batch("n1/ab", MEANING, 7, entries((1, 2)))
     with pytest.raises(ForeignBatch, match="n1/ab"):
-        decode_batch(data, bytes(16))
+        decode_batch(data, bytes(16), "n1")
 
 
 # --- rates
@@ -217,13 +219,17 @@ def test_a_thousand_nodes_are_a_few_steps_apart() -> None:
     assert steps <= 5
 
 
+def key(node_id: str) -> str:
+    return f"{node_id}-".ljust(40, "k")
+
+
 def hello(number: int, meaning: str = "aa", url: str | None = None) -> Hello:
     url = f"tcp://10.0.0.{number}:5" if url is None else url
     return Hello(f"n{number}", "x", "h", 1, "e", share_url=url, share_meaning=meaning)
 
 
 def test_all_hear_all_others_and_are_told_once() -> None:
-    peering = Peering(1000)
+    peering = Peering(1000, key)
     for number in (1, 2, 3):
         peering.said_hello(hello(number))
     orders = dict(peering.orders(["n1", "n2", "n3", "fallback"]))
@@ -231,13 +237,16 @@ def test_all_hear_all_others_and_are_told_once() -> None:
     assert orders["n2"].bytes_per_s == 1000
     assert set(orders) == {"n1", "n2", "n3"}
     assert peering.orders(["n1", "n2", "n3"]) == []
+    assert (orders["n2"].names, orders["n2"].keys) == (("n1", "n3"), (key("n1"), key("n3")))
+    assert orders["n2"].listeners == (key("n1"), key("n3"))
     left = dict(peering.orders(["n1", "n3"]))
+    assert left["n1"].listeners == (key("n3"),)
     assert left["n1"].urls == ("tcp://10.0.0.3:5",)
     assert set(left) == {"n1", "n3"}
 
 
 def test_only_those_of_one_meaning_hear_each_other_and_others_take_no_part() -> None:
-    peering = Peering(1000)
+    peering = Peering(1000, key)
     for number, meaning in ((1, "aa"), (2, "bb"), (3, "aa"), (4, "bb")):
         peering.said_hello(hello(number, meaning))
     peering.said_hello(hello(5, "", url=""))
@@ -251,7 +260,7 @@ def test_only_those_of_one_meaning_hear_each_other_and_others_take_no_part() -> 
 
 
 def test_who_comes_back_or_begins_anew_is_told_again() -> None:
-    peering = Peering(1000)
+    peering = Peering(1000, key)
     peering.said_hello(hello(1))
     peering.said_hello(hello(2))
     peering.orders(["n1", "n2"])

@@ -23,19 +23,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 class Node:
     """A `tests.cluster.sharing_host` on a host, and what it heard."""
 
-    def __init__(self, host: Host, number: int, keys: tuple[bytes, bytes], master: str) -> None:
+    def __init__(self, host: Host, number: int, keys: list[tuple[bytes, bytes]], master: str) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, "-m", "tests.cluster.sharing_host"]
         self._process: subprocess.Popen[str] = host.start(command, environment, piped=True)
         self.host = host
         self.heard: queue.Queue[tuple[int, int]] = queue.Queue()
-        self._say({"number": number, "public": keys[0].decode(), "secret": keys[1].decode(), "master": master})
+        public = [key.decode() for key, _ in keys]
+        self._say({"number": number, "keys": public, "secret": keys[number][1].decode(), "master": master})
+        self.number = number
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def listen_to(self, *others: Node) -> None:
-        self._say([other.url for other in others])
+        self._say([(other.number, other.url) for other in others])
 
     def hears(self, number: int, timeout_s: float = 20.0) -> int:
         """Wait for an entry of that node that is stored from now on, and return its number."""
@@ -76,7 +78,7 @@ def nodes() -> Iterator[list[Node]]:
         pytest.skip(why)
     network = Network()
     try:
-        keys = zmq.curve_keypair()
+        keys = [zmq.curve_keypair() for _ in range(4)]
         hosts = [network.add() for _ in range(3)]
         master = f"tcp://{hosts[0].address}:9"
         nodes = [Node(host, number, keys, master) for number, host in enumerate(hosts)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -12,9 +13,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zmq
+from zmq.utils.monitor import recv_monitor_message
 
+from cluster import sharing_link
 from cluster.channel import ChannelAddress
 from cluster.messages import Peers, Shared
+from cluster.sharing_link import ShareLink, Source
 from cluster.sharing_node import TableSharing
 from tests.cluster.sharing_process import MEANING, DictTable, SharingProcess, until
 from worker.engine import Entries
@@ -22,28 +26,34 @@ from worker.engine import Entries
 Start = Callable[..., list[SharingProcess]]
 
 
-def fleet_keys() -> ChannelAddress:
-    public, secret = zmq.curve_keypair()
-    return ChannelAddress("tcp://127.0.0.1:9", b"unused", public, secret)
-
-
 @pytest.fixture
 def keys() -> ChannelAddress:
-    return fleet_keys()
+    return ChannelAddress("tcp://127.0.0.1:9", b"unused", *zmq.curve_keypair())
 
 
 @pytest.fixture
-def start(keys: ChannelAddress) -> Iterator[Start]:
+def start() -> Iterator[Start]:
     started: list[SharingProcess] = []
+    ours: list[SharingProcess] = []
 
-    def begin(*names: str, keys: ChannelAddress = keys, meaning: str = MEANING) -> list[SharingProcess]:
-        new = [SharingProcess(name, keys, meaning) for name in names]
+    def begin(*names: str, strange: bool = False, meaning: str = MEANING, called: str = "") -> list[SharingProcess]:
+        new = [SharingProcess(name, [] if strange else ours, meaning, called) for name in names]
         started.extend(new)
         return [process.opened() for process in new]
 
     yield begin
     for process in started:
         process.close()
+
+
+@contextlib.contextmanager
+def closing_context() -> Iterator[zmq.Context[zmq.Socket[bytes]]]:
+    """One that waits for no socket: where a test fails, its monitors are open."""
+    context = zmq.Context()
+    try:
+        yield context
+    finally:
+        context.destroy(linger=0)
 
 
 def some_entries(first: int, count: int = 10) -> Entries:
@@ -178,18 +188,19 @@ def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
     until(lambda: a.call("depth") is None)
 
 
-def test_without_the_fleets_key_nobody_listens_and_nobody_is_heard(start: Start, keys: ChannelAddress) -> None:
+def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(start: Start) -> None:
     a, b = start("a", "b")
-    (stranger,) = start("s", keys=fleet_keys())
+    (stranger,) = start("s", strange=True)
     stranger.hear(a, b)
     stranger.call("search")
+    stranger.key = a.key  # it is taken for one of the fleet
     a.hear(b, stranger)
     b.hear(a, stranger)
     for process in (a, b):
         process.call("search")
     with zmq.Context() as context, context.socket(zmq.SUB) as plain, context.socket(zmq.SUB) as knowing:
         # The second one knows the door, but has no key to it.
-        knowing.curve_serverkey = keys.client_public
+        knowing.curve_serverkey = a.key.encode()
         knowing.curve_publickey, knowing.curve_secretkey = zmq.curve_keypair()
         for listener in (plain, knowing):
             listener.linger = 0
@@ -229,6 +240,110 @@ def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
     assert not b.call("known")
 
 
+def test_nobody_takes_anothers_name(start: Start) -> None:
+    """Not even one who belongs to the fleet."""
+    a, b = start("a", "b")
+    (liar,) = start("c", called="b")
+    for process in (a, b, liar):
+        process.hear(*(other for other in (a, b, liar) if other is not process))
+        process.call("search")
+
+    def refused() -> bool:
+        liar.call("put", some_entries(500))
+        b.call("put", some_entries(100))
+        a.call("stop")
+        a.call("search")
+        return any(report.refused for report in a.call("reports")) and arrived(a, 100)
+
+    until(refused)
+    assert 500 not in a.call("known")
+    liar.hear(b)  # it poses as b where a looks for b: the key is another
+    b.kill()
+    b.url = liar.url
+    a.hear(b)
+    until(lambda: a.call("depth") is None or bool(a.call("known")))
+    liar.call("put", some_entries(700))
+    time.sleep(0.5)
+    assert 700 not in a.call("known")
+
+
+def test_a_message_of_too_many_parts_is_cut(keys: ChannelAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ZeroMQ limits the parts of a message, not how many it has, and keeps them all until the last one is there."""
+    monkeypatch.setattr(sharing_link, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(sharing_link, "LOOK_S", 0)
+    link = ShareLink(keys)
+    public, secret = zmq.curve_keypair()
+    with closing_context() as context, context.socket(zmq.PUB) as peer:
+        peer.linger = 0
+        peer.curve_server = True
+        peer.curve_publickey, peer.curve_secretkey = public, secret
+        monitor = peer.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        port = peer.bind_to_random_port("tcp://127.0.0.1")
+        link.listen_to([Source("n1", f"tcp://127.0.0.1:{port}", public.decode())])
+        assert monitor.poll(10_000)
+        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
+
+        def heard(*parts: bytes) -> list[tuple[str, bytes]]:
+            peer.send_multipart(parts)
+            end = time.monotonic() + 0.2
+            while not (found := link.receive()) and time.monotonic() < end and not monitor.poll(0):
+                pass
+            return found
+
+        until(lambda: heard(b"a", b"b") == [("n1", b"")])  # one of two parts is no batch
+        assert heard(b"batch") == [("n1", b"batch")]
+        until(lambda: heard(*[bytes(200_000)] * 100) is not None and bool(monitor.poll(0)), 30)
+        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_DISCONNECTED
+        peer.disable_monitor()
+        monitor.close()
+    link.close()
+
+
+def test_a_listener_that_talks_is_cut(keys: ChannelAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing_link, "LOOK_S", 0)
+    link = ShareLink(keys)
+    public, secret = zmq.curve_keypair()
+    link.admit([public.decode()])
+    with closing_context() as context, context.socket(zmq.XSUB) as listener:
+        listener.linger = 0
+        listener.curve_serverkey = keys.client_public
+        listener.curve_publickey, listener.curve_secretkey = public, secret
+        monitor = listener.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        listener.connect(link.url)
+        assert monitor.poll(10_000)
+        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
+        listener.send(b"\x01")
+
+        def cut() -> bool:
+            listener.send(bytes([2]) * 500)
+            link.count_listeners()
+            link.receive()
+            return bool(monitor.poll(0))
+
+        until(cut, 30)
+        listener.disable_monitor()
+        monitor.close()
+    link.close()
+
+
+def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> None:
+    """The two hear of each other at the same time, from the master; ZeroMQ itself would not try again."""
+    public, secret = zmq.curve_keypair()
+    link, other = ShareLink(keys), ShareLink(replace(keys, client_public=public, client_secret=secret))
+    other.listen_to([Source("n1", link.url, keys.client_public.decode())])
+    until(lambda: link.refused > 0)
+    link.admit([public.decode()])
+
+    def heard() -> bool:
+        link.publish(b"batch")
+        other.wait(0.05)
+        return other.receive() != []
+
+    until(heard)
+    other.close()
+    link.close()
+
+
 def test_garbage_is_refused_and_the_rest_goes_on(start: Start, keys: ChannelAddress) -> None:
     a, b = start("a", "b")
     with zmq.Context() as context, context.socket(zmq.PUB) as garbage:
@@ -236,7 +351,9 @@ def test_garbage_is_refused_and_the_rest_goes_on(start: Start, keys: ChannelAddr
         garbage.curve_server = True
         garbage.curve_publickey, garbage.curve_secretkey = keys.client_public, keys.client_secret
         port = garbage.bind_to_random_port("tcp://127.0.0.1")
-        a.call("peers", Peers((f"tcp://127.0.0.1:{port}", b.url, "no address at all"), 1_000_000))
+        key = keys.client_public.decode()
+        urls = (f"tcp://127.0.0.1:{port}", b.url, "no address at all")
+        a.call("peers", Peers(urls, ("c", "b", "d"), (key, b.key, key), (b.key,), 1_000_000))
         b.hear(a)
         a.call("search")
         b.call("search")
@@ -276,12 +393,12 @@ def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog:
 
     failed: list[int] = []
     sharing = TableSharing("a/x", Broken(), keys, 2, lambda: True, lambda _said: None)
-    sharing.take(Peers((), 1))
+    sharing.take(Peers((), (), (), (), 1))
     until(lambda: bool(failed))
     sharing.close()
     sharing.close()
     sharing.wake()
-    sharing.take(Peers((), 1))
+    sharing.take(Peers((), (), (), (), 1))
     assert "sharing failed and is off" in caplog.text
 
 

@@ -15,6 +15,7 @@ class Master:
         self.logged: list[tuple[str, dict[str, object]]] = []
         self.sharing = FleetSharing(
             1000,
+            lambda node_id: node_id.ljust(40, "k"),
             lambda: self.live,
             lambda node_id, peers: self.sent.append((node_id, peers)),
             self._log,

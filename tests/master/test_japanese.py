@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import string
 import sys
 import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from master.cli import run
 from master.events import Conclusion, GameOutcome
 from master.ui.endings import result_words
-from master.ui.texts import say
+from master.ui.texts import error_words, say
 from master.usi.report import event_line
+from master.words import _EXPECTED as EXPECTED
+from tests.master.command import gougi
+from worker.files import _REASONS as REASONS
 from worker.text import fitted, in_ascii, is_japanese, japanese, shows_kanji
 
-MASTER = Path(__file__).parents[2] / "master"
+ROOT = Path(__file__).parents[2]
+MASTER = ROOT / "master"
 TABLE = japanese("master")
+TABLES = {**TABLE, **japanese("worker")}
+for _package in ("master", "cluster", "worker"):
+    TABLES |= japanese(_package, "errors")
+ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
+TOLD = [
+    *MASTER.glob("commands/*.py"),
+    *(ROOT / "cluster" / f"ray_{name}.py" for name in ("cluster", "driver", "process", "survey")),
+    *(MASTER / name for name in ("csa/login.py", "csa/client.py", "csa/server.py", "fleet/player.py")),
+    *(ROOT / "worker" / "search" / name for name in ("usi_options.py", "usi_words.py")),
+]
+"""Where errors arise that a command, or a GUI, tells in one line."""
+_PLACE = re.compile(r"--[a-z-]+|\[[a-z]+\]|^[a-z]+: W$|W")
+"""What says where, and is the same in all languages."""
 
 
 def messages() -> set[str]:
@@ -37,6 +58,40 @@ def messages() -> set[str]:
     return found
 
 
+def own_messages(package: str) -> set[str]:
+    """What the code of a package gives to its own catalogue."""
+    found = set()
+    for path in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "_WORDS.text":
+                found.add(ast.literal_eval(node.args[0]))
+    return found
+
+
+def errors() -> Iterator[str]:
+    """Errors as they may look: those that the code puts together, with a word for each field."""
+    yield from (words.format_map(defaultdict(lambda: "W")) for words in EXPECTED.values())
+    yield from REASONS.values()
+    for path in TOLD:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ERRORS and node.args:
+                text = sample(node.args[0])
+                if re.search("[a-z]{3}", _PLACE.sub("", text)):
+                    yield text
+
+
+def sample(node: ast.expr) -> str:
+    """A text of that form; empty: it is put together elsewhere."""
+    match node:
+        case ast.Constant(str(text)):
+            return text
+        case ast.JoinedStr(values):
+            return "".join(value.value if isinstance(value, ast.Constant) else "W" for value in values)
+        case ast.BinOp(left, ast.Add(), right):
+            return sample(left) + sample(right)
+    return ""
+
+
 def fields(message: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(message) if name is not None}
 
@@ -45,10 +100,61 @@ def test_every_message_has_its_japanese_and_no_other_is_there() -> None:
     assert messages() == set(TABLE)
 
 
-@pytest.mark.parametrize("message", sorted(TABLE))
+def test_the_single_engine_speaks_it_too() -> None:
+    assert own_messages("worker") == set(japanese("worker"))
+
+
+@pytest.mark.parametrize("message", sorted(TABLES))
 def test_the_fields_agree(message: str) -> None:
-    assert fields(TABLE[message]) == fields(message)
-    assert any("CJK" in unicodedata.name(sign, "") or "KANA" in unicodedata.name(sign, "") for sign in TABLE[message])
+    assert fields(TABLES[message]) == fields(message)
+    assert has_japanese(TABLES[message]) or message == "at {address}"
+
+
+def has_japanese(text: str) -> bool:
+    return any(unicodedata.name(sign, "").startswith(("CJK", "KATAKANA", "HIRAGANA")) for sign in text)
+
+
+@pytest.mark.usefixtures("_in_japanese")
+@pytest.mark.parametrize("line", sorted(set(errors())))
+def test_every_error_has_its_japanese(line: str) -> None:
+    assert has_japanese(error_words(line)), "it stands in no table [errors]"
+
+
+@pytest.mark.usefixtures("_in_japanese")
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("--file: x: y.txt: no such file", "--file: x: y.txt: ファイルがありません"),
+        ("no such file; the same command goes on", "ファイルがありません。同じコマンドで続きから再開します"),
+        (
+            "no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)",
+            "Rayのクラスタ (10.0.0.1:6379) に入れません: トークンが違います (RAY_AUTH_TOKEN)",
+        ),
+        ("what nobody has put into words", "what nobody has put into words"),
+    ],
+)
+def test_an_error_is_told_by_its_form(line: str, told: str) -> None:
+    assert error_words(line) == told
+    assert error_words(line, "ascii") == line
+
+
+@pytest.mark.usefixtures("_in_japanese")
+def test_a_command_complains_in_japanese(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["play", "--nodes", "x"]) == 2
+    assert run(["fleet", "upp"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "gougi: --nodes: 'x' は整数ではありません",
+        "gougi: 'upp': そのようなコマンドはありません。'up' ならあります",
+    ]
+
+
+def test_the_single_engines_info_strings(tmp_path: Path) -> None:
+    env = {"LC_ALL": "ja_JP.UTF-8", "PYTHONIOENCODING": "utf-8"}
+    done = gougi("usi", "--single", cwd=tmp_path, env=env, text="hello\nsetoption name Nonsense value 1\nquit\n")
+    assert done.stdout.splitlines() == [
+        "info string エラー: 不明なコマンド 'hello'",
+        "info string エラー: 不明なオプション 'Nonsense'",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,11 @@ from worker.search.usi_words import (
     parse_setoption,
 )
 from worker.shogi import Position, move_to_usi
+from worker.text import Catalogue
 from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
+_WORDS = Catalogue("worker")
 
 
 class NoEngineError(Exception):
@@ -104,7 +106,8 @@ class UsiLoop:
         self._warming.end()
 
     def _complain(self, why: str) -> None:
-        self._write(f"info string error: {' '.join(why.split())}")
+        words = _WORDS.error(" ".join(why.split()))
+        self._write(f"info string {_WORDS.text('error: {why}', why=words)}")
 
     def _write(self, line: str) -> None:
         with self._write_lock:
@@ -154,7 +157,8 @@ class UsiLoop:
 
     def _compile(self) -> None:
         def show(stage: str, number: int, total: int) -> None:
-            self._write(f"info string compiling {number}/{total} {stage}")
+            words = _WORDS.text("compiling {number}/{total} {stage}", number=number, total=total, stage=stage)
+            self._write(f"info string {words}")
 
         try:
             if not self._warming.run(show):

@@ -66,3 +66,9 @@ def test_what_passes_is_a_login_that_the_protocol_takes(name: str, game: str, pa
     except LoginError:
         return
     assert CsaProtocol().login(name, login_password(game, password)).count(" ") == 2
+
+
+def test_a_password_that_is_not_known_here_is_looked_at_elsewhere() -> None:
+    assert check_login("gougi", GAME, None) == check_login("gougi", "", None) == []
+    with pytest.raises(LoginError, match="did you mean floodgate-300-10F"):
+        check_login("gougi", "floodgate300-10F", None)

@@ -1,0 +1,52 @@
+"""What the fleet's player will log in with, looked at before anything is made: the head would only find out later."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from master.config import CsaConfig
+from master.csa.address import ServerAddress
+from master.csa.login import LoginError, check_login
+from master.words import fault
+from worker.files import reason
+
+
+def check_player(config_file: Path, password: str | None) -> list[str]:
+    """Look at ``[csa]`` of the head's configuration; gives warnings, none where all is as usual.
+
+    Args:
+        config_file: what the head gets.
+        password: a text with it on the first line, as the head reads it; None: not known here.
+
+    Raises:
+        LoginError: nobody can log in with this; the text names the file, and holds nothing of the password.
+    """
+    csa = _csa(config_file)
+    if password is not None:
+        password = next(iter(password.splitlines()), "").strip()
+    try:
+        if not csa.server:
+            raise LoginError("server is empty: the head would log in nowhere")
+        try:
+            ServerAddress.parse(csa.server)
+        except ValueError as error:
+            raise LoginError(f"server: {error}") from error
+        return [f"{config_file}: [csa] {warning}" for warning in check_login(csa.name, csa.game, password)]
+    except LoginError as error:
+        raise LoginError(f"{config_file}: [csa] {error}") from error
+
+
+def _csa(config_file: Path) -> CsaConfig:
+    """The section alone: this machine's environment does not count on the head."""
+    try:
+        section = tomllib.loads(config_file.read_text(encoding="utf-8")).get("csa", {})
+        return CsaConfig.model_validate(section)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, problem["loc"]))
+        raise LoginError(f"{config_file}: [csa] {key}: {fault(problem, secret=key == 'password')}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise LoginError(f"{config_file}: {reason(error)}") from error

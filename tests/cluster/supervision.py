@@ -1,0 +1,480 @@
+"""Supervision in virtual time: the real `Places`, `Fleet` and coordinator, over machines, nurseries, keepers and a Ray
+that are made of events, from a seed. A minute costs some tenths of a second; the same seed is the same storm.
+
+What is real: who is asked for, adopted, numbered, superseded, dealt again. What is played: how long each thing takes,
+and when it dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import pickle
+import random
+import selectors
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from cluster import places as places_module
+from cluster.api import FleetError
+from cluster.channel import ChannelAddress
+from cluster.coordinator import Coordinator
+from cluster.events import NodeLost, Received, Tick
+from cluster.fleet import Change, Fleet
+from cluster.messages import Begun, Done, Hello, Report
+from cluster.node_process import NodeSpec
+from cluster.places import Places
+from cluster.ray_cluster import ActorDied, RayFacts
+from cluster.ray_process import RayLost
+from cluster.settings import Mode, Settings
+from tests.cluster.engines import endless_engine
+from tests.cluster.storm import Storm, root_of
+from worker.engine import Bound
+
+_STEP_S = 0.05
+_ACTORS = 100_000
+"""More than one life of Ray has."""
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """Its clock jumps to whatever is due next."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        selector = selectors.DefaultSelector()
+        select = selector.select
+
+        def jump(timeout: float | None = None) -> Any:
+            assert timeout is not None, "nothing will ever happen again"
+            self._now += timeout
+            return select(0)
+
+        vars(selector)["select"] = jump
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self._now
+
+
+@dataclass
+class Node:
+    """A node's process in its nursery's hands, and what follows it there."""
+
+    node_id: str
+    keeper: int | None = None
+    life: int = 0
+    """Counts its processes."""
+    alive: bool = False
+    serves: bool = False
+    ended: bool = False
+    """It was told to end for ever."""
+
+    @property
+    def peer(self) -> str:
+        return f"{self.node_id}/{self.life}"
+
+
+@dataclass
+class Machine:
+    name: str
+    up: bool = True
+    """Ray has it. Its nodes live on where that ends."""
+    frozen_until: float = 0.0
+    """Nothing of it is heard, and it hears nothing: stopped, or cut off."""
+    keeper: int | None = None
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+
+class World:
+    """A `cluster.places.Master`, and all that it sees."""
+
+    def __init__(self, seed: int, machines: int) -> None:
+        self.rng = random.Random(seed)
+        self.loop = asyncio.get_running_loop()
+        self.fleet = Fleet()
+        self.storm = Storm(Coordinator(Settings(Mode.AUTO, validate=True)))
+        self.machines = [Machine(f"m{number}") for number in range(machines)]
+        self.ray: VirtualRay | None = None
+        self.asked: dict[str, int] = {}
+        """Which keeper was told to keep which node."""
+        self.rays = itertools.count(1)
+        self.ray_fails = 0
+        """So many of the next attempts."""
+        self.happened: set[str] = set()
+        self.said: list[str] = []
+        self._lives = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # `cluster.places.Master`
+
+    def ray_found(self, facts: RayFacts) -> None:
+        self.said.append("ray_found")
+
+    def ray_refused(self, why: str) -> None:
+        raise AssertionError(why)
+
+    def is_live(self, node_id: str) -> bool:
+        return self.fleet.peer(node_id) is not None
+
+    def adopted(self, node_id: str) -> None:
+        self.said.append("adopted")
+
+    def log(self, name: str, **fields: object) -> None:
+        self.said.append(name)
+
+    # The nodes
+
+    @property
+    def now_ms(self) -> int:
+        return round(self.loop.time() * 1000)
+
+    def apply(self, changes: list[Change]) -> None:
+        self.storm.now = self.now_ms
+        for change in changes:
+            if isinstance(change, NodeLost):
+                self.storm.jobs.pop(change.node_id, None)
+            self.storm.feed(change)
+
+    def start(self, machine: Machine, node: Node) -> None:
+        """The nursery forks it."""
+        if not node.alive and not node.ended:
+            self._lives += 1
+            node.life, node.alive, node.serves = self._lives, True, False
+            self._begin(self._live(machine, node, self._lives))
+
+    def kill(self, machine: Machine, node: Node, again: bool = True) -> None:
+        """Its process ends; its nursery forks another."""
+        node.alive = node.serves = False
+        node.ended |= not again
+        if again:
+            self.loop.call_later(self.rng.uniform(0.01, 0.2), self.start, machine, node)
+        else:
+            machine.nodes.pop(node.node_id, None)
+
+    async def _live(self, machine: Machine, node: Node, life: int) -> None:
+        """One life of a node: what it says to the master."""
+        await self._heard(machine)
+        if node.life == life and node.alive:
+            self.apply(self.fleet.began(Begun(node.node_id, str(life))))
+        await asyncio.sleep(self.rng.uniform(0.05, 3.0))
+        await self._heard(machine)
+        if node.life != life or not node.alive:
+            return
+        node.serves = True
+        hello = Hello(node.node_id, str(life), machine.name, life, "e")
+        self.apply(self.fleet.said_hello(hello, self.now_ms))
+        while node.alive and node.life == life:
+            await asyncio.sleep(0.2)
+            await self._heard(machine)
+            if not node.alive or node.life != life:
+                return
+            if self.fleet.is_superseded(node.peer):
+                self.kill(machine, node, again=False)  # the master says `End`
+                return
+            self.apply(self.fleet.heard(node.peer, self.now_ms))
+            if self.fleet.peer(node.node_id) == node.peer:
+                self._report(node)
+
+    async def _heard(self, machine: Machine) -> None:
+        while (left_s := machine.frozen_until - self.loop.time()) > 0:  # noqa: ASYNC110 - it may freeze again
+            await asyncio.sleep(left_s + 0.001)
+
+    def _report(self, node: Node) -> None:
+        job = self.storm.jobs.get(node.node_id)
+        if job is None:
+            return
+        legal = root_of(job.sfen, job.moves).legal
+        moves = job.searchmoves or [move for move in legal if move not in job.ignoremoves]
+        if not moves or self.rng.random() < 0.2:
+            self.storm.feed(Received(Done(node.node_id, job.search_id, job.job_id, 1000, 200)))
+            return
+        depth, score = self.rng.randrange(1, 30), self.rng.randrange(-300, 300)
+        pv = (self.rng.choice(list(moves)),)
+        head = (node.node_id, job.search_id, job.job_id, depth, depth, score, Bound.EXACT)
+        self.storm.feed(Received(Report(*head, 1000, 200, 0, pv)))
+
+    # Time
+
+    async def keep_time(self) -> None:
+        """The master's own loop: it looks for the silent, and its coordinator's times come."""
+        while True:
+            await asyncio.sleep(_STEP_S)
+            self.apply(self.fleet.expire(self.now_ms))
+            wake = self.storm.coordinator.wake_ms(self.now_ms)
+            while wake is not None and wake <= self.now_ms:
+                self.storm.feed(Tick())
+                wake = self.storm.coordinator.wake_ms(self.now_ms + 1)
+
+    async def search(self) -> None:
+        """Searches with times, one after the other: each has one legal decision, in time (`Storm`)."""
+        while True:
+            self.storm.now = self.now_ms
+            if self.storm.running is None:
+                soft = self.rng.choice([300, 2000, 6000])
+                self.storm.start_timed(self.rng, soft, soft + 500)
+            await asyncio.sleep(0.3)
+
+    # Faults
+
+    def strike(self) -> None:
+        """One fault, whatever else is going on."""
+        machine = self.rng.choice(self.machines)
+        fault = self.rng.choice(
+            [
+                self._node_dies,
+                self._node_dies,
+                self._keeper_dies,
+                self._raylet_dies,
+                self._ray_dies,
+                self._freezes,
+                self._cut_off,
+                self._cut_off,
+                self._joins,
+                self._goes,
+            ]
+        )
+        self.happened.add(fault.__name__.removeprefix("_"))
+        fault(machine)
+
+    def _node_dies(self, machine: Machine) -> None:
+        for node in list(machine.nodes.values()):
+            if node.alive:
+                self.kill(machine, node)
+
+    def _keeper_dies(self, machine: Machine) -> None:
+        if self.ray is not None and machine.keeper is not None:
+            self.ray.end_keeper(machine.keeper)
+
+    def _raylet_dies(self, machine: Machine) -> None:
+        """Its keeper with it; the raylet is back after a while, the node lives all the time."""
+        self._keeper_dies(machine)
+        machine.up = False
+        self.loop.call_later(self.rng.uniform(1.0, 6.0), setattr, machine, "up", True)
+
+    def _ray_dies(self, _machine: Machine) -> None:
+        self.ray_fails = self.rng.choice([0, 0, 1, 3])
+        if self.ray is not None:
+            self.ray.die()
+
+    def _freezes(self, machine: Machine) -> None:
+        machine.frozen_until = self.loop.time() + self.rng.uniform(0.1, 5.0)
+
+    def _cut_off(self, machine: Machine) -> None:
+        """Ray loses it, and the master too; another machine may take its place, before it is back with its node."""
+        seconds = self.rng.uniform(1.0, 15.0)
+        self._raylet_dies(machine)
+        machine.frozen_until = self.loop.time() + seconds
+        if self.rng.random() < 0.7:
+            self.loop.call_later(self.rng.uniform(0.0, seconds), self._joins, machine)
+
+    def _joins(self, _machine: Machine) -> None:
+        if len(self.machines) < 9:
+            self.machines.append(Machine(f"m{self._lives}-{len(self.machines)}"))
+
+    def _goes(self, machine: Machine) -> None:
+        """For ever, with all that is on it."""
+        if len(self.machines) > 2:
+            self.machines.remove(machine)
+            self._keeper_dies(machine)
+            for node in list(machine.nodes.values()):
+                self.kill(machine, node, again=False)
+            machine.up = False
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+
+        def over(done: asyncio.Task[None]) -> None:
+            self._tasks.discard(done)
+            if not done.cancelled():
+                done.result()
+
+        task.add_done_callback(over)
+
+    async def end(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # What must hold
+
+    def whole(self) -> list[str]:
+        """What is not as it should be some time after the last fault; empty: the fleet is whole."""
+        wrong = []
+        for machine in self.machines:
+            living = [node for node in machine.nodes.values() if node.alive]
+            if len(living) != 1:
+                wrong.append(f"{machine.name} has {[node.node_id for node in living]}")
+            for node in living:
+                if self.fleet.peer(node.node_id) != node.peer:
+                    wrong.append(f"{node.peer} on {machine.name} is not the fleet's: {self.fleet.peer(node.node_id)}")
+                if node.keeper is None:
+                    wrong.append(f"{node.node_id} on {machine.name} has no keeper")
+        if len(self.fleet.live) != len(self.machines):
+            wrong.append(f"{len(self.machines)} machines, and these nodes: {self.fleet.live}")
+        return wrong
+
+
+class VirtualRay:
+    """One life of Ray's process, as `cluster.ray_process.RayProcess` has it."""
+
+    world: World
+
+    def __init__(self, _address: str | None, _nodes: int, _on_start: Callable[[int], None]) -> None:
+        self.pid = self._number = next(self.world.rays)
+        self._over = asyncio.Event()
+        self._actors = 0
+        self._dead: set[int] = set()
+        self._at: dict[int, Machine] = {}
+
+    async def open(self) -> RayFacts:
+        world = self.world
+        await asyncio.sleep(world.rng.uniform(0.2, 4.0))
+        if world.ray_fails:
+            world.ray_fails -= 1
+            raise FleetError("no Ray cluster")
+        world.ray = self
+        return RayFacts("10.0.0.1", sum(machine.up for machine in world.machines), "10.0.0.1:6379", {}, "")
+
+    async def spawn(self, _run: str) -> int:
+        await self._takes(0.001, 0.05)
+        self._actors += 1
+        return self._actors
+
+    async def ready(self, actor: int) -> str:
+        """It waits for a machine that has no keeper, and adopts a node there that has none."""
+        while True:
+            await self._takes(0.02, 0.3, actor)
+            for machine in self.world.machines:
+                if machine.up and machine.keeper is None:
+                    machine.keeper = self._key(actor)
+                    self._at[actor] = machine
+                    await self._takes(0.05, 1.0, actor)
+                    for node in machine.nodes.values():
+                        if node.keeper is None:
+                            node.keeper = self._key(actor)
+                            return node.node_id
+                    return ""
+
+    async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
+        assert pickle.loads(spec).node_id == node_id
+        assert node_id not in self.world.asked, f"two keepers for {node_id}"
+        self.world.asked[node_id] = self._key(actor)
+        await self._takes(0.001, 0.02, actor)
+        machine, own = self._at[actor], self._key(actor)
+        for node in list(machine.nodes.values()):
+            if node.keeper == own and node.node_id != node_id:
+                elsewhere = self.world.asked.get(node.node_id)
+                assert elsewhere not in (None, own), f"{node.node_id} lived, and had to go for {node_id}"
+                self.world.kill(machine, node, again=False)
+        node = machine.nodes.setdefault(node_id, Node(node_id))
+        node.keeper = own
+        self.world.start(machine, node)
+
+    async def watch(self, actor: int) -> None:
+        while True:
+            await self._takes(0.02, 0.05, actor)
+
+    async def end(self, actor: int) -> None:
+        self._release(actor)
+
+    async def ended(self) -> str:
+        await self._over.wait()
+        return "its raylet died"
+
+    async def close(self) -> None:
+        self.die()
+
+    def end_keeper(self, key: int) -> None:
+        self._dead.add(actor := key % _ACTORS)
+        self._release(actor)
+
+    def die(self) -> None:
+        self._over.set()
+        if self.world.ray is self:
+            self.world.ray = None
+        for actor in list(self._at):
+            self._release(actor)
+
+    def _release(self, actor: int) -> None:
+        asked = self.world.asked
+        for node_id in [node_id for node_id, key in asked.items() if key == self._key(actor)]:
+            del asked[node_id]
+        machine = self._at.pop(actor, None)
+        if machine is not None:
+            machine.keeper = None
+            for node in machine.nodes.values():
+                if node.keeper == self._key(actor):
+                    node.keeper = None
+
+    def _key(self, actor: int) -> int:
+        return self._number * _ACTORS + actor
+
+    async def _takes(self, least_s: float, most_s: float, actor: int = 0) -> None:
+        """Go on after a while, if Ray, and the actor, lives then."""
+        await asyncio.sleep(self.world.rng.uniform(least_s, most_s))
+        if self._over.is_set():
+            raise RayLost("its raylet died")
+        if actor in self._dead:
+            raise ActorDied("its process died")
+
+
+@contextmanager
+def _in_virtual_time(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    with (
+        mock.patch.object(places_module, "RayProcess", VirtualRay),
+        mock.patch.object(places_module, "time", SimpleNamespace(monotonic=loop.time)),
+    ):
+        yield
+
+
+def _still_run(*tasks: asyncio.Task[None]) -> None:
+    """None of these ever ends of itself; what it failed of is raised."""
+    for task in tasks:
+        assert not task.done() or task.result(), "a task has ended"
+
+
+async def _storm(seed: int, faults: int, patience_s: float) -> World:
+    world = VirtualRay.world = World(seed, machines=random.Random(seed).randrange(2, 7))
+
+    def spec(node_id: str) -> NodeSpec:
+        return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
+
+    with _in_virtual_time(asyncio.get_running_loop()):
+        places = Places("10.0.0.1:6379", 1, world, spec)
+        places.open()
+        running = [asyncio.ensure_future(world.keep_time()), asyncio.ensure_future(world.search())]
+        try:
+            for _ in range(faults):
+                await asyncio.sleep(world.rng.choice([0.0, 0.05, 0.5, 3.0, 10.0]))
+                world.strike()
+                _still_run(*running, *places._tasks)
+            deadline = asyncio.get_running_loop().time() + patience_s
+            while wrong := world.whole():
+                _still_run(*running, *places._tasks)
+                assert asyncio.get_running_loop().time() < deadline, f"seed {seed}: {wrong}"
+                await asyncio.sleep(0.5)
+            await asyncio.sleep(5)
+            assert not world.whole(), f"seed {seed}: {world.whole()}"
+        finally:
+            for task in running:
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*running)
+            await places.close()
+            await world.end()
+    return world
+
+
+def storm(seed: int, faults: int = 30, patience_s: float = 60.0) -> World:
+    """One storm of so many faults; afterwards the fleet must be whole within ``patience_s`` of virtual time.
+
+    Raises:
+        AssertionError: something that must hold does not; the text names the seed.
+    """
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(_storm(seed, faults, patience_s))

@@ -1,0 +1,115 @@
+"""A fault that no waiting mends ends `gougi play` also where it is known late: at once, or behind the running game."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from cluster.api import FleetError, Listener
+from master.analysis.plan import plan, searches
+from master.analysis.session import Pace, Session
+from master.analysis.store import Store
+from master.csa.address import ServerAddress
+from master.csa.server import PracticeServer, ServerOptions
+from master.csa.server_room import RoomNote, RoomOptions
+from master.game import play_game
+from master.instructions import Login
+from tests.master.analysis.records import game
+from tests.master.broken_play import WHY
+from tests.master.command import environment
+from tests.master.scripted import ScriptedSearcher
+
+GAME = "floodgate-60-5F"
+
+
+def player(when: str, address: Sequence[object], folder: Path) -> subprocess.Popen[str]:
+    """``gougi play``, for ten games."""
+    where = ":".join(map(str, address))
+    words = ("--server", where, "--game", GAME, "--name", "alice", "--games", "10", "--plain")
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.master.broken_play", when, *words],
+        cwd=folder,
+        env=environment(folder, {"GOUGI_CSA_PASSWORD": "secret"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def end_of(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error."""
+    out, err = await asyncio.to_thread(process.communicate, None, 100)
+    return process.returncode, out, err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_while_a_game_is_waited_for(tmp_path: Path) -> None:
+    async def main() -> tuple[int, str, str]:
+        logged_in = asyncio.Event()
+
+        def tell(note: RoomNote) -> None:
+            if note.event == "login":
+                logged_in.set()
+
+        async with PracticeServer(ServerOptions(port=0), tell) as server:
+            process = player("waiting", server.address, tmp_path)
+            await logged_in.wait()
+            (tmp_path / "broken").touch()
+            return await end_of(process)
+
+    code, out, err = uvloop.run(main())
+    assert code == 1
+    assert err.splitlines()[-1] == f"gougi: {WHY}"
+    assert "result for" not in out
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_game_that_runs_is_played_to_its_end(tmp_path: Path) -> None:
+    async def main() -> tuple[int, str, str]:
+        async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=6))) as server:
+            process = player("searching", server.address, tmp_path)
+            searcher, listener = ScriptedSearcher(), Listener()
+            await searcher.open(listener)
+            await play_game(ServerAddress(*server.address), Login("bob", f"{GAME},x"), searcher, listener)
+            return await end_of(process)
+
+    code, out, err = uvloop.run(main())
+    assert code == 1
+    assert f"error: fleet_broken why={WHY!r}" in err
+    assert err.splitlines()[-1] == f"gougi: {WHY}"
+    assert "result for alice" in out and "6 moves" in out and out.count("result for") == 1
+
+
+def test_an_analysis_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
+    searched = game()
+
+    class Breaks(ScriptedSearcher):
+        def stop(self, search_id: int) -> None:
+            super().stop(search_id)
+            assert self.choose is not None
+            self._decide(self.requests[-1], self.choose)
+
+    searcher = Breaks(choose=None)
+    store = Store(tmp_path / "p.jsonl")
+
+    async def main() -> None:
+        async with Session(searcher, store, Pace(nodes=100), lambda: "s") as session:
+            task = asyncio.ensure_future(session.search(searched, searches(plan(searched)), lambda _found, _kept: None))
+            while not searcher.requests:  # noqa: ASYNC110 - a task is waited for
+                await asyncio.sleep(0)
+            searcher.choose = ScriptedSearcher().choose
+            searcher.listener.on_event("fleet_broken", {"why": WHY})
+            with pytest.raises(FleetError, match="its token is not ours"):
+                await task
+
+    asyncio.run(main())
+    assert len(searcher.requests) == 1
+    assert not store.path.exists() or not store.path.read_text().strip()
