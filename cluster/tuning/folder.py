@@ -114,7 +114,10 @@ class TuningFolder:
             TuningError: there are no openings, or a line is damaged, or a pair is there twice; the text names it.
             OSError: a file cannot be read, or not be mended.
         """
-        run = Run(settings, self.known_openings())
+        openings = self.known_openings()
+        if not openings:
+            raise TuningError(f"{self.path}: the run has not begun: it has no openings yet")
+        run = Run(settings, openings)
         if not self.results.exists():
             return run
         data = self.results.read_bytes()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cluster.tuning.run import Job, Played
-from cluster.tuning.settings import GameSettings, TuningError
+from cluster.tuning.settings import GameSettings, PlayError
 
 if TYPE_CHECKING:
     from worker.search.engine import NumbaEngine
@@ -105,16 +105,16 @@ def play_pair(net: bytes, order: Order, job: Job) -> Played:
         net: the network's file.
 
     Raises:
-        TuningError: this machine has other sources than whoever ordered, or this process another build.
+        PlayError: this machine has other sources than whoever ordered, or this process another build.
     """
     os.environ[BUILD] = "1"
     from worker.jit.options import TUNING
     from worker.warm import warm_up
 
     if not TUNING:
-        raise TuningError(f"this process had the searcher before it was to play: set {BUILD}=1 for it")
+        raise PlayError(f"this process had the searcher before it was to play: set {BUILD}=1 for it")
     if (own := code_version()) != order.code:
-        raise TuningError(f"{os.uname().nodename} has another version of Gougi ({own}, not {order.code})")
+        raise PlayError(f"{os.uname().nodename} has another version of Gougi ({own}, not {order.code})")
     key = (order, os.getpid())
     if key not in _tables:
         warm_up()

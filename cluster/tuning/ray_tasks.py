@@ -10,7 +10,7 @@ from cluster.ray_process import RayLost
 from cluster.ray_work import MOST_LOSSES, work_on_ray
 from cluster.tuning.games import Order, play_pair
 from cluster.tuning.run import PairName, Played, Run
-from cluster.tuning.settings import TuningError
+from cluster.tuning.settings import PlayError
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Pairs:
     def lost(self, name: PairName, why: str) -> None:
         self._losses[name] += 1
         if self._losses[name] >= MOST_LOSSES:
-            raise TuningError(f"pair {name[1]} of iteration {name[0]} was lost {MOST_LOSSES} times: {why}")
+            raise PlayError(f"pair {name[1]} of iteration {name[0]} was lost {MOST_LOSSES} times: {why}")
         self._run.give_back(name)
         self._on_event(Lost(name, why))
 
@@ -83,9 +83,9 @@ async def play_on_ray(
 
     Raises:
         FleetError: there is no such cluster.
-        TuningError: Ray was lost, or a pair cannot be played.
+        PlayError: Ray was lost, or a pair cannot be played.
     """
     try:
         await work_on_ray(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
     except RayLost as error:
-        raise TuningError(f"Ray is gone: {error}") from error
+        raise PlayError(f"Ray is gone: {error}") from error

@@ -14,6 +14,10 @@ class TuningError(Exception):
     """A run cannot be begun or gone on with; the text says what is wrong, and where."""
 
 
+class PlayError(TuningError):
+    """What was asked is right, but its games cannot be played; what was played is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class GameSettings:
     """How the games are played; every node gets it with each pair.

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -105,18 +106,18 @@ class Spsa:
 
     def __init__(self, settings: SpsaSettings) -> None:
         self.settings = settings
-        self._path: list[tuple[float, ...]] = [tuple(float(one.start) for one in settings.parameters)]
+        self._path = [array("d", (one.start for one in settings.parameters))]
         self._waiting: dict[int, float] = {}
 
     @property
-    def path(self) -> Sequence[tuple[float, ...]]:
+    def path(self) -> Sequence[Sequence[float]]:
         """The vector before each iteration that was taken, and at the end as it is now."""
         return self._path
 
     @property
     def theta(self) -> tuple[float, ...]:
         """The vector as it is now."""
-        return self._path[-1]
+        return tuple(self._path[-1])
 
     @property
     def taken(self) -> int:
@@ -174,12 +175,11 @@ class Spsa:
     def _move(self, k: int, points: float) -> None:
         settings = self.settings
         flips = self.suggest(k).flips
-        self._path.append(
-            tuple(
-                _within(one, value + settings.gain(one, k) * points * flip)
-                for one, value, flip in zip(settings.parameters, self.theta, flips, strict=True)
-            )
+        moved = (
+            _within(one, value + settings.gain(one, k) * points * flip)
+            for one, value, flip in zip(settings.parameters, self._path[-1], flips, strict=True)
         )
+        self._path.append(array("d", moved))
 
 
 def _within(parameter: Parameter, value: float) -> float:

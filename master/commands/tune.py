@@ -109,7 +109,7 @@ def tune(
     from cluster.api import FleetError
     from cluster.teaching.orders import digest_of
     from cluster.tuning.folder import TuningFolder
-    from cluster.tuning.settings import GameSettings, TuneSettings, TuningError
+    from cluster.tuning.settings import GameSettings, PlayError, TuneSettings, TuningError
     from cluster.tuning.spsa import Parameter, SpsaError, SpsaSettings
     from worker.nnue.format import NetworkFileError
     from worker.search.tunable import TunableError, chosen
@@ -136,10 +136,10 @@ def tune(
         folder = TuningFolder(out)
         with folder.held():
             return _run(folder, settings, network, openings, concurrency, address, as_json)
-    except (TunableError, SpsaError, NetworkFileError, ValueError) as error:
-        raise CommandError(str(error)) from error
-    except (TuningError, FleetError) as error:
+    except (PlayError, FleetError) as error:
         raise CommandError(str(error), FAILED) from error
+    except (TuningError, TunableError, SpsaError, NetworkFileError, ValueError) as error:
+        raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
 
@@ -165,7 +165,7 @@ def _run(
 ) -> int:
     from cluster.tuning.games import Order, code_version
     from cluster.tuning.report import plot
-    from master.commands.tune_board import facts_of, line
+    from master.commands.tune_board import facts_of, line, print_whole, standing_table
 
     order = Order(settings.games, settings.names, code_version())
     notice = folder.claim(settings, order.code)
@@ -177,6 +177,8 @@ def _run(
     run = folder.read(settings, mend=True)
     whole = run.finished or _play(folder, run, order, network, concurrency or _processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
+    if not as_json:
+        print_whole(standing_table(run))
     print(json.dumps(facts_of(run, str(folder.path))) if as_json else line(run))
     if whole:
         return 0
@@ -245,8 +247,8 @@ def _known(path: Path) -> tuple[TuningFolder, Run]:
     folder = TuningFolder(path)
     try:
         return folder, folder.read(folder.known()[0], mend=False)
-    except (TuningError, OSError) as error:
-        raise CommandError(described(error), FAILED) from error
+    except TuningError as error:
+        raise CommandError(str(error)) from error
 
 
 _FOLDER = Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi tune.")]
@@ -293,5 +295,5 @@ def export(
     try:
         lines = [f"{name}: Final = {value}" for name, value in with_vector(constants, changed).items()]
     except VectorError as error:
-        raise CommandError(f"{folder}: {error}: it was tuned with other sources", FAILED) from error
+        raise CommandError(f"{folder}: {error}: it was tuned with other sources") from error
     print(f"GOUGI_PARAMETERS={vector_text(changed)}" if env else "\n".join(lines))

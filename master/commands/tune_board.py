@@ -133,7 +133,6 @@ class Board:
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
-        print(self._line(), file=sys.stderr, flush=True)
 
     def take(self, event: Event) -> bool:
         """Something happened. Returns whether it is time to keep a picture of it."""

@@ -84,6 +84,8 @@ def test_before_the_first_result_everything_may_change(tmp_path: Path) -> None:
     folder.claim(settings(seed=2), "code")
     assert folder.known()[0] == settings(seed=2)
     assert folder.known_openings() == []
+    with pytest.raises(TuningError, match="the run has not begun"):
+        folder.read(settings(seed=2), mend=False)
 
 
 def test_one_at_a_time_and_a_folder_of_something_else(folder: TuningFolder, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from cluster.teaching.orders import digest_of
 from cluster.tuning.games import Order
 from cluster.tuning.ray_tasks import Event, Lost, Opened, play_on_ray
 from cluster.tuning.run import Played, Run
-from cluster.tuning.settings import GameSettings, TuningError
+from cluster.tuning.settings import GameSettings, PlayError
 from tests.cluster.processes import family
 from tests.cluster.tuning.runs import OPENINGS, settings
 from worker.nnue.network import DEFAULT_NETWORK
@@ -89,5 +89,5 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(order: Order) ->
 def test_other_sources_are_refused_after_some_tries(order: Order) -> None:
     run = Run(settings(1, 1, games=GAMES), OPENINGS)
     other = Order(order.games, order.names, "other")
-    with pytest.raises(TuningError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
+    with pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
         asyncio.run(play_on_ray(None, 1, NET, other, run, lambda _: None, lambda _: None))
