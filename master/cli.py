@@ -10,7 +10,22 @@ from typing import Annotated
 
 import typer
 
-from master.commands import analyze, book, engine, fleet, game, lab, log, match, replay, selfplay, settings, status, usi
+from master.commands import (
+    analyze,
+    book,
+    engine,
+    fleet,
+    game,
+    lab,
+    log,
+    match,
+    replay,
+    selfplay,
+    settings,
+    status,
+    tune,
+    usi,
+)
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
 from master.commands.plain import PlainCommand, complaint
@@ -41,6 +56,7 @@ app.command(name="log", cls=PlainCommand)(log.log)
 app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.command(name="status", cls=PlainCommand)(status.status)
 app.add_typer(selfplay.app, name="selfplay")
+app.add_typer(tune.app, name="tune")
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config", cls=PlainCommand)(settings.config)
 

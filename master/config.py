@@ -37,6 +37,8 @@ ENV_OTHER = frozenset(
         "GOUGI_CACHE_TRUST",
         "GOUGI_CPU",
         "GOUGI_CHECK",
+        "GOUGI_PARAMETERS",
+        "GOUGI_TUNE",
         "GOUGI_WITHOUT",
         "GOUGI_RUN_DIR",
     }

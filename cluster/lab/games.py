@@ -14,7 +14,7 @@ from cluster.strategies import SINGLE, Strategy, strategy
 from cluster.virtual_driver import VirtualFleet
 from cluster.virtual_node import VirtualNode
 from worker.arena.adjudication import Adjudicator
-from worker.shogi import Position, Repetition
+from worker.arena.game import Choice, play_game
 
 SEARCH_MS: Final = 1000
 """What a search takes in virtual time."""
@@ -88,29 +88,15 @@ class Arena:
 
     def _moves(self, players: tuple[Side, Side], sfen: str) -> tuple[int | None, str, tuple[str, ...]]:
         """The winner's colour (None: a draw), how the game ended, and its moves."""
-        adjudicator = Adjudicator(self._settings.resign_cp, self._settings.resign_moves)
-        position = Position.from_sfen(sfen)
-        moves: tuple[str, ...] = ()
-        while position.move_number <= self._settings.max_moves:
-            mover = position.turn
+        decision: Decision | None = None
+
+        def think(mover: int, moves: tuple[str, ...]) -> Choice:
+            nonlocal decision
+            if decision is not None:
+                players[mover].ponder(len(moves), sfen, moves[:-1], decision.elapsed_ms)
             decision = players[mover].move(len(moves) + 1, sfen, moves)
-            if decision.move == "resign":
-                return 1 - mover, "mate", moves
-            if decision.move == "win":
-                return mover, "declaration", moves
-            position.push_usi(decision.move)
-            moves = (*moves, decision.move)
-            match position.repetition():
-                case Repetition.DRAW:
-                    return None, "repetition", moves
-                case Repetition.WIN:
-                    return 1 - mover, "perpetual check", moves
-                case Repetition.LOSE:
-                    return mover, "perpetual check", moves
-                case Repetition.NONE:
-                    pass
-            winner = adjudicator.winner(mover, decision.score)
-            if winner is not None:
-                return winner, "score", moves
-            players[1 - mover].ponder(len(moves), sfen, moves[:-1], decision.elapsed_ms)
-        return None, "move limit", moves
+            return Choice(decision.move, decision.score)
+
+        adjudicator = Adjudicator(self._settings.resign_cp, self._settings.resign_moves)
+        outcome = play_game(sfen, think, adjudicator, self._settings.max_moves)
+        return outcome.winner, outcome.end, outcome.moves

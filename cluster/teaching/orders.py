@@ -8,13 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cluster.ray_work import MOST_LOSSES
 from worker.nnue import Network
 from worker.nnue.format import parse_network
 from worker.selfplay.warm import warm_up_selfplay
 from worker.training.teacher import Teacher, TeacherSettings, code_version
-
-MOST_LOSSES = 3
-"""A shard that is lost so often is not tried again: something is wrong with it, and not with the machines."""
 
 
 class TeachingError(Exception):

@@ -1,23 +1,41 @@
-"""Shards as tasks of a fleet: each goes to a machine that has room, and to another one where that machine dies.
-
-A task keeps nothing between shards but compiled code and the network, so nodes may come and go at any time; what is
-lost with one is the shard that it was at.
-"""
+"""Shards as tasks of a fleet (`cluster.ray_work`)."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from cluster.ray_cluster import ActorDied
-from cluster.ray_process import RayLost, RayProcess
+from cluster.ray_process import RayLost
+from cluster.ray_work import work_on_ray
 from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
 
-_AHEAD = 2
-"""Shards asked for, for each node that there is: one that has made its shard finds the next one waiting."""
-_LEAST_AHEAD = 16
-"""So many at least: machines that join get some at once."""
+
+class _Shards:
+    """The shards that are still to be made."""
+
+    def __init__(self, order: Order, numbers: Iterable[int], on_event: Listener) -> None:
+        self._order = order
+        self._waiting = deque(numbers)
+        self._losses = Losses()
+        self._on_event = on_event
+
+    def opened(self, nodes: int) -> None:
+        self._on_event(Opened(nodes))
+
+    def take(self) -> tuple[int, tuple[Order, int]] | None:
+        if not self._waiting:
+            return None
+        number = self._waiting.popleft()
+        return number, (self._order, number)
+
+    def done(self, result: Made) -> None:
+        self._on_event(result)
+
+    def lost(self, name: int, why: str) -> None:
+        lost = Lost(name, why)
+        self._losses.add(lost)
+        self._waiting.appendleft(name)
+        self._on_event(lost)
 
 
 async def make_on_ray(
@@ -33,32 +51,7 @@ async def make_on_ray(
         FleetError: there is no such cluster.
         TeachingError: Ray was lost, or a shard cannot be made.
     """
-    ray = RayProcess(address, nodes)
-    running: dict[asyncio.Task[Made], int] = {}
     try:
-        facts = await ray.open()
-        on_event(Opened(facts.capacity))
-        shared = await ray.share(net)
-        waiting, losses = deque(numbers), Losses()
-        most = max(_LEAST_AHEAD, _AHEAD * facts.capacity)
-        while waiting or running:
-            while waiting and len(running) < most:
-                number = waiting.popleft()
-                running[asyncio.ensure_future(ray.work(make_shard, shared, order, number))] = number
-            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                number = running.pop(task)
-                try:
-                    on_event(task.result())
-                except RayLost as error:
-                    raise TeachingError(f"Ray is gone: {error}") from error
-                except ActorDied as error:
-                    lost = Lost(number, str(error))
-                    losses.add(lost)
-                    waiting.appendleft(number)
-                    on_event(lost)
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        await ray.close()
+        await work_on_ray(address, nodes, net, make_shard, _Shards(order, numbers, on_event))
+    except RayLost as error:
+        raise TeachingError(f"Ray is gone: {error}") from error

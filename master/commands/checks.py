@@ -48,6 +48,29 @@ def check_net(file: str, where: str) -> None:
         raise CommandError(f"{where}: {described(error)}") from error
 
 
+def network_file(net: Path | None, fv_scale: int | None) -> bytes:
+    """The bytes of a network's file; None: of the one that ships. A broken one is refused here, once, and not on every
+    machine.
+
+    Raises:
+        NetworkFileError: it is no network.
+        ValueError: the scale does not fit it.
+        OSError: it cannot be read.
+    """
+    from importlib import resources
+
+    from worker.nnue import Network
+    from worker.nnue.format import parse_network
+    from worker.nnue.network import DEFAULT_NETWORK
+
+    if net is not None:
+        data = net.read_bytes()
+    else:
+        data = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+    Network(parse_network(data, file=str(net or "network")), fv_scale=fv_scale)
+    return data
+
+
 def check_folder(folder: Path, where: str) -> None:
     """Make a folder that will be written to, and end the command where that, or a file in it, cannot be."""
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from master.commands.checks import network_file
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
 from master.commands.plain import PlainCommand
 from worker.files import described
@@ -108,8 +109,7 @@ def selfplay(
             seed, nodes, first, last, balance, scale, decided, decided_plies, played_out, entering, max_moves, hash_mb,
             shard,
         )  # fmt: skip
-        network = _network(net)
-        _check_network(network, net, fv_scale)
+        network = network_file(net, fv_scale)
         order = Order(settings, digest_of(network), fv_scale, code_version())
         folder = TeacherFolder(out)
         with folder.held():
@@ -129,25 +129,6 @@ def _plies(text: str) -> tuple[int, int]:
         return int(first), int(last or first)
     except ValueError:
         raise CommandError(f"--plies {text}: expected two whole numbers N-M, such as 8-16") from None
-
-
-def _network(net: Path | None) -> bytes:
-    """The network's file. Raises OSError."""
-    if net is not None:
-        return net.read_bytes()
-    from importlib import resources
-
-    from worker.nnue.network import DEFAULT_NETWORK
-
-    return resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
-
-
-def _check_network(data: bytes, net: Path | None, fv_scale: int | None) -> None:
-    """Refuse a broken network here, once, and not on every machine. Raises NetworkFileError, ValueError."""
-    from worker.nnue import Network
-    from worker.nnue.format import parse_network
-
-    Network(parse_network(data, file=str(net or "network")), fv_scale=fv_scale)
 
 
 def _run(

@@ -9,6 +9,8 @@ met. Environment:
 ``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has; ``avx2``: nothing newer than AVX2 and PEXT
 ``GOUGI_CHECK=1``  bounds checks on array fields, for debugging
 ``GOUGI_WITHOUT=a,b``  parts of the search to leave out, for measuring them (`worker.search.parts`)
+``GOUGI_PARAMETERS=A=1,B=2``  other values of search parameters, for measuring them (`worker.search.parameters`)
+``GOUGI_TUNE=1``  the tuning build, in which they change while it runs (`worker.search.tuning`)
 """
 
 from __future__ import annotations
@@ -72,6 +74,10 @@ HAS_PEXT: Final = bool(_FEATURES.get("bmi2")) and not _PORTABLE
 
 WITHOUT: Final = frozenset(filter(None, os.environ.get("GOUGI_WITHOUT", "").split(",")))
 """Parts of the search that are left out; who knows them checks the names (`worker.search.parts`)."""
+PARAMETERS: Final = os.environ.get("GOUGI_PARAMETERS", "")
+"""Values of search parameters in place of their own; who knows them reads the text (`worker.search.parameters`)."""
+TUNING: Final = os.environ.get("GOUGI_TUNE") == "1"
+"""Whether this is the tuning build."""
 
 OPTIONS: Final[dict[str, Any]] = {
     "nogil": True,
@@ -83,14 +89,15 @@ OPTIONS: Final[dict[str, Any]] = {
 
 
 def source_digest() -> str:
-    """A digest of every compiled source, and of what is left out of the search: what decides over its results."""
+    """A digest of every compiled source, and of what is left out of the search or has another value in it: what decides
+    over its results."""
     digest = hashlib.sha256()
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
             name = source.relative_to(_WORKER).as_posix()
             if name not in PLAIN_SOURCES:
                 digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
-    digest.update(repr(sorted(WITHOUT)).encode())
+    digest.update(repr((sorted(WITHOUT), PARAMETERS, TUNING)).encode())
     return digest.hexdigest()
 
 

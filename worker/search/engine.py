@@ -9,7 +9,8 @@ import functools
 import hashlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -27,9 +28,10 @@ from worker.engine import (
     SearchResult,
 )
 from worker.files import described
+from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
-from worker.search import tt
+from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
 from worker.search.rules import EnteringKingRule, Rules
@@ -112,6 +114,7 @@ class NumbaEngine:
         between searches."""
         self._root_mate = RootMate(hash_mb)
         self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
+        self._parameters = tuning.array_of(tuning.complete({})) if TUNING else None
         self._lock = threading.Lock()
         self._stopped = False
         self._promise = _Promise()
@@ -148,6 +151,22 @@ class NumbaEngine:
             for thread in self._threads:
                 thread.position = position.copy()
                 thread.set_stop(False)
+
+    def set_parameters(self, vector: Mapping[str, int]) -> None:
+        """Search with these values of parameters from now on, the others as the sources have them.
+
+        Raises:
+            EngineError: this is not the tuning build (`worker.search.tuning`), or there is no such parameter.
+        """
+        if self._parameters is None:
+            raise EngineError("search parameters are compiled in: only the tuning build (GOUGI_TUNE=1) changes them")
+        try:
+            whole = tuning.complete(vector)
+        except ValueError as error:
+            raise EngineError(str(error)) from error
+        self._parameters = tuning.array_of(whole)
+        for thread in self._threads:
+            thread.fill_logs(whole["REDUCTION_LOG"])
 
     def stop(self) -> None:
         with self._lock:
@@ -236,6 +255,10 @@ class NumbaEngine:
         return left
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+        with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
+            return self._go(limits, on_info)
+
+    def _go(self, limits: Limits, on_info: InfoCallback | None) -> SearchResult:
         began = time.monotonic_ns()
         won = self._won_by_rule()
         if won is not None:

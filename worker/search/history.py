@@ -36,7 +36,6 @@ from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
 _CONTINUATION_PART = part("continuation_history")
 _PAWN_PART = part("pawn_history")
 _LOW_PLY_PART = part("low_ply_history")
-_C1, _C2, _C3, _C4, _C5, _C6 = p.CONTINUATION
 
 
 @jit()
@@ -110,14 +109,15 @@ def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
     if not _CONTINUATION_PART:
         return
     at = OFFSET + ply
-    _learn_one(th, at, slot, np.int64(1), toward_zero(bonus * _C1, np.int64(p.GRAIN)) + p.CONTINUATION_FIRST)
-    _learn_one(th, at, slot, np.int64(2), toward_zero(bonus * _C2, np.int64(p.GRAIN)))
+    first = toward_zero(bonus * p.CONTINUATION[0], np.int64(p.GRAIN)) + p.CONTINUATION_FIRST
+    _learn_one(th, at, slot, np.int64(1), first)
+    _learn_one(th, at, slot, np.int64(2), toward_zero(bonus * p.CONTINUATION[1], np.int64(p.GRAIN)))
     if th.checked[at] != 0:
         return
-    _learn_one(th, at, slot, np.int64(3), toward_zero(bonus * _C3, np.int64(p.GRAIN)))
-    _learn_one(th, at, slot, np.int64(4), toward_zero(bonus * _C4, np.int64(p.GRAIN)))
-    _learn_one(th, at, slot, np.int64(5), toward_zero(bonus * _C5, np.int64(p.GRAIN)))
-    _learn_one(th, at, slot, np.int64(6), toward_zero(bonus * _C6, np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(3), toward_zero(bonus * p.CONTINUATION[2], np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(4), toward_zero(bonus * p.CONTINUATION[3], np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(5), toward_zero(bonus * p.CONTINUATION[4], np.int64(p.GRAIN)))
+    _learn_one(th, at, slot, np.int64(6), toward_zero(bonus * p.CONTINUATION[5], np.int64(p.GRAIN)))
 
 
 @jit()

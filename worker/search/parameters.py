@@ -3,11 +3,17 @@
 Units: *cp*, centipawns; *plies*; *grain*, 1/1024 ply, in which reductions are counted; *history*, the unit of the table
 in question, each with its own limit; *share*, 1/1024. The values are nearly all those that Stockfish and YaneuraOu 9.70
 have published and tested, taken over as facts until our own games say otherwise (`docs/search.md`).
+
+Compiled code has them as constants. ``GOUGI_PARAMETERS=LATE_MOVES=4,BONUS[0]=130`` compiles a search with other values,
+to play a match with it; `worker.search.tuning` has the build whose values change while it runs (`docs/tuning.md`).
 """
 
 from __future__ import annotations
 
 from typing import Final
+
+from worker.jit.options import PARAMETERS
+from worker.search.vector import VectorError, parse_vector, with_vector
 
 GRAIN: Final = 1024
 """Grains to a ply; parts to a whole for shares."""
@@ -144,8 +150,8 @@ NEGATIVE_CUT: Final = -2
 """plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
 
 # Late-move reductions: grains.
-REDUCTION_LOG: Final = 21.6
-"""Square root of grains to ln(depth) and ln(number)."""
+REDUCTION_LOG: Final = 2160
+"""Hundredths of the square root of grains to ln(depth) and ln(number)."""
 REDUCTION_BASE: Final = 1133
 REDUCTION_WINDOW: Final = 585
 """Less, by the share that the window has of the root's."""
@@ -269,3 +275,8 @@ CORRECTION_SHARE_TWO: Final = 126
 CORRECTION_SHARE_FOUR: Final = 63
 CORRECTION_SHARES: Final = 128
 """share, in 128ths."""
+
+try:
+    globals().update(with_vector(globals(), parse_vector(PARAMETERS)))
+except VectorError as error:
+    raise ImportError(f"GOUGI_PARAMETERS: {error}") from error

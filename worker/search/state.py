@@ -148,7 +148,7 @@ TH_DTYPE: Final = np.dtype(
         ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
         ("check_squares", np.uint64, (32,)),  # two words by piece type, for the list that is being scored
         ("histories", np.int64),
-        ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG * ln(i)
+        ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG / 100 * ln(i)
     ],
     align=True,
 )
@@ -168,9 +168,17 @@ class ThreadState:
         self.record.stop_flag = self._flag.ctypes.data
         self.record.pause_at = NEVER
         self.record.share_depth = NEVER
-        for i in range(1, LOGS):
-            self.record.log_table[i] = int(REDUCTION_LOG * math.log(i))
+        self.fill_logs(REDUCTION_LOG)
         self.clear_histories()
+
+    def fill_logs(self, slope: int) -> None:
+        """Make the table of logarithms anew.
+
+        Args:
+            slope: hundredths of an entry to a logarithm (`REDUCTION_LOG`).
+        """
+        for i in range(1, LOGS):
+            self.record.log_table[i] = int(slope / 100 * math.log(i))
 
     def set_stop(self, value: bool) -> None:
         """Raise or lower the flag that the search polls."""

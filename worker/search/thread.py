@@ -101,6 +101,10 @@ class SearchThread:
         """Forget what earlier games taught."""
         self._state.clear_histories()
 
+    def fill_logs(self, slope: int) -> None:
+        """As `worker.search.state.ThreadState.fill_logs`; between searches."""
+        self._state.fill_logs(slope)
+
     def expected_reply(self, move: int) -> int | None:
         """The table's move after ``move``, for a line that ends with its first move."""
         self.position.push(move)

@@ -1,0 +1,1 @@
+"""Search parameters tuned by games (SPSA), the games spread over a fleet: `gougi tune`."""

@@ -1,0 +1,123 @@
+"""A pair of games between two vectors, in one process of the tuning build: the task that nodes get.
+
+Nothing compiled is imported with this module: a process becomes one of the tuning build when it plays its first pair.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cluster.tuning.run import Job, Played
+from cluster.tuning.settings import GameSettings, PlayError
+
+if TYPE_CHECKING:
+    from worker.search.engine import NumbaEngine
+
+BUILD = "GOUGI_TUNE"
+"""The variable that makes a process, before it imports the searcher, one of the tuning build (`worker.jit.options`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How pairs are played: the same for all of a run."""
+
+    games: GameSettings
+    names: tuple[str, ...]
+    """Of the values in the vectors."""
+    code: str
+    """What whoever orders has (`code_version`)."""
+
+
+def code_version() -> str:
+    """A digest of what decides a game beside the order: the sources, and which parts and values are compiled in."""
+    from cluster.lab.folder import sources
+    from worker.jit.options import source_digest
+
+    return f"{sources()}-{source_digest()[:8]}"
+
+
+class Table:
+    """Two searchers on one network, which play pair after pair."""
+
+    def __init__(self, net: bytes, order: Order) -> None:
+        from worker.nnue import Network
+        from worker.nnue.format import parse_network
+        from worker.search.engine import NumbaEngine
+
+        self._order = order
+        network = Network(parse_network(net), fv_scale=order.games.fv_scale)
+        self._engines = tuple(NumbaEngine(order.games.hash_mb, network=network) for _ in range(2))
+
+    def play(self, job: Job) -> Played:
+        """Play both games. At a node limit they depend on nothing that was played before."""
+        began = time.process_time()
+        for engine, values in zip(self._engines, (job.plus, job.minus), strict=True):
+            engine.set_parameters(dict(zip(self._order.names, values, strict=True)))
+        plus, minus = self._engines
+        first = self._game(job.opening, (plus, minus))
+        second = self._game(job.opening, (minus, plus))
+        points = tuple(0.5 if winner is None else float(winner == plus_colour) for plus_colour, (winner, _, _) in (
+            (0, first), (1, second),
+        ))  # fmt: skip
+        return Played(
+            job.iteration,
+            job.pair,
+            (points[0], points[1]),
+            first[1] + second[1],
+            first[2] + second[2],
+            round(time.process_time() - began, 3),
+        )
+
+    def _game(self, sfen: str, sides: tuple[NumbaEngine, NumbaEngine]) -> tuple[int | None, int, int]:
+        """The winner's colour (None: a draw), the moves made, and the nodes of both sides."""
+        from worker.arena.adjudication import Adjudicator
+        from worker.arena.game import Choice, play_game
+        from worker.engine import Limits
+
+        games = self._order.games
+        limits = Limits(nodes=games.nodes, movetime_ms=games.movetime_ms)
+        nodes = 0
+        for engine in sides:
+            engine.new_game()
+
+        def think(mover: int, moves: tuple[str, ...]) -> Choice:
+            nonlocal nodes
+            sides[mover].set_position(sfen, moves)
+            result = sides[mover].go(limits)
+            nodes += result.nodes
+            return Choice(result.bestmove, result.lines[0].score if result.lines else None)
+
+        outcome = play_game(sfen, think, Adjudicator(games.resign_cp, games.resign_moves), games.max_moves)
+        return outcome.winner, len(outcome.moves), nodes
+
+
+_tables: dict[tuple[Order, int], Table] = {}
+"""The last one of this process: a process plays many pairs."""
+
+
+def play_pair(net: bytes, order: Order, job: Job) -> Played:
+    """Play a pair in this process; compile first, where this machine has not yet.
+
+    Args:
+        net: the network's file.
+
+    Raises:
+        PlayError: this machine has other sources than whoever ordered, or this process another build.
+    """
+    os.environ[BUILD] = "1"
+    from worker.jit.options import TUNING
+    from worker.warm import warm_up
+
+    if not TUNING:
+        raise PlayError(f"this process had the searcher before it was to play: set {BUILD}=1 for it")
+    if (own := code_version()) != order.code:
+        raise PlayError(f"{os.uname().nodename} has another version of Gougi ({own}, not {order.code})")
+    key = (order, os.getpid())
+    if key not in _tables:
+        warm_up()
+        _tables.clear()
+        _tables[key] = Table(net, order)
+    return _tables[key].play(job)

@@ -1,0 +1,91 @@
+"""Pairs of games as tasks of a fleet (`cluster.ray_work`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cluster.ray_process import RayLost
+from cluster.ray_work import MOST_LOSSES, work_on_ray
+from cluster.tuning.games import Order, play_pair
+from cluster.tuning.run import PairName, Played, Run
+from cluster.tuning.settings import PlayError
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The fleet is there."""
+
+    nodes: int
+    """For which its machines have room now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Whoever played a pair died; it is played again."""
+
+    name: PairName
+    why: str
+
+
+Event = Opened | Played | Lost
+
+
+class _Pairs:
+    """The pairs of a run that are still to be played."""
+
+    def __init__(
+        self, run: Run, order: Order, keep: Callable[[Played], None], on_event: Callable[[Event], None]
+    ) -> None:
+        self._run = run
+        self._order = order
+        self._keep = keep
+        self._on_event = on_event
+        self._losses: Counter[PairName] = Counter()
+
+    def opened(self, nodes: int) -> None:
+        self._on_event(Opened(nodes))
+
+    def take(self) -> tuple[PairName, tuple[object, ...]] | None:
+        job = self._run.take_job()
+        return None if job is None else (job.name, (self._order, job))
+
+    def done(self, result: Played) -> None:
+        self._keep(result)
+        self._run.take(result)
+        self._on_event(result)
+
+    def lost(self, name: PairName, why: str) -> None:
+        self._losses[name] += 1
+        if self._losses[name] >= MOST_LOSSES:
+            raise PlayError(f"pair {name[1]} of iteration {name[0]} was lost {MOST_LOSSES} times: {why}")
+        self._run.give_back(name)
+        self._on_event(Lost(name, why))
+
+
+async def play_on_ray(
+    address: str | None,
+    nodes: int,
+    net: bytes,
+    order: Order,
+    run: Run,
+    keep: Callable[[Played], None],
+    on_event: Callable[[Event], None],
+) -> None:
+    """Play what is missing of ``run`` on a fleet.
+
+    Args:
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
+        nodes: how many nodes a cluster of our own offers.
+        keep: gets each result before the run does.
+        on_event: told what happened, after that.
+
+    Raises:
+        FleetError: there is no such cluster.
+        PlayError: Ray was lost, or a pair cannot be played.
+    """
+    try:
+        await work_on_ray(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
+    except RayLost as error:
+        raise PlayError(f"Ray is gone: {error}") from error

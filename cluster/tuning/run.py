@@ -1,0 +1,144 @@
+"""A run as a state machine: which pair of games is to be played next, and what the results so far make of the
+parameters. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cluster.tuning.settings import TuneSettings, TuningError
+from cluster.tuning.spsa import Spsa
+
+PairName = tuple[int, int]
+"""Iteration, and which of its pairs, both from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A pair of games to play: one opening, `plus` black in the first game, white in the second."""
+
+    iteration: int
+    pair: int
+    opening: str
+    plus: tuple[int, ...]
+    minus: tuple[int, ...]
+
+    @property
+    def name(self) -> PairName:
+        """Its iteration and its number in it."""
+        return self.iteration, self.pair
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A pair of games that is over."""
+
+    iteration: int
+    pair: int
+    points: tuple[float, float]
+    """Of the plus side, in each game: 0, 1/2 or 1."""
+    plies: int = 0
+    """Moves of both games."""
+    nodes: int = 0
+    cpu_s: float = 0.0
+
+    @property
+    def name(self) -> PairName:
+        """Its iteration and its number in it."""
+        return self.iteration, self.pair
+
+    @property
+    def lead(self) -> float:
+        """Points of the plus side less those of the other: -2 to 2."""
+        return 2 * sum(self.points) - len(self.points)
+
+    def to_line(self) -> str:
+        """One line of JSON, without its end."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_line(cls, text: str) -> Played:
+        """Read a line of `to_line`. Raises TuningError: it is none."""
+        try:
+            facts: dict[str, Any] = json.loads(text)
+            first, second = facts["points"]
+            played = cls(**facts | {"points": (float(first), float(second))})
+        except (KeyError, TypeError, ValueError) as error:
+            raise TuningError(f"not the line of a pair of games: {error!r}") from error
+        whole = type(played.iteration) is int and type(played.pair) is int
+        if not whole or not all(one in (0.0, 0.5, 1.0) for one in played.points):
+            raise TuningError("not the line of a pair of games: numbers out of range")
+        return played
+
+
+class Run:
+    """A run from its settings, its openings and the results so far.
+
+    Args:
+        openings: SFENs; they are played in turn, and begin anew at their end.
+    """
+
+    def __init__(self, settings: TuneSettings, openings: Sequence[str]) -> None:
+        if not openings:
+            raise TuningError("there is no opening to play from")
+        self.settings = settings
+        self.spsa = Spsa(settings.spsa)
+        self.games = self.wins = self.losses = 0
+        """Of the plus sides; the rest are draws."""
+        self._openings = openings
+        self._results: dict[int, dict[int, float]] = {}
+        """The leads by iteration and pair, of iterations that miss some yet."""
+        self._begun: set[PairName] = set()
+
+    @property
+    def finished(self) -> bool:
+        """Whether every pair is played."""
+        return self.spsa.finished
+
+    @property
+    def wanted(self) -> int:
+        """Games in all."""
+        return 2 * self.settings.pairs * self.settings.spsa.iterations
+
+    def take_job(self) -> Job | None:
+        """Begin a pair: the first that can be played, has no result and is not begun. None: there is none now."""
+        for k in self.spsa.open():
+            for pair in range(self.settings.pairs):
+                if (k, pair) not in self._begun and pair not in self._results.get(k, ()):
+                    self._begun.add((k, pair))
+                    return self.job(k, pair)
+        return None
+
+    def job(self, k: int, pair: int) -> Job:
+        """A pair of an iteration that can be played now. Raises SpsaError: it cannot."""
+        vectors = self.spsa.suggest(k)
+        opening = self._openings[(k * self.settings.pairs + pair) % len(self._openings)]
+        return Job(k, pair, opening, vectors.plus, vectors.minus)
+
+    def give_back(self, name: PairName) -> None:
+        """A pair that was begun is not being played any more: it can be taken again."""
+        self._begun.discard(name)
+
+    def take(self, played: Played) -> None:
+        """Take a result.
+
+        Raises:
+            TuningError: there is one of that pair already, or it could not be played yet; nothing changes.
+        """
+        k, pair = played.name
+        known = self._results.get(k, {})
+        if k not in self.spsa.open() or pair in known or not 0 <= pair < self.settings.pairs:
+            raise TuningError(f"pair {pair} of iteration {k} has its result, or could not be played yet")
+        self._begun.discard(played.name)
+        self._results[k] = {**known, pair: played.lead}
+        self.games += len(played.points)
+        self.wins += played.points.count(1.0)
+        self.losses += played.points.count(0.0)
+        if len(self._results[k]) == self.settings.pairs:
+            self.spsa.take(k, sum(self._results.pop(k).values()))
+
+    def vector(self) -> Mapping[str, int]:
+        """The parameters as they are now, rounded, by name."""
+        return {name: round(value) for name, value in zip(self.settings.names, self.spsa.theta, strict=True)}

@@ -1,0 +1,92 @@
+"""What a tuning run is: parameters, gains, and how its games are played. Kept in the run's folder. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cluster.tuning.spsa import Parameter, SpsaError, SpsaSettings
+
+
+class TuningError(Exception):
+    """A run cannot be begun or gone on with; the text says what is wrong, and where."""
+
+
+class PlayError(TuningError):
+    """What was asked is right, but its games cannot be played; what was played is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameSettings:
+    """How the games are played; every node gets it with each pair.
+
+    Raises:
+        TuningError: a value is out of range.
+    """
+
+    net_digest: str
+    """SHA-256 of the network's file."""
+    fv_scale: int | None = None
+    nodes: int | None = 20_000
+    """Of a move; None: by time."""
+    movetime_ms: int | None = None
+    hash_mb: int = 16
+    max_moves: int = 320
+    resign_cp: int = 2000
+    """A game is over where both see one side so far ahead, `resign_moves` moves of each in a row; 0: never."""
+    resign_moves: int = 3
+
+    def __post_init__(self) -> None:
+        if (self.nodes is None) == (self.movetime_ms is None):
+            raise TuningError("give the nodes of a move, or its time")
+        for name, value, least in (
+            ("nodes", self.nodes, 1),
+            ("movetime", self.movetime_ms, 1),
+            ("hash", self.hash_mb, 1),
+            ("max-moves", self.max_moves, 10),
+            ("resign", self.resign_cp, 0),
+            ("resign-moves", self.resign_moves, 1),
+        ):
+            if value is not None and value < least:
+                raise TuningError(f"{name} is {value}: expected {least} or more")
+
+    @property
+    def pace(self) -> str:
+        """Nodes or time of a move, in words."""
+        return f"{self.movetime_ms} ms a move" if self.nodes is None else f"{self.nodes:,} nodes a move"
+
+
+@dataclass(frozen=True, slots=True)
+class TuneSettings:
+    """Everything that decides how a run goes. Two runs of one folder must agree in all of it."""
+
+    spsa: SpsaSettings
+    games: GameSettings
+    pairs: int = 1
+    """Pairs of games of an iteration: each from one opening, with colours swapped."""
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1:
+            raise TuningError(f"{self.pairs} pairs of games an iteration: expected 1 or more")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        return tuple(one.name for one in self.spsa.parameters)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> TuneSettings:
+        """Read what `to_json` gave. Raises TuningError: it is not that."""
+        try:
+            spsa = dict(facts["spsa"])
+            parameters = tuple(Parameter(**one) for one in spsa.pop("parameters"))
+            return cls(SpsaSettings(parameters, **spsa), GameSettings(**facts["games"]), facts["pairs"])
+        except (KeyError, TypeError, AttributeError, SpsaError) as error:
+            raise TuningError(f"no settings of gougi tune: {error}") from error

@@ -1,0 +1,299 @@
+"""``gougi tune``: better values of search parameters, found by games."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from master.commands.checks import network_file
+from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.plain import PlainCommand
+from worker.files import described
+
+if TYPE_CHECKING:
+    from cluster.tuning.folder import TuningFolder
+    from cluster.tuning.games import Order
+    from cluster.tuning.run import Run
+    from cluster.tuning.settings import TuneSettings
+
+MOST_OPENINGS = 500
+"""Openings made; a longer run plays them again."""
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback(invoke_without_command=True)
+def tune(
+    context: typer.Context,
+    params: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What is tuned: groups (lmr, margins, singular, order, history, correction, depths) and parameters, "
+            "with commas. NAME=LOW:HIGH or NAME=LOW:HIGH:STEP gives a range of your own.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+    ] = Path("runs/tune"),
+    iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Steps of the parameters in all.")] = 10_000,
+    games_per_iteration: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Even: each opening is played twice, with colours swapped.")
+    ] = 2,
+    nodes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Nodes a move. Default: 20000.")] = None,
+    movetime: Annotated[int | None, typer.Option(min=1, metavar="MS", help="Time a move, instead of nodes.")] = None,
+    rate: Annotated[
+        float,
+        typer.Option(
+            metavar="R", help="How far the last iteration moves a parameter for a point, in its steps (r_end)."
+        ),
+    ] = 0.002,
+    net: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
+    ] = None,
+    fv_scale: Annotated[
+        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
+    ] = None,
+    hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each searcher.")] = 16,
+    openings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Positions, one a line (sfen ..., startpos moves ...). Default: made."),
+    ] = None,
+    resign: Annotated[
+        int, typer.Option(min=0, metavar="CP", help="A side is lost where both see it so far behind. 0: never.")
+    ] = 2000,
+    max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of perturbations, rounding and openings.")] = 1,
+    lag: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Iterations at a time; more keep a larger fleet busy.")
+    ] = 8,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Games at a time on this machine. Default: its processors.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Play them on the fleet whose Ray listens there (or: auto)."),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Show parameters, ranges and gains; play nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+) -> int:
+    """Tune search parameters by games between two values of each at a time (SPSA).
+
+    FOLDER gets a line for each pair of games and a plot of the parameters. Ctrl-C, a full disk or a dead process lose
+    the pairs that were being played, no more: the same command goes on, and at a node limit it ends where it would have
+    ended without the break. docs/tuning.md explains the gains, and how a match confirms what was found.
+
+    Examples:
+
+      gougi tune --params lmr,margins --plan
+
+      gougi tune --params lmr,margins --iterations 20000 --nodes 10000 --out runs/lmr
+
+      gougi tune show runs/lmr
+
+      gougi tune export runs/lmr
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    from cluster.tuning.games import BUILD
+
+    # Before anything of the searcher is imported; the processes of this one get the same build.
+    os.environ[BUILD] = "1"
+    from cluster.api import FleetError
+    from cluster.teaching.orders import digest_of
+    from cluster.tuning.folder import TuningFolder
+    from cluster.tuning.settings import GameSettings, PlayError, TuneSettings, TuningError
+    from cluster.tuning.spsa import Parameter, SpsaError, SpsaSettings
+    from worker.nnue.format import NetworkFileError
+    from worker.search.tunable import TunableError, chosen
+
+    if games_per_iteration % 2:
+        raise CommandError(f"--games-per-iteration {games_per_iteration}: expected an even number")
+    if movetime is None and nodes is None:
+        nodes = 20_000
+    try:
+        tuned = chosen(filter(None, map(str.strip, (params or "").split(","))))
+        network = network_file(net, fv_scale)
+        settings = TuneSettings(
+            SpsaSettings(
+                tuple(Parameter(one.name, one.start, one.low, one.high, one.step) for one in tuned),
+                iterations, rate=rate, lag=lag, seed=seed,
+            ),
+            GameSettings(
+                digest_of(network), fv_scale, nodes, movetime, hash_mb, max_moves=max_moves, resign_cp=resign
+            ),
+            games_per_iteration // 2,
+        )  # fmt: skip
+        if plan:
+            return _show_plan(settings, as_json)
+        folder = TuningFolder(out)
+        with folder.held():
+            return _run(folder, settings, network, openings, concurrency, address, as_json)
+    except (PlayError, FleetError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except (TuningError, TunableError, SpsaError, NetworkFileError, ValueError) as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+def _show_plan(settings: TuneSettings, as_json: bool) -> int:
+    from master.commands.tune_board import plan_table, print_whole
+
+    if as_json:
+        print(json.dumps(settings.to_json()))
+    else:
+        print_whole(plan_table(settings))
+    return 0
+
+
+def _run(
+    folder: TuningFolder,
+    settings: TuneSettings,
+    network: bytes,
+    openings: Path | None,
+    concurrency: int | None,
+    address: str | None,
+    as_json: bool,
+) -> int:
+    from cluster.tuning.games import Order, code_version
+    from cluster.tuning.report import plot
+    from master.commands.tune_board import facts_of, line, print_whole, standing_table
+
+    order = Order(settings.games, settings.names, code_version())
+    notice = folder.claim(settings, order.code)
+    if notice:
+        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+    if address is None:
+        compile_searcher()
+    _settle_openings(folder, settings, network, openings)
+    run = folder.read(settings, mend=True)
+    whole = run.finished or _play(folder, run, order, network, concurrency or _processors(), address)
+    folder.keep_plot(plot(run, folder.path.name))
+    if not as_json:
+        print_whole(standing_table(run))
+    print(json.dumps(facts_of(run, str(folder.path))) if as_json else line(run))
+    if whole:
+        return 0
+    print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: bytes, file: Path | None) -> None:
+    """Have the folder hold openings: those of ``file``, or made ones."""
+    from cluster.tuning.settings import TuningError
+    from worker.arena.openings import OpeningError, make_openings, read_openings
+
+    if folder.known_openings():
+        return
+    try:
+        if file is not None:
+            folder.keep_openings(read_openings(file))
+            return
+        count = min(MOST_OPENINGS, settings.pairs * settings.spsa.iterations)
+        print(f"making {count} openings", file=sys.stderr, flush=True)
+
+        def make() -> list[str]:
+            from worker.nnue import Network
+            from worker.nnue.format import parse_network
+            from worker.search.engine import NumbaEngine
+
+            own = Network(parse_network(network), fv_scale=settings.games.fv_scale)
+            return make_openings(count, settings.spsa.seed, NumbaEngine(hash_mb=1, network=own))
+
+        folder.keep_openings(interruptible(make))
+    except OpeningError as error:
+        raise TuningError(str(error)) from error
+
+
+def _play(folder: TuningFolder, run: Run, order: Order, network: bytes, nodes: int, address: str | None) -> bool:
+    """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
+    from cluster.tuning.ray_tasks import Event, play_on_ray
+    from cluster.tuning.report import plot
+    from master.commands.tune_board import Board
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Board(run) as board:
+
+            def on_event(event: Event) -> None:
+                if board.take(event):
+                    folder.keep_plot(plot(run, folder.path.name))
+
+            asyncio.run(play_on_ray(address, nodes, network, order, run, folder.add, on_event))
+    except KeyboardInterrupt:
+        return False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _known(path: Path) -> tuple[TuningFolder, Run]:
+    """A folder and its run, as far as it is played."""
+    from cluster.tuning.folder import TuningFolder
+    from cluster.tuning.settings import TuningError
+
+    folder = TuningFolder(path)
+    try:
+        return folder, folder.read(folder.known()[0], mend=False)
+    except TuningError as error:
+        raise CommandError(str(error)) from error
+
+
+_FOLDER = Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi tune.")]
+
+
+@app.command(cls=PlainCommand)
+def show(
+    folder: _FOLDER,
+    svg: Annotated[
+        Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Write the plot there.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+) -> None:
+    """Show where the parameters are and how they came there; also while the run goes on."""
+    from cluster.tuning.report import plot
+    from master.commands.tune_board import facts_of, line, print_whole, standing_table
+    from worker.files import replace_file
+
+    place, run = _known(folder)
+    if svg is not None:
+        replace_file(svg, plot(run, place.path.resolve().name).encode())
+    if as_json:
+        print(json.dumps(facts_of(run, str(place.path))))
+        return
+    print_whole(standing_table(run))
+    print(line(run))
+
+
+@app.command(cls=PlainCommand)
+def export(
+    folder: _FOLDER,
+    env: Annotated[
+        bool, typer.Option("--env", help="As GOUGI_PARAMETERS=…, which a match plays without a change of the sources.")
+    ] = False,
+) -> None:
+    """Print the values that were found, where they differ from those of the sources: as lines of parameters.py."""
+    from worker.search import parameters
+    from worker.search.vector import VectorError, values_of, vector_text, with_vector
+
+    _, run = _known(folder)
+    constants = vars(parameters)
+    own = values_of(constants)
+    changed = {name: value for name, value in run.vector().items() if own.get(name) != value}
+    try:
+        lines = [f"{name}: Final = {value}" for name, value in with_vector(constants, changed).items()]
+    except VectorError as error:
+        raise CommandError(f"{folder}: {error}: it was tuned with other sources") from error
+    print(f"GOUGI_PARAMETERS={vector_text(changed)}" if env else "\n".join(lines))

@@ -1,0 +1,93 @@
+"""Pairs of games as tasks of real Ray, in its tuning build; a worker process is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from cluster.teaching.orders import digest_of
+from cluster.tuning.games import Order
+from cluster.tuning.ray_tasks import Event, Lost, Opened, play_on_ray
+from cluster.tuning.run import Played, Run
+from cluster.tuning.settings import GameSettings, PlayError
+from tests.cluster.processes import family
+from tests.cluster.tuning.runs import OPENINGS, settings
+from worker.nnue.network import DEFAULT_NETWORK
+
+NET = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+GAMES = GameSettings(digest_of(NET), nodes=300, hash_mb=1)
+
+ASK = """
+from cluster.tuning.games import code_version
+from worker.warm import warm_up
+
+warm_up()
+print(code_version())
+"""
+
+
+def players() -> list[int]:
+    """The processes in which pairs are played now."""
+    found = []
+    for pid in family(os.getpid()):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::play_pair"):
+                found.append(pid)
+    return found
+
+
+@pytest.fixture
+def order(monkeypatch: pytest.MonkeyPatch) -> Order:
+    """An order by a process of the tuning build, which this one is not; those that it starts are."""
+    monkeypatch.setenv("GOUGI_TUNE", "1")
+    code = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=880, check=True).stdout
+    return Order(GAMES, settings().names, code.strip())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(order: Order) -> None:
+    def play(heard: list[Event]) -> Run:
+        run = Run(settings(4, games=GAMES), OPENINGS)
+        kept: list[Played] = []
+        asyncio.run(play_on_ray(None, 2, NET, order, run, kept.append, heard.append))
+        assert run.finished
+        assert sorted(played.name for played in kept) == [(k, pair) for k in range(4) for pair in range(2)]
+        return run
+
+    undisturbed: list[Event] = []
+    first = play(undisturbed)
+    assert undisturbed[0] == Opened(2) and len(undisturbed) == 9
+
+    def kill_the_first() -> None:
+        while not (running := players()):
+            time.sleep(0.05)
+        os.kill(running[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_first, daemon=True)
+    killer.start()
+    heard: list[Event] = []
+    second = play(heard)
+    killer.join(10)
+    assert [event.why for event in heard if isinstance(event, Lost)] == ["its process died"]
+    assert second.spsa.path == first.spsa.path
+    assert players() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_other_sources_are_refused_after_some_tries(order: Order) -> None:
+    run = Run(settings(1, 1, games=GAMES), OPENINGS)
+    other = Order(order.games, order.names, "other")
+    with pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
+        asyncio.run(play_on_ray(None, 1, NET, other, run, lambda _: None, lambda _: None))
