@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from cluster.tuning.settings import TuneSettings, TuningError
 from cluster.tuning.spsa import SpsaError
 from worker.arena.openings import OpeningError, read_openings, write_openings
 from worker.files import append_text, reason, replace_file
+from worker.run_folder import held
 
 
 class TuningFolder:
@@ -35,12 +35,7 @@ class TuningFolder:
             TuningError: another process is at work in it.
             OSError: it cannot be made.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise TuningError(f"{self.path}: another gougi tune is at work there") from None
+        with held(self.path, "gougi tune", TuningError):
             yield
 
     def claim(self, settings: TuneSettings, code: str) -> str:
