@@ -33,6 +33,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from cluster.backlog import BacklogWatch
 from cluster.messages import MAX_BYTES, Begun, Heartbeat, Hello, Message, MessageError, Order, decode, encode
+from worker.threads import show_name
 
 _log = logging.getLogger(__name__)
 
@@ -291,6 +292,7 @@ class ChannelClient:
                 self._outbox.send(data)
 
     def _loop(self, socket: zmq.Socket[bytes], inbox: zmq.Socket[bytes], monitor: zmq.Socket[bytes]) -> None:
+        show_name("channel")
         poller = zmq.Poller()
         for source in (socket, inbox, monitor):
             poller.register(source, zmq.POLLIN)

@@ -12,21 +12,16 @@ engine begins there. Who has lowered a priority may not raise it again; so it is
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from cluster.messages import Done, Job, NewGame, Report, Stop
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
+from worker.threads import give_way
 
 _log = logging.getLogger(__name__)
-
-LOWEST: Final = 19
-"""The niceness of a job in the background."""
 
 Emit = Callable[[Report | Done], None]
 
@@ -144,8 +139,7 @@ class NodeRunner:
                 self._search(job)
 
     def _search_modestly(self, job: Job) -> None:
-        with contextlib.suppress(OSError):  # the search matters more than its manners
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
+        give_way()
         self._search(job)
 
     def _set_up(self, job: Job) -> None:

@@ -26,6 +26,7 @@ from cluster.sharing import (
 )
 from cluster.sharing_link import ShareLink, Source
 from worker.engine import Entries, SharesTable
+from worker.threads import show_name
 
 _log = logging.getLogger(__name__)
 
@@ -110,6 +111,7 @@ class TableSharing:
         self._thread.join()
 
     def _loop(self) -> None:
+        show_name("sharing")
         try:
             while not self._closing:
                 try:

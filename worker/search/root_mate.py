@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +11,10 @@ from worker.mate import MateResult, MateSolver, MateStatus
 from worker.score import MATE, MATE_BOUND
 from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position
+from worker.threads import give_way, show_name
 
 _MOST_MEMORY_MB: Final = 16
 _SHARE_OF_HASH: Final = 4
-_LOWEST: Final = 19
-"""The niceness of the mate search's thread."""
 _LONGEST: Final = MATE - MATE_BOUND
 """Plies beyond which a mate has no score."""
 
@@ -106,8 +103,8 @@ class RootMate:
         self._solver.solve(position, max_nodes=max_nodes)
 
     def _run(self) -> None:
-        with contextlib.suppress(OSError):  # a search with no manners is better than none
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+        give_way()
+        show_name("root mate")
         while True:
             with self._lock:
                 request, self._next = self._next, None

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from worker.threads import LOWEST, give_way, show_name
+
+
+def test_only_the_thread_that_asks_gives_way_and_has_another_name() -> None:
+    found: list[tuple[int, str]] = []
+
+    def modest() -> None:
+        give_way()
+        show_name("a name that is too long")
+        task = threading.get_native_id()
+        comm = Path(f"/proc/self/task/{task}/comm").read_text().strip()
+        found.append((os.getpriority(os.PRIO_PROCESS, task), comm))
+
+    before = os.getpriority(os.PRIO_PROCESS, 0), Path("/proc/self/comm").read_text()
+    thread = threading.Thread(target=modest)
+    thread.start()
+    thread.join()
+    assert found == [(LOWEST, "a name that is ")] or found == [(LOWEST, "a name that is")]
+    assert (os.getpriority(os.PRIO_PROCESS, 0), Path("/proc/self/comm").read_text()) == before
