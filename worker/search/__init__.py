@@ -1,8 +1,9 @@
 """The searcher of one node: transposition table, move ordering, alpha-beta, quiescence, limits, threads."""
 
-from worker.jit.options import TUNING
+import os
 
-if TUNING:
+# Read here and not through `worker.jit`, which loads the compiler: `usi` is answered before that.
+if os.environ.get("GOUGI_TUNE") == "1":
     from worker.search import tuning
 
     tuning.install()
