@@ -1,4 +1,4 @@
-"""Static exchange evaluation, and whether a move gives check."""
+"""Static exchange evaluation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import high, low, lowest
+from worker.jit.bitboard import lowest
 from worker.jit.memory import ld8
 from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
@@ -16,7 +16,6 @@ from worker.shogi.attacks import (
     line_attacks,
     no_squares,
     occupied,
-    piece_attacks,
     pieces,
     single,
     step_attacks,
@@ -157,18 +156,3 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
         if stake < holds:
             break
     return holds != 0
-
-
-@jit()
-def note_check_squares(pos: Any, th: Any) -> None:
-    """Fill ``th.check_squares``: by piece type, two words of the squares from which it would check the enemy king."""
-    side = pos.side
-    king = pos.ksq[1 - side]
-    occ = occupied(pos)
-    for kind in range(PAWN, DRAGON + 1):
-        squares = no_squares()
-        if king >= 0 and kind != KING:
-            # What the king would attack if it were such a piece of its own colour.
-            squares = piece_attacks(pos, 1 - side, kind, king, occ)
-        th.check_squares[2 * kind] = low(squares)
-        th.check_squares[2 * kind + 1] = high(squares)

@@ -16,7 +16,7 @@ from worker.search.history import continuation_row, slot_of
 from worker.search.parts import part
 from worker.search.state import OFFSET, PV_ROW
 from worker.search.tt import prefetch_entry
-from worker.shogi.attacks import in_check
+from worker.shogi.attacks import in_check, update_checks, update_unchecked
 from worker.shogi.declaration import wins_by
 from worker.shogi.makemove import make, make_null, perpetual_check, repetition_distance, zobrist_hand
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
@@ -44,11 +44,12 @@ def poll(th: Any) -> None:
 
 @jit()
 def enter_node(pos: Any, th: Any, ply: int) -> bool:
-    """Note what the rules of repetition and the nodes below want to know; gives whether the side to move is in check.
-
-    Expects `update_checks`.
-    """
+    """Note what the nodes below and the rules of repetition want to know; gives whether the side to move is checked."""
     at = OFFSET + ply
+    if th.checks[at - 1] != 0:
+        update_checks(pos)
+    else:
+        update_unchecked(pos)
     key = pos.key
     for colour in range(2):
         for kind in range(PAWN, KING):
@@ -169,14 +170,15 @@ def update_pv(th: Any, ply: int, move: int) -> None:
 
 
 @jit()
-def do_move(pos: Any, th: Any, ply: int, move: int) -> None:
-    """Make a move of the tree and note what the histories of the moves after it go by."""
+def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
+    """Make a move of the tree and note what the histories of the moves after it go by; ``checks``: it gives check."""
     th.nodes += 1
     at = OFFSET + ply
     slot = slot_of(move)
     captures = np.int64(0)
     if not (move & DROP_BIT) and pos.board[move & 127] != 0:
         captures = np.int64(1)
+    th.checks[at] = 1 if checks else 0
     th.slot[at] = slot
     th.row[at] = continuation_row(th, th.checked[at], captures, slot)
     th.correction_row[at] = correction_row(th, slot)
@@ -188,6 +190,7 @@ def do_move(pos: Any, th: Any, ply: int, move: int) -> None:
 def do_null_move(pos: Any, th: Any, ply: int) -> None:
     """Pass, in the tree."""
     at = OFFSET + ply
+    th.checks[at] = 0
     th.slot[at] = 0
     th.row[at] = continuation_row(th, np.int64(0), np.int64(0), np.int64(0))
     th.correction_row[at] = correction_row(th, np.int64(0))

@@ -11,15 +11,14 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import bitboard
 from worker.jit.memory import ld16
 from worker.search import parameters as p
-from worker.search.exchange import exchange_at_least, note_check_squares
+from worker.search.check_squares import stands_for_check
+from worker.search.exchange import exchange_at_least
 from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of, toward_zero
 from worker.search.parts import part
 from worker.search.state import LOW_PLIES, OFFSET
 from worker.search.values import VALUE
-from worker.shogi.attacks import single
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT
 
@@ -77,8 +76,6 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
 
 @jit()
 def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
-    if _SAFE_CHECKS:
-        note_check_squares(pos, th)
     at = OFFSET + ply
     row1, row2, row3 = th.row[at - 1], th.row[at - 2], th.row[at - 3]
     row4, row6 = th.row[at - 4], th.row[at - 6]
@@ -93,9 +90,7 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
             score += ld16(row1 + slot) + ld16(row2 + slot) + ld16(row3 + slot) + ld16(row4 + slot) + ld16(row6 + slot)
         if _LOW_PLY_HISTORY and ply < LOW_PLIES:
             score += toward_zero(p.LOW_PLY_WEIGHT * ld16(low_ply_address(th, ply, move)), 1 + ply)
-        kind = ((move >> 16) | ((move >> 11) & 8)) & 15
-        checking = bitboard(th.check_squares[2 * kind], th.check_squares[2 * kind + 1])
-        if _SAFE_CHECKS and (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
+        if _SAFE_CHECKS and stands_for_check(th, ply, move) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
             score += p.CHECK_BONUS
         pos.moves[i] = (score << 32) | move
 

@@ -38,6 +38,7 @@ from worker.shogi.pieces import (
 from worker.shogi.state import GOLDS
 
 _BETWEEN, _FORWARD, _STEP = tables.BETWEEN, tables.FORWARD, tables.STEP
+_ROOK_RAYS, _BISHOP_RAYS = tables.ROOK_RAYS, tables.BISHOP_RAYS
 
 
 @jit()
@@ -171,8 +172,8 @@ def is_attacked(pos: Any, sq: int, colour: int) -> bool:
 
 
 @jit()
-def pinned(pos: Any, colour: int) -> Any:
-    """The pieces of ``colour`` that alone shield their king from a slider."""
+def shields(pos: Any, colour: int) -> Any:
+    """The pieces of either side that alone stand between the king of ``colour`` and an enemy slider."""
     king = pos.ksq[colour]
     found = no_squares()
     if king < 0:
@@ -180,30 +181,45 @@ def pinned(pos: Any, colour: int) -> Any:
     enemy = (1 - colour) * 16
     rooks = pieces(pos, enemy + ROOK) | pieces(pos, enemy + DRAGON)
     bishops = pieces(pos, enemy + BISHOP) | pieces(pos, enemy + HORSE)
-    empty = no_squares()
-    snipers = rook_attacks(pos, king, empty) & rooks
-    snipers |= bishop_attacks(pos, king, empty) & bishops
+    snipers = ld_bb(pos.tables + _ROOK_RAYS + king * 16) & rooks
+    snipers |= ld_bb(pos.tables + _BISHOP_RAYS + king * 16) & bishops
     snipers |= forward_ray(pos, colour, king) & pieces(pos, enemy + LANCE)
     occ = occupied(pos)
-    own = pieces(pos, colour * 16)
     while snipers:
         sniper = lowest(snipers)
         snipers = without_lowest(snipers)
-        shields = between(pos, king, sniper) & occ
-        if count(shields) == 1:
-            found |= shields & own
+        blockers = between(pos, king, sniper) & occ
+        if count(blockers) == 1:
+            found |= blockers
     return found
+
+
+@jit()
+def pinned(pos: Any, colour: int) -> Any:
+    """The pieces of ``colour`` that alone shield their king from a slider."""
+    return shields(pos, colour) & pieces(pos, colour * 16)
 
 
 @jit()
 def update_checks(pos: Any) -> None:
     """Fill the stacks of the present ply: checkers, pins and the run of checks. Call once on entering a node."""
-    side = pos.side
-    ply = pos.ply
-    king = pos.ksq[side]
+    king = pos.ksq[pos.side]
     checking = no_squares()
     if king >= 0:
-        checking = attackers(pos, king, 1 - side, occupied(pos))
+        checking = attackers(pos, king, 1 - pos.side, occupied(pos))
+    _note_checkers(pos, checking)
+
+
+@jit()
+def update_unchecked(pos: Any) -> None:
+    """`update_checks` where the last move is known to have given no check."""
+    _note_checkers(pos, no_squares())
+
+
+@jit()
+def _note_checkers(pos: Any, checking: Any) -> None:
+    side = pos.side
+    ply = pos.ply
     pos.st_checkers[2 * ply] = low(checking)
     pos.st_checkers[2 * ply + 1] = high(checking)
     pins = pinned(pos, side)
