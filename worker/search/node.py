@@ -18,7 +18,7 @@ from worker.search.state import OFFSET, PV_ROW
 from worker.search.tt import prefetch_entry
 from worker.shogi.attacks import in_check, update_checks, update_unchecked
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import make, make_null, perpetual_check, repetition_distance, zobrist_hand
+from worker.shogi.makemove import make, make_null, perpetual_check, repetition_distance
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
 _SUPERIOR = part("superior_positions")
@@ -44,17 +44,12 @@ def poll(th: Any) -> None:
 
 @jit()
 def enter_node(pos: Any, th: Any, ply: int) -> bool:
-    """Note what the nodes below and the rules of repetition want to know; gives whether the side to move is checked."""
+    """Note what the nodes below want to know; gives whether the side to move is in check."""
     at = OFFSET + ply
     if th.checks[at - 1] != 0:
         update_checks(pos)
     else:
         update_unchecked(pos)
-    key = pos.key
-    for colour in range(2):
-        for kind in range(PAWN, KING):
-            key ^= zobrist_hand(pos, colour, kind, pos.hand[colour * 8 + kind])
-    th.board_key[at] = key
     checked = in_check(pos)
     th.checked[at] = 1 if checked else 0
     return checked
@@ -100,6 +95,15 @@ def _hand_change(pos: Any, distance: int) -> Any:
 
 
 @jit()
+def _passes(pos: Any, distance: int) -> bool:
+    """Whether one of the last ``distance`` moves was a null move: no repetition leads over it."""
+    for i in range(pos.ply - distance, pos.ply):
+        if pos.st_move[i] == 0:
+            return True
+    return False
+
+
+@jit()
 def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     """The score of a position that stood before in the tree, or for the fourth time in the game; `NO_SCORE` otherwise.
 
@@ -108,16 +112,12 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     something: it is taken for won; with a worse one for lost.
     """
     window = min(ply - 1, np.int64(REPETITION_WINDOW))
-    at = OFFSET + ply
-    key = th.board_key[at]
+    key = pos.board_key
     distance = np.int64(4)
     while distance <= window:
-        # No repetition leads over a null move.
-        if th.slot[at - distance] == 0 or th.slot[at - distance + 1] == 0:
-            return np.int64(NO_SCORE)
-        if th.slot[at - distance + 2] == 0 or th.slot[at - distance + 3] == 0:
-            return np.int64(NO_SCORE)
-        if th.board_key[at - distance] == key:
+        if pos.st_board[pos.ply - distance] == key:
+            if _passes(pos, distance):
+                return np.int64(NO_SCORE)
             if pos.st_key[pos.ply - distance] == pos.key:
                 return _repeated(pos, th, ply, distance)
             if _SUPERIOR:
@@ -127,7 +127,7 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
         distance += 2
     if repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW)) != 0:
         distance = _fourth_time(pos)
-        if distance != 0:
+        if distance != 0 and (window < 4 or not _passes(pos, window & ~1)):
             return _repeated(pos, th, ply, distance)
     return np.int64(NO_SCORE)
 

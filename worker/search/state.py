@@ -137,7 +137,6 @@ TH_DTYPE: Final = np.dtype(
         ("cutoffs", np.int64, (_PLIES,)),  # fail-highs among the children
         ("pawn_row", np.int64, (_PLIES,)),  # address of this pawn structure's history
         ("corrections", np.int64, (_PLIES * CORRECTION_KEYS,)),  # addresses of this position's corrections
-        ("board_key", np.uint64, (_PLIES,)),  # the position's key without its hands
         ("table_move_history", np.int64),  # how often the table's move has been the best
         ("null_floor", np.int64),  # the search ply from which null moves are allowed again (verification)
         ("list_end", np.int64, (_PLIES,)),  # end of this ply's moves in pos.moves

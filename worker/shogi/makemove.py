@@ -64,7 +64,7 @@ def make(pos: Any, move: int) -> None:
     """Make a legal move."""
     side = pos.side
     ply = pos.ply
-    key = pos.key ^ _SIDE
+    board, hands = pos.board_key ^ _SIDE, pos.key ^ pos.board_key
     target = move & 127
     piece = move >> 16
     kind = piece & 15
@@ -75,8 +75,8 @@ def make(pos: Any, move: int) -> None:
         held = pos.hand[own + kind]
         pos.hand[own + kind] = held - 1
         pos.st_hand[ply] = held - 1
-        key ^= zobrist_hand(pos, side, kind, held) ^ zobrist_hand(pos, side, kind, held - 1)
-        key ^= zobrist_board(pos, piece, target)
+        hands ^= zobrist_hand(pos, side, kind, held) ^ zobrist_hand(pos, side, kind, held - 1)
+        board ^= zobrist_board(pos, piece, target)
         pos.board[target] = piece
         toggle_piece(pos, piece, target)
     else:
@@ -88,10 +88,10 @@ def make(pos: Any, move: int) -> None:
             held = pos.hand[own + gained]
             pos.hand[own + gained] = held + 1
             pos.st_hand[ply] = held
-            key ^= zobrist_hand(pos, side, gained, held) ^ zobrist_hand(pos, side, gained, held + 1)
-            key ^= zobrist_board(pos, captured, target)
+            hands ^= zobrist_hand(pos, side, gained, held) ^ zobrist_hand(pos, side, gained, held + 1)
+            board ^= zobrist_board(pos, captured, target)
             toggle_piece(pos, captured, target)
-        key ^= zobrist_board(pos, piece, origin) ^ zobrist_board(pos, placed, target)
+        board ^= zobrist_board(pos, piece, origin) ^ zobrist_board(pos, placed, target)
         pos.board[origin] = 0
         pos.board[target] = placed
         if placed == piece:
@@ -104,8 +104,10 @@ def make(pos: Any, move: int) -> None:
     pos.st_captured[ply] = captured
     pos.side = 1 - side
     pos.ply = ply + 1
-    pos.key = key
-    pos.st_key[ply + 1] = key
+    pos.board_key = board
+    pos.key = board ^ hands
+    pos.st_board[ply + 1] = board
+    pos.st_key[ply + 1] = board ^ hands
 
 
 @jit()
@@ -120,6 +122,7 @@ def unmake(pos: Any) -> None:
     pos.ply = ply
     pos.side = side
     pos.key = pos.st_key[ply]
+    pos.board_key = pos.st_board[ply]
     if move & DROP_BIT:
         pos.hand[side * 8 + kind] += 1
         pos.board[target] = 0
@@ -151,7 +154,9 @@ def make_null(pos: Any) -> None:
     pos.side = 1 - pos.side
     pos.ply = ply + 1
     pos.key ^= _SIDE
+    pos.board_key ^= _SIDE
     pos.st_key[ply + 1] = pos.key
+    pos.st_board[ply + 1] = pos.board_key
 
 
 @jit()
@@ -160,6 +165,7 @@ def unmake_null(pos: Any) -> None:
     pos.ply -= 1
     pos.side = 1 - pos.side
     pos.key = pos.st_key[pos.ply]
+    pos.board_key = pos.st_board[pos.ply]
 
 
 @jit()
