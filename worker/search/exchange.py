@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import lowest
+from worker.jit.bitboard import lowest, without_lowest
 from worker.jit.memory import ld8
 from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
@@ -44,6 +44,8 @@ _ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSE, ROOK, DRAG
 @jit()
 def _cheapest(pos: Any, colour: int, found: Any) -> Any:
     """The square of the least valuable piece among ``found``; the king comes last."""
+    if not without_lowest(found):
+        return lowest(found)
     own = colour * 16
     for i in range(9):
         these = found & pieces(pos, own + _ORDER[i])
@@ -85,10 +87,9 @@ def _steppers(pos: Any, target: int, colour: int) -> Any:
 
 
 @jit()
-def _all_attackers(pos: Any, target: int, occ: Any) -> Any:
-    """The pieces of both sides that attack ``target``."""
-    found = _steppers(pos, target, np.int64(0)) | _steppers(pos, target, np.int64(1))
-    found |= _sliders(pos, target, np.int64(LINE_FILE), occ) | _sliders(pos, target, np.int64(LINE_RANK), occ)
+def _all_sliders(pos: Any, target: int, occ: Any) -> Any:
+    """Both sides' sliders that attack ``target``."""
+    found = _sliders(pos, target, np.int64(LINE_FILE), occ) | _sliders(pos, target, np.int64(LINE_RANK), occ)
     found |= _sliders(pos, target, np.int64(LINE_DIAGONAL), occ)
     return found | _sliders(pos, target, np.int64(LINE_ANTIDIAGONAL), occ)
 
@@ -134,9 +135,12 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     stake = VALUE[kind] - balance
     if stake <= 0:
         return True
+    everyone = (_all_sliders(pos, target, occ) | _steppers(pos, target, 1 - side)) & occ
+    if not (everyone & pieces(pos, (1 - side) * 16)):
+        return True
+    everyone |= _steppers(pos, target, side) & occ
     holds = np.int64(1)
     turn = side
-    everyone = _all_attackers(pos, target, occ) & occ
     while True:
         turn = 1 - turn
         found = everyone & pieces(pos, turn * 16)

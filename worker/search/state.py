@@ -147,6 +147,7 @@ TH_DTYPE: Final = np.dtype(
         ("pick_begin", np.int64, (_PLIES,)),
         ("pick_at", np.int64, (_PLIES,)),
         ("pick_bad", np.int64, (_PLIES,)),  # end of the losing captures, which begin at pick_begin
+        ("pick_promising", np.int64, (_PLIES,)),  # end of the quiet moves that come by score
         ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
         ("check_squares", np.uint64, (_PLIES * CHECK_WORDS,)),  # by ply and piece type (worker.search.check_squares)
         ("histories", np.int64),
