@@ -18,14 +18,13 @@ from worker.shogi.attacks import (
     occupied,
     pieces,
     single,
-    step_attacks,
+    stepping_attackers,
 )
 from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
     DROP_BIT,
-    GOLD,
     HORSE,
     KING,
     KNIGHT,
@@ -72,18 +71,6 @@ def _sliders(pos: Any, target: int, line: int, occ: Any) -> Any:
         return line_attacks(pos, target, line, occ) & rooks
     bishops = pieces(pos, BISHOP) | pieces(pos, HORSE) | pieces(pos, 16 + BISHOP) | pieces(pos, 16 + HORSE)
     return line_attacks(pos, target, line, occ) & bishops
-
-
-@jit()
-def _steppers(pos: Any, target: int, colour: int) -> Any:
-    """The pieces of ``colour`` that attack ``target`` by one step."""
-    own, enemy = colour * 16, 1 - colour
-    found = step_attacks(pos, enemy, PAWN, target) & pieces(pos, own + PAWN)
-    found |= step_attacks(pos, enemy, KNIGHT, target) & pieces(pos, own + KNIGHT)
-    found |= step_attacks(pos, enemy, SILVER, target) & pieces(pos, own + SILVER)
-    found |= step_attacks(pos, enemy, GOLD, target) & pieces(pos, own + GOLDS)
-    near = pieces(pos, own + KING) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
-    return found | (step_attacks(pos, enemy, KING, target) & near)
 
 
 @jit()
@@ -135,10 +122,10 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     stake = VALUE[kind] - balance
     if stake <= 0:
         return True
-    everyone = (_all_sliders(pos, target, occ) | _steppers(pos, target, 1 - side)) & occ
+    everyone = (_all_sliders(pos, target, occ) | stepping_attackers(pos, target, 1 - side)) & occ
     if not (everyone & pieces(pos, (1 - side) * 16)):
         return True
-    everyone |= _steppers(pos, target, side) & occ
+    everyone |= stepping_attackers(pos, target, side) & occ
     holds = np.int64(1)
     turn = side
     while True:

@@ -147,28 +147,47 @@ def piece_attacks(pos: Any, colour: int, kind: int, sq: int, occ: Any) -> Any:
 
 
 @jit()
-def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
-    """The pieces of ``colour`` that attack ``sq``, sliders seen through ``occ``."""
+def stepping_attackers(pos: Any, sq: int, colour: int) -> Any:
+    """The pieces of ``colour`` that attack ``sq`` by one step."""
     enemy = 1 - colour
     own = colour * 16
-    rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
     found = step_attacks(pos, enemy, PAWN, sq) & pieces(pos, own + PAWN)
     found |= step_attacks(pos, enemy, KNIGHT, sq) & pieces(pos, own + KNIGHT)
     found |= step_attacks(pos, enemy, SILVER, sq) & pieces(pos, own + SILVER)
     found |= step_attacks(pos, enemy, GOLD, sq) & pieces(pos, own + GOLDS)
     near = pieces(pos, own + KING) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
-    found |= step_attacks(pos, enemy, KING, sq) & near
-    lances = pieces(pos, own + LANCE) & forward_ray(pos, enemy, sq)
-    found |= line_attacks(pos, sq, LINE_FILE, occ) & (rooks | lances)
+    return found | (step_attacks(pos, enemy, KING, sq) & near)
+
+
+@jit()
+def sliding_attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
+    """The sliders of ``colour`` that attack ``sq`` through ``occ``."""
+    own = colour * 16
+    rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
+    lances = pieces(pos, own + LANCE) & forward_ray(pos, 1 - colour, sq)
+    found = line_attacks(pos, sq, LINE_FILE, occ) & (rooks | lances)
     found |= line_attacks(pos, sq, LINE_RANK, occ) & rooks
-    found |= bishop_attacks(pos, sq, occ) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE))
-    return found
+    return found | (bishop_attacks(pos, sq, occ) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)))
+
+
+@jit()
+def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
+    """The pieces of ``colour`` that attack ``sq``, sliders seen through ``occ``."""
+    return stepping_attackers(pos, sq, colour) | sliding_attackers(pos, sq, colour, occ)
+
+
+@jit()
+def has_attacker(pos: Any, sq: int, colour: int, occ: Any, others: Any) -> bool:
+    """Whether one of ``colour`` that is not among ``others`` attacks ``sq``: sliders are looked for last."""
+    if stepping_attackers(pos, sq, colour) & ~others:
+        return True
+    return bool(sliding_attackers(pos, sq, colour, occ) & ~others)
 
 
 @jit()
 def is_attacked(pos: Any, sq: int, colour: int) -> bool:
     """Whether ``colour`` attacks ``sq``."""
-    return bool(attackers(pos, sq, colour, occupied(pos)))
+    return has_attacker(pos, sq, colour, occupied(pos), no_squares())
 
 
 @jit()
