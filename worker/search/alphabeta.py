@@ -19,7 +19,7 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
-from worker.search.correction import corrected, correction_of, learn_correction, note_keys
+from worker.search.correction import corrected, correction_of, learn_correction
 from worker.search.exchange import exchange_at_least
 from worker.search.history import (
     butterfly_address,
@@ -128,7 +128,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         return alpha
 
     # 2. The table.
-    note_keys(pos, th, ply)
     key = pos.key
     data = probe(th, key)
     hit = data != np.uint64(0)

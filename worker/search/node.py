@@ -11,7 +11,7 @@ from worker.jit.clock import monotonic_ns
 from worker.jit.handover import hand_over
 from worker.jit.memory import atomic_ld64
 from worker.score import MATE, MAX_EVAL, NO_SCORE
-from worker.search.correction import correction_row
+from worker.search.correction import correction_row, follow_keys
 from worker.search.history import continuation_row, slot_of
 from worker.search.parts import part
 from worker.search.state import OFFSET, PV_ROW
@@ -175,15 +175,18 @@ def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
     th.nodes += 1
     at = OFFSET + ply
     slot = slot_of(move)
-    captures = np.int64(0)
-    if not (move & DROP_BIT) and pos.board[move & 127] != 0:
-        captures = np.int64(1)
+    captured = np.int64(0)
+    if not (move & DROP_BIT):
+        captured = np.int64(pos.board[move & 127])
+    captures = np.int64(1 if captured != 0 else 0)
     th.checks[at] = 1 if checks else 0
     th.slot[at] = slot
     th.row[at] = continuation_row(th, th.checked[at], captures, slot)
     th.correction_row[at] = correction_row(th, slot)
     make(pos, move)
+    # All that the child will ask memory for, at once.
     prefetch_entry(th, pos.key)
+    follow_keys(pos, th, ply + np.int64(1), move, captured)
 
 
 @jit()
@@ -196,3 +199,4 @@ def do_null_move(pos: Any, th: Any, ply: int) -> None:
     th.correction_row[at] = correction_row(th, np.int64(0))
     make_null(pos)
     prefetch_entry(th, pos.key)
+    follow_keys(pos, th, ply + np.int64(1), np.int64(0), np.int64(0))

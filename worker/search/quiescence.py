@@ -11,7 +11,7 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
-from worker.search.correction import corrected, correction_of, note_keys
+from worker.search.correction import corrected, correction_of
 from worker.search.exchange import exchange_at_least
 from worker.search.mate1 import mate_in_one
 from worker.search.node import do_move, enter_node, game_end_score, poll, update_pv
@@ -58,8 +58,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         return evaluate_score(pos, nn)
 
     # The table.
-    if not checked:
-        note_keys(pos, th, ply)
     key = pos.key
     data = probe(th, key)
     table_move = np.int64(0)

@@ -137,6 +137,7 @@ TH_DTYPE: Final = np.dtype(
         ("cutoffs", np.int64, (_PLIES,)),  # fail-highs among the children
         ("pawn_row", np.int64, (_PLIES,)),  # address of this pawn structure's history
         ("corrections", np.int64, (_PLIES * CORRECTION_KEYS,)),  # addresses of this position's corrections
+        ("key_sums", np.uint64, (_PLIES * CORRECTION_KEYS,)),  # sums by which those are found
         ("table_move_history", np.int64),  # how often the table's move has been the best
         ("null_floor", np.int64),  # the search ply from which null moves are allowed again (verification)
         ("list_end", np.int64, (_PLIES,)),  # end of this ply's moves in pos.moves

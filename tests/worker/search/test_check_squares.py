@@ -14,7 +14,7 @@ from worker.shogi.state import POS_DTYPE
 def test_every_check_is_known_before_the_move() -> None:
     th = ThreadState().record
     checking = plain = 0
-    for ply, position in enumerate(positions(11, 250)):
+    for ply, position in enumerate(positions(11, 400)):
         note_checks(position.record, th, ply % 100)
         for move in position.legal_moves():
             known = bool(checks_by(position.record, th, ply % 100, move))

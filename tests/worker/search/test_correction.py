@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.worker.search.playouts import STARTS
 from worker.score import MAX_EVAL
-from worker.search.correction import corrected, correction_of, learn_correction, note_keys
-from worker.search.state import ThreadState
+from worker.search.correction import corrected, correction_of, follow_keys, learn_correction, note_keys
+from worker.search.state import CORRECTION_KEYS, OFFSET, ThreadState
 from worker.shogi import Position
+from worker.shogi.makemove import make_null, unmake_null
 
 ROOT = np.int64(0)
 MOST = 360
@@ -66,3 +71,33 @@ def test_clearing_forgets_it() -> None:
     learn(Position.startpos(), state, 300, times=50)
     state.clear_histories()
     assert value(Position.startpos(), state, 0) == 0
+
+
+def test_keys_followed_move_by_move_are_those_from_all_pieces() -> None:
+    rng = random.Random(3)
+    for start in STARTS:
+        position, state, twin = Position.from_sfen(start), fresh(), fresh()
+        th = state.record
+        note_keys(position.record, th, ROOT)
+        for ply in range(1, 90):
+            moves = position.legal_moves()
+            if not moves:
+                break
+            move = rng.choice(moves)
+            captured = position.piece_on(move & 127)
+            if not position.in_check():
+                make_null(position.record)
+                check_places(position, th, twin.record, ply, 0, 0)
+                unmake_null(position.record)
+            position.push(move)
+            check_places(position, th, twin.record, ply, move, captured)
+
+
+def check_places(position: Position, th: Any, anew: Any, ply: int, move: int, captured: int) -> None:
+    follow_keys(position.record, th, ply, move, captured)
+    note_keys(position.record, anew, ply)
+    at = OFFSET + ply
+    assert th.pawn_row[at] - th.histories == anew.pawn_row[at] - anew.histories
+    places = slice(at * CORRECTION_KEYS, (at + 1) * CORRECTION_KEYS)
+    assert (th.key_sums[places] == anew.key_sums[places]).all()
+    assert (th.corrections[places] - th.histories == anew.corrections[places] - anew.histories).all()
