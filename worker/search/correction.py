@@ -132,7 +132,10 @@ def note_keys(pos: Any, th: Any, ply: int) -> None:
 
 @jit()
 def follow_keys(pos: Any, th: Any, ply: int, move: int, captured: int) -> None:
-    """Do what `note_keys` does, for the position to which ``move`` (0: a pass) has just led from that at ``ply`` - 1."""
+    """Do what `note_keys` does for the position at ``ply``, to which ``move`` (0: a pass) leads from ``pos``.
+
+    ``captured``: the piece that it takes, 0: none.
+    """
     first = (OFFSET + ply) * CORRECTION_KEYS
     for i in range(CORRECTION_KEYS):
         th.key_sums[first + i] = th.key_sums[first - CORRECTION_KEYS + i]
@@ -143,7 +146,7 @@ def follow_keys(pos: Any, th: Any, ply: int, move: int, captured: int) -> None:
             _take(th, first, move >> 16, (move >> 7) & 127)
             if captured != 0:
                 _take(th, first, captured, target)
-    _note_places(th, ply, pos.side)
+    _note_places(th, ply, 1 - pos.side)
 
 
 @jit()

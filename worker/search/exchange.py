@@ -12,6 +12,7 @@ from worker.jit.memory import ld8
 from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
 from worker.shogi.attacks import (
+    all_sliding_attackers,
     forward_ray,
     line_attacks,
     no_squares,
@@ -74,14 +75,6 @@ def _sliders(pos: Any, target: int, line: int, occ: Any) -> Any:
 
 
 @jit()
-def _all_sliders(pos: Any, target: int, occ: Any) -> Any:
-    """Both sides' sliders that attack ``target``."""
-    found = _sliders(pos, target, np.int64(LINE_FILE), occ) | _sliders(pos, target, np.int64(LINE_RANK), occ)
-    found |= _sliders(pos, target, np.int64(LINE_DIAGONAL), occ)
-    return found | _sliders(pos, target, np.int64(LINE_ANTIDIAGONAL), occ)
-
-
-@jit()
 def _opened(pos: Any, target: int, left: int, occ: Any) -> Any:
     """The sliders that attack ``target`` along the line on which a piece has left ``left``."""
     way = ld8(pos.tables + _DIRECTION + target * 81 + left)
@@ -122,7 +115,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     stake = VALUE[kind] - balance
     if stake <= 0:
         return True
-    everyone = (_all_sliders(pos, target, occ) | stepping_attackers(pos, target, 1 - side)) & occ
+    everyone = (all_sliding_attackers(pos, target, occ) | stepping_attackers(pos, target, 1 - side)) & occ
     if not (everyone & pieces(pos, (1 - side) * 16)):
         return True
     everyone |= stepping_attackers(pos, target, side) & occ

@@ -18,7 +18,7 @@ from worker.search.state import OFFSET, PV_ROW
 from worker.search.tt import prefetch_entry
 from worker.shogi.attacks import in_check, update_checks, update_unchecked
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import make, make_null, perpetual_check, repetition_distance
+from worker.shogi.makemove import keys_after, make_known, make_null, perpetual_check, repetition_distance
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
 _SUPERIOR = part("superior_positions")
@@ -183,10 +183,11 @@ def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
     th.slot[at] = slot
     th.row[at] = continuation_row(th, th.checked[at], captures, slot)
     th.correction_row[at] = correction_row(th, slot)
-    make(pos, move)
-    # All that the child will ask memory for, at once.
-    prefetch_entry(th, pos.key)
+    # All that the child will ask memory for, at once, and the move while that is under way.
+    board, hands = keys_after(pos, move)
+    prefetch_entry(th, board ^ hands)
     follow_keys(pos, th, ply + np.int64(1), move, captured)
+    make_known(pos, move, board, hands)
 
 
 @jit()
@@ -197,6 +198,6 @@ def do_null_move(pos: Any, th: Any, ply: int) -> None:
     th.slot[at] = 0
     th.row[at] = continuation_row(th, np.int64(0), np.int64(0), np.int64(0))
     th.correction_row[at] = correction_row(th, np.int64(0))
+    follow_keys(pos, th, ply + np.int64(1), np.int64(0), np.int64(0))
     make_null(pos)
     prefetch_entry(th, pos.key)
-    follow_keys(pos, th, ply + np.int64(1), np.int64(0), np.int64(0))

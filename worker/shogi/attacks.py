@@ -160,14 +160,51 @@ def stepping_attackers(pos: Any, sq: int, colour: int) -> Any:
 
 
 @jit()
+def rook_rays(pos: Any, sq: int) -> Any:
+    """What a rook reaches on the empty board."""
+    return ld_bb(pos.tables + _ROOK_RAYS + sq * 16)
+
+
+@jit()
+def bishop_rays(pos: Any, sq: int) -> Any:
+    """What a bishop reaches on the empty board."""
+    return ld_bb(pos.tables + _BISHOP_RAYS + sq * 16)
+
+
+@jit()
 def sliding_attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
     """The sliders of ``colour`` that attack ``sq`` through ``occ``."""
     own = colour * 16
     rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
+    bishops = pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
     lances = pieces(pos, own + LANCE) & forward_ray(pos, 1 - colour, sq)
-    found = line_attacks(pos, sq, LINE_FILE, occ) & (rooks | lances)
-    found |= line_attacks(pos, sq, LINE_RANK, occ) & rooks
-    return found | (bishop_attacks(pos, sq, occ) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)))
+    return _through(pos, sq, rooks, lances, bishops, occ)
+
+
+@jit()
+def _through(pos: Any, sq: int, rooks: Any, lances: Any, bishops: Any, occ: Any) -> Any:
+    """Those of the sliders that attack ``sq`` through ``occ``; ``lances`` look towards it.
+
+    Most stand on no line with it, and the tables of lines are large: they are asked only for those that do.
+    """
+    rooks = (rooks & rook_rays(pos, sq)) | lances
+    bishops &= bishop_rays(pos, sq)
+    found = no_squares()
+    if rooks:
+        found = rook_attacks(pos, sq, occ) & rooks
+    if bishops:
+        found |= bishop_attacks(pos, sq, occ) & bishops
+    return found
+
+
+@jit()
+def all_sliding_attackers(pos: Any, sq: int, occ: Any) -> Any:
+    """Both sides' sliders that attack ``sq`` through ``occ``."""
+    rooks = pieces(pos, ROOK) | pieces(pos, DRAGON) | pieces(pos, 16 + ROOK) | pieces(pos, 16 + DRAGON)
+    bishops = pieces(pos, BISHOP) | pieces(pos, HORSE) | pieces(pos, 16 + BISHOP) | pieces(pos, 16 + HORSE)
+    lances = pieces(pos, LANCE) & forward_ray(pos, np.int64(1), sq)
+    lances |= pieces(pos, 16 + LANCE) & forward_ray(pos, np.int64(0), sq)
+    return _through(pos, sq, rooks, lances, bishops, occ)
 
 
 @jit()
@@ -200,8 +237,8 @@ def shields(pos: Any, colour: int) -> Any:
     enemy = (1 - colour) * 16
     rooks = pieces(pos, enemy + ROOK) | pieces(pos, enemy + DRAGON)
     bishops = pieces(pos, enemy + BISHOP) | pieces(pos, enemy + HORSE)
-    snipers = ld_bb(pos.tables + _ROOK_RAYS + king * 16) & rooks
-    snipers |= ld_bb(pos.tables + _BISHOP_RAYS + king * 16) & bishops
+    snipers = rook_rays(pos, king) & rooks
+    snipers |= bishop_rays(pos, king) & bishops
     snipers |= forward_ray(pos, colour, king) & pieces(pos, enemy + LANCE)
     occ = occupied(pos)
     while snipers:

@@ -60,11 +60,38 @@ def zobrist_hand(pos: Any, colour: int, kind: int, number: int) -> Any:
 
 
 @jit()
+def keys_after(pos: Any, move: int) -> tuple[Any, Any]:
+    """What a legal move will make of the board's key and of the hands' (two uint64): all of a key, before the move."""
+    side = pos.side
+    board, hands = pos.board_key ^ _SIDE, pos.key ^ pos.board_key
+    target = move & 127
+    piece = move >> 16
+    board ^= zobrist_board(pos, piece | ((move >> 11) & 8), target)
+    if move & DROP_BIT:
+        held = pos.hand[side * 8 + (piece & 15)]
+        hands ^= zobrist_hand(pos, side, piece & 15, held) ^ zobrist_hand(pos, side, piece & 15, held - 1)
+    else:
+        board ^= zobrist_board(pos, piece, (move >> 7) & 127)
+        captured = np.int64(pos.board[target])
+        if captured != 0:
+            held = pos.hand[side * 8 + (captured & 7)]
+            hands ^= zobrist_hand(pos, side, captured & 7, held) ^ zobrist_hand(pos, side, captured & 7, held + 1)
+            board ^= zobrist_board(pos, captured, target)
+    return board, hands
+
+
+@jit()
 def make(pos: Any, move: int) -> None:
     """Make a legal move."""
+    board, hands = keys_after(pos, move)
+    make_known(pos, move, board, hands)
+
+
+@jit()
+def make_known(pos: Any, move: int, board: Any, hands: Any) -> None:
+    """Make a legal move whose `keys_after` are known."""
     side = pos.side
     ply = pos.ply
-    board, hands = pos.board_key ^ _SIDE, pos.key ^ pos.board_key
     target = move & 127
     piece = move >> 16
     kind = piece & 15
@@ -75,8 +102,6 @@ def make(pos: Any, move: int) -> None:
         held = pos.hand[own + kind]
         pos.hand[own + kind] = held - 1
         pos.st_hand[ply] = held - 1
-        hands ^= zobrist_hand(pos, side, kind, held) ^ zobrist_hand(pos, side, kind, held - 1)
-        board ^= zobrist_board(pos, piece, target)
         pos.board[target] = piece
         toggle_piece(pos, piece, target)
     else:
@@ -84,14 +109,10 @@ def make(pos: Any, move: int) -> None:
         captured = np.int64(pos.board[target])
         placed = piece | ((move >> 11) & 8)
         if captured != 0:
-            gained = captured & 7
-            held = pos.hand[own + gained]
-            pos.hand[own + gained] = held + 1
+            held = pos.hand[own + (captured & 7)]
+            pos.hand[own + (captured & 7)] = held + 1
             pos.st_hand[ply] = held
-            hands ^= zobrist_hand(pos, side, gained, held) ^ zobrist_hand(pos, side, gained, held + 1)
-            board ^= zobrist_board(pos, captured, target)
             toggle_piece(pos, captured, target)
-        board ^= zobrist_board(pos, piece, origin) ^ zobrist_board(pos, placed, target)
         pos.board[origin] = 0
         pos.board[target] = placed
         if placed == piece:
