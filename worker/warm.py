@@ -66,7 +66,6 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("mate search", dfpn.line_back, (POS, MS, int64)),
     ("mate search", expansion.expand, (POS, MS, int64, int64)),
     ("mate search", expansion.evaluate, (MS, int64, int64, boolean)),
-    ("mate search", expansion.board_key, (POS,)),
     ("mate search", expansion.path_push, (MS, int64, uint64, int64, uint64)),
     ("mate search", hands.hand_of, (POS, int64)),
     ("root search", root.search_root, (POS, NN, TH, int64, int64, int64, int64, int64)),

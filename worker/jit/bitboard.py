@@ -13,7 +13,7 @@ from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from worker.jit.llvm import I1, I64, I128, call, pointer
+from worker.jit.llvm import BY_ADDRESS, I1, I64, I128, alias_tag, call, pointer
 
 
 class BitboardType(types.Type):
@@ -185,6 +185,8 @@ def ld_bb(typingctx: Any, address: Any) -> Any:
     """Load a bitboard (16 bytes, 8-byte aligned)."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(pointer(builder, args[0], I128), align=8)
+        board = builder.load(pointer(builder, args[0], I128), align=8)
+        board.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
+        return board
 
     return BB(types.int64), codegen

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from worker.jit.llvm import I8, I16, I32, I64, call, pointer
+from worker.jit.llvm import BY_ADDRESS, I8, I16, I32, I64, alias_tag, call, pointer
 
 CACHE_LINE = 64
 
@@ -31,6 +31,7 @@ def _load(width: Any, *, signed: bool) -> Any:
     def load(typingctx: Any, address: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value = builder.load(pointer(builder, args[0], width), align=width.width // 8)
+            value.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
             if width.width < 64:
                 value = builder.sext(value, I64) if signed else builder.zext(value, I64)
             return value
@@ -45,7 +46,8 @@ def _store(width: Any) -> Any:
     def store(typingctx: Any, address: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value = builder.trunc(args[1], width) if width.width < 64 else args[1]
-            builder.store(value, pointer(builder, args[0], width), align=width.width // 8)
+            stored = builder.store(value, pointer(builder, args[0], width), align=width.width // 8)
+            stored.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64), codegen

@@ -7,7 +7,7 @@ met. Environment:
 ``GOUGI_CACHE_DIR``  where the folder is made (default: ``$XDG_CACHE_HOME/gougi`` or ``~/.cache/gougi``)
 ``GOUGI_CACHE_TRUST=1``  use it although others may write there: a pod's volume, where there is nobody else
 ``GOUGI_CPU=portable``  no AVX2 and no PEXT, whatever the CPU has; ``avx2``: nothing newer than AVX2 and PEXT
-``GOUGI_CHECK=1``  bounds checks on array fields, for debugging
+``GOUGI_CHECK=1``  an index outside of an array is an error, for debugging
 ``GOUGI_WITHOUT=a,b``  parts of the search to leave out, for measuring them (`worker.search.parts`)
 ``GOUGI_PARAMETERS=A=1,B=2``  other values of search parameters, for measuring them (`worker.search.parameters`)
 ``GOUGI_TUNE=1``  the tuning build, in which they change while it runs (`worker.search.tuning`)
@@ -29,6 +29,7 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 
+from worker.jit import fields
 from worker.trust import own_folder, trusted
 
 _WORKER: Final = Path(__file__).resolve().parent.parent
@@ -86,6 +87,7 @@ OPTIONS: Final[dict[str, Any]] = {
     "boundscheck": os.environ.get("GOUGI_CHECK") == "1",
 }
 """Of every compiled function. No inlining by hand: it doubles the compile time and gains nothing (ENGINE.md rule 7)."""
+fields.register(checked=OPTIONS["boundscheck"])
 
 
 def source_digest() -> str:

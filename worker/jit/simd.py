@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
-from worker.jit.llvm import I8, I16, I32, I64, call, pointer
+from worker.jit.llvm import BY_ADDRESS, I8, I16, I32, I64, alias_tag, call, pointer
 
 
 class VectorType(types.Type):
@@ -39,7 +39,9 @@ def vload(typingctx: Any, address: Any) -> Any:
     """32 bytes at a 32-byte aligned address."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(pointer(builder, args[0], _Q), align=32)
+        value = builder.load(pointer(builder, args[0], _Q), align=32)
+        value.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
+        return value
 
     return V256(types.int64), codegen
 
@@ -49,7 +51,8 @@ def vstore(typingctx: Any, address: Any, vector: Any) -> Any:
     """Store 32 bytes at a 32-byte aligned address."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[1], pointer(builder, args[0], _Q), align=32)
+        stored = builder.store(args[1], pointer(builder, args[0], _Q), align=32)
+        stored.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
         return context.get_dummy_value()
 
     return types.void(types.int64, V256), codegen

@@ -15,23 +15,13 @@ from worker.mate.table import MAY_LOOP, loop_of, prefetch_chain, probe_child
 from worker.shogi import tables
 from worker.shogi.attacks import between, checkers, single
 from worker.shogi.checks import drop_squares
-from worker.shogi.makemove import zobrist_board, zobrist_hand
+from worker.shogi.makemove import zobrist_board
 from worker.shogi.movegen import zone
-from worker.shogi.pieces import BISHOP, DROP_BIT, GOLD, KING, LANCE, PAWN, PROMOTE_BIT, ROOK
+from worker.shogi.pieces import BISHOP, DROP_BIT, GOLD, LANCE, PAWN, PROMOTE_BIT, ROOK
 
 _SIDE = tables.ZOBRIST_SIDE
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _NOWHERE = -3
-
-
-@jit()
-def board_key(pos: Any) -> Any:
-    """The key of board and side to move, without the hands."""
-    key = pos.key
-    for colour in range(2):
-        for kind in range(PAWN, KING):
-            key ^= zobrist_hand(pos, colour, kind, pos.hand[colour * 8 + kind])
-    return key
 
 
 @jit()

@@ -11,7 +11,7 @@ import numpy as np
 
 from worker.jit.memory import aligned_zeros
 from worker.mate.dfpn import MATED, UNDECIDED, line_back, line_step, search
-from worker.mate.expansion import board_key, evaluate, expand, path_push
+from worker.mate.expansion import evaluate, expand, path_push
 from worker.mate.hands import hand_of
 from worker.mate.state import BY_LIMIT, HISTORY, INFINITE, MOST_FORBIDDEN, new_record
 from worker.mate.table import ENTRY, LOOP_ENTRY
@@ -146,7 +146,7 @@ class MateSolver:
         state.path_table[:] = 0
         for i, (board, hand) in enumerate(forbidden):
             path_push(state, HISTORY + i, np.uint64(board), hand, np.uint64(0))
-        path_push(state, 0, np.uint64(board_key(root.record)), hand_of(root.record, root.turn), _ROOT_PATH)
+        path_push(state, 0, np.uint64(root.record.board_key), hand_of(root.record, root.turn), _ROOT_PATH)
 
     def _line(self, root: Position) -> tuple[int, ...] | None:
         """A line of the proof; ``root`` stays as it was. None where too much of it is lost.
@@ -196,7 +196,7 @@ def _forbidden(position: Position) -> list[tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     while True:
         if past.key in often:
-            found.setdefault(past.key, (int(board_key(past.record)), int(hand_of(past.record, position.turn))))
+            found.setdefault(past.key, (int(past.record.board_key), int(hand_of(past.record, position.turn))))
         if not past.history:
             return list(found.values())[:MOST_FORBIDDEN]
         past.pop()

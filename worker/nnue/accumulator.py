@@ -14,8 +14,9 @@ from worker.nnue.kernels import copy_row, exchange_row, exchange_two_rows, sum_r
 from worker.nnue.state import SLOTS
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
 
-_WALK: Final = 6
-"""How many plies back a valid accumulator is looked for: a refresh costs about as much as six updates."""
+_WALK: Final = 12
+"""How many plies back a valid accumulator is looked for. A refresh costs about as much as six updates, but those leave
+accumulators for the positions that follow."""
 
 
 @jit()

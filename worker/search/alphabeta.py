@@ -18,7 +18,8 @@ from worker.jit.memory import ld16
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
-from worker.search.correction import corrected, correction_of, learn_correction, note_keys
+from worker.search.check_squares import checks_by, note_checks
+from worker.search.correction import corrected, correction_of, learn_correction
 from worker.search.exchange import exchange_at_least
 from worker.search.history import (
     butterfly_address,
@@ -58,8 +59,6 @@ from worker.search.tt import (
     probe,
     store,
 )
-from worker.shogi.attacks import update_checks
-from worker.shogi.checks import discoverers, gives_check
 from worker.shogi.makemove import is_legal, unmake, unmake_null
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT
@@ -106,7 +105,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     if is_pv:
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
-    update_checks(pos)
     checked = enter_node(pos, th, ply)
     prior = pos.st_move[pos.ply - 1]
     prior_quiet = prior != 0 and pos.st_captured[pos.ply - 1] == 0
@@ -130,7 +128,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         return alpha
 
     # 2. The table.
-    note_keys(pos, th, ply)
     key = pos.key
     data = probe(th, key)
     hit = data != np.uint64(0)
@@ -286,6 +283,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             and not (table_score != NO_SCORE and table_score < probcut_beta)
         ):
             gain = probcut_beta - static_eval
+            note_checks(pos, th, ply)
             start_picker(pos, th, ply, PROBCUT, table_move if table_captures != 0 else np.int64(0))
             while True:
                 move = next_move(pos, th, ply, np.int64(0), np.int64(0))
@@ -295,7 +293,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                     continue
                 if not is_legal(pos, move, th.list_end[at]):
                     continue
-                do_move(pos, th, ply, move)
+                do_move(pos, th, ply, move, checks_by(pos, th, ply, move))
                 below, above = -probcut_beta, -probcut_beta + np.int64(1)
                 score = -quiescence(pos, nn, th, ply + np.int64(1), below, above)
                 if score >= probcut_beta and depth > p.PROBCUT_LESS:
@@ -333,7 +331,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     # 12. The moves.
     kind = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, kind, table_move)
-    hidden = discoverers(pos)
+    note_checks(pos, th, ply)
     best = np.int64(-INFINITE)
     best_move = np.int64(0)
     number = np.int64(0)
@@ -352,7 +350,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         captured = np.int64(0)
         if not (move & DROP_BIT):
             captured = np.int64(pos.board[move & 127])
-        checks = gives_check(pos, move, hidden)
+        checks = checks_by(pos, th, ply, move)
         new_depth = depth - 1
         grains = reduction(th, improving, depth, number, delta)
         if th.former_pv[at] != 0:
@@ -439,7 +437,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             correction,
             move == table_move,
         )
-        do_move(pos, th, ply, move)
+        do_move(pos, th, ply, move, checks)
         score = np.int64(0)
         full = is_pv
         if is_pv:

@@ -32,8 +32,24 @@ from worker.search.state import (
     PAWN_ROWS,
     SLOTS,
 )
-from worker.shogi.pieces import BISHOP, DRAGON, HORSE, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
-from worker.shogi.state import GOLDS
+from worker.shogi.pieces import (
+    BISHOP,
+    DRAGON,
+    DROP_BIT,
+    GOLD,
+    HORSE,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PRO_KNIGHT,
+    PRO_LANCE,
+    PRO_PAWN,
+    PRO_SILVER,
+    ROOK,
+    SILVER,
+    SQUARES,
+)
 
 _PART = part("correction_history")
 _SHIFT: Final = np.uint64(64 - CORRECTION_BITS)
@@ -58,52 +74,95 @@ _FACTORS: Final = np.array(
     ],
     np.uint64,
 )
-"""Odd 64-bit constants: a sum of words times these, read from its top, is a hash."""
+"""Odd 64-bit constants, two by kind: the sum of the bitboards' words times these, read from its top, is a hash. So what
+a piece adds depends on nothing but its square, and a key follows its position move by move."""
+
+
+_PAWNS, _MINOR, _PIECES = 0, 1, 2
+"""Places of the keys among the four; pieces of black, then of white."""
+
+
+def _key_factors() -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """By piece and word of its bitboard, what bit 0 of that word adds to the four sums (uint64, flat)."""
+    pairs = {LANCE: 0, KNIGHT: 1, SILVER: 2, GOLD: 3, KING: 4, BISHOP: 5, ROOK: 6, DRAGON: 7}
+    pairs |= dict.fromkeys((PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER), pairs[GOLD])
+    table = np.zeros((32, 2, CORRECTION_KEYS), np.uint64)
+    for colour in range(2):
+        table[colour * 16 + PAWN, :, _PAWNS] = _FACTORS[2 * colour : 2 * colour + 2]
+        for kind, pair in pairs.items():
+            table[colour * 16 + kind, :, _PIECES + colour] = _FACTORS[2 * pair : 2 * pair + 2]
+            if pair < pairs[KING]:
+                table[colour * 16 + kind, :, _MINOR] = _FACTORS[2 * pair : 2 * pair + 2] * np.uint64(5 if colour else 1)
+        table[colour * 16 + HORSE, :, _PIECES + colour] = _FACTORS[2 * pairs[GOLD] : 2 * pairs[GOLD] + 2] * np.uint64(3)
+    return table.ravel()
+
+
+_KEY_FACTORS: Final = _key_factors()
 
 
 @jit()
-def _kind_hash(pos: Any, piece: int, number: int) -> Any:
-    """Of the squares of a piece, by the ``number``-th pair of factors."""
-    return pos.bb[2 * piece] * _FACTORS[2 * number] + pos.bb[2 * piece + 1] * _FACTORS[2 * number + 1]
+def _put(th: Any, first: int, piece: int, square: int) -> None:
+    """Count a piece into the four sums from ``first`` on."""
+    row = ((piece & 31) * 2 + (square >> 6)) * CORRECTION_KEYS
+    shift = np.uint64(square & 63)
+    for i in range(CORRECTION_KEYS):
+        th.key_sums[first + i] += _KEY_FACTORS[row + i] << shift
 
 
 @jit()
-def _small_hash(pos: Any, colour: int) -> Any:
-    """Of a colour's lances, knights, silvers and gold movers."""
-    own = colour * 16
-    total = _kind_hash(pos, own + LANCE, np.int64(0)) + _kind_hash(pos, own + KNIGHT, np.int64(1))
-    return total + _kind_hash(pos, own + SILVER, np.int64(2)) + _kind_hash(pos, own + GOLDS, np.int64(3))
-
-
-@jit()
-def _large_hash(pos: Any, colour: int) -> Any:
-    """Of a colour's king, bishops and rooks, promoted or not."""
-    own = colour * 16
-    total = _kind_hash(pos, own + KING, np.int64(4)) + _kind_hash(pos, own + BISHOP, np.int64(5))
-    total += _kind_hash(pos, own + ROOK, np.int64(6)) + _kind_hash(pos, own + DRAGON, np.int64(7))
-    return total + _kind_hash(pos, own + HORSE, np.int64(3)) * np.uint64(3)
+def _take(th: Any, first: int, piece: int, square: int) -> None:
+    """Count a piece out of them."""
+    row = ((piece & 31) * 2 + (square >> 6)) * CORRECTION_KEYS
+    shift = np.uint64(square & 63)
+    for i in range(CORRECTION_KEYS):
+        th.key_sums[first + i] -= _KEY_FACTORS[row + i] << shift
 
 
 @jit()
 def note_keys(pos: Any, th: Any, ply: int) -> None:
-    """Find this position's places in the tables by key: call once on entering a node."""
+    """Find this position's places in the tables by key, from its pieces: at the root. Below it `follow_keys`."""
+    first = (OFFSET + ply) * CORRECTION_KEYS
+    for i in range(CORRECTION_KEYS):
+        th.key_sums[first + i] = np.uint64(0)
+    for square in range(SQUARES):
+        if pos.board[square] != 0:
+            _put(th, first, np.int64(pos.board[square]), square)
+    _note_places(th, ply, pos.side)
+
+
+@jit()
+def follow_keys(pos: Any, th: Any, ply: int, move: int, captured: int) -> None:
+    """Do what `note_keys` does for the position at ``ply``, to which ``move`` (0: a pass) leads from ``pos``.
+
+    ``captured``: the piece that it takes, 0: none.
+    """
+    first = (OFFSET + ply) * CORRECTION_KEYS
+    for i in range(CORRECTION_KEYS):
+        th.key_sums[first + i] = th.key_sums[first - CORRECTION_KEYS + i]
+    if move != 0:
+        target = move & 127
+        _put(th, first, (move >> 16) | ((move >> 11) & 8), target)
+        if not (move & DROP_BIT):
+            _take(th, first, move >> 16, (move >> 7) & 127)
+            if captured != 0:
+                _take(th, first, captured, target)
+    _note_places(th, ply, 1 - pos.side)
+
+
+@jit()
+def _note_places(th: Any, ply: int, side: int) -> None:
+    """Turn the sums into addresses, and ask for what lies there."""
     at = OFFSET + ply
-    pawns = _kind_hash(pos, np.int64(PAWN), np.int64(0)) + _kind_hash(pos, np.int64(16 + PAWN), np.int64(1))
+    first = at * CORRECTION_KEYS
+    pawns = th.key_sums[first]
     th.pawn_row[at] = th.histories + H_PAWN + np.int64(pawns >> np.uint64(40)) % PAWN_ROWS * (SLOTS * 2)
     if not _PART:
         return
-    black, white = _small_hash(pos, np.int64(0)), _small_hash(pos, np.int64(1))
-    minor = black + white * np.uint64(5)
-    black += _large_hash(pos, np.int64(0))
-    white += _large_hash(pos, np.int64(1))
-    base = th.histories + H_CORRECTION + pos.side * (2 * CORRECTIONS)
-    first = at * CORRECTION_KEYS
-    th.corrections[first] = base + 2 * np.int64(pawns >> _SHIFT)
-    th.corrections[first + 1] = base + 4 * CORRECTIONS + 2 * np.int64(minor >> _SHIFT)
-    th.corrections[first + 2] = base + 8 * CORRECTIONS + 2 * np.int64(black >> _SHIFT)
-    th.corrections[first + 3] = base + 12 * CORRECTIONS + 2 * np.int64(white >> _SHIFT)
+    base = th.histories + H_CORRECTION + side * (2 * CORRECTIONS)
     for i in range(CORRECTION_KEYS):
-        prefetch(th.corrections[first + i])
+        place = base + i * 4 * CORRECTIONS + 2 * np.int64(th.key_sums[first + i] >> _SHIFT)
+        th.corrections[first + i] = place
+        prefetch(place)
     slot = th.slot[at - 1]
     prefetch(th.correction_row[at - 2] + 2 * slot)
     prefetch(th.correction_row[at - 4] + 2 * slot)

@@ -1,4 +1,4 @@
-"""Static exchange evaluation, and whether a move gives check."""
+"""Static exchange evaluation."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import high, low, lowest
+from worker.jit.bitboard import lowest, without_lowest
 from worker.jit.memory import ld8
 from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
 from worker.shogi.attacks import (
+    all_sliding_attackers,
     forward_ray,
     line_attacks,
     no_squares,
     occupied,
-    piece_attacks,
     pieces,
     single,
-    step_attacks,
+    stepping_attackers,
 )
 from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
     DROP_BIT,
-    GOLD,
     HORSE,
     KING,
     KNIGHT,
@@ -45,6 +44,8 @@ _ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSE, ROOK, DRAG
 @jit()
 def _cheapest(pos: Any, colour: int, found: Any) -> Any:
     """The square of the least valuable piece among ``found``; the king comes last."""
+    if not without_lowest(found):
+        return lowest(found)
     own = colour * 16
     for i in range(9):
         these = found & pieces(pos, own + _ORDER[i])
@@ -71,27 +72,6 @@ def _sliders(pos: Any, target: int, line: int, occ: Any) -> Any:
         return line_attacks(pos, target, line, occ) & rooks
     bishops = pieces(pos, BISHOP) | pieces(pos, HORSE) | pieces(pos, 16 + BISHOP) | pieces(pos, 16 + HORSE)
     return line_attacks(pos, target, line, occ) & bishops
-
-
-@jit()
-def _steppers(pos: Any, target: int, colour: int) -> Any:
-    """The pieces of ``colour`` that attack ``target`` by one step."""
-    own, enemy = colour * 16, 1 - colour
-    found = step_attacks(pos, enemy, PAWN, target) & pieces(pos, own + PAWN)
-    found |= step_attacks(pos, enemy, KNIGHT, target) & pieces(pos, own + KNIGHT)
-    found |= step_attacks(pos, enemy, SILVER, target) & pieces(pos, own + SILVER)
-    found |= step_attacks(pos, enemy, GOLD, target) & pieces(pos, own + GOLDS)
-    near = pieces(pos, own + KING) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
-    return found | (step_attacks(pos, enemy, KING, target) & near)
-
-
-@jit()
-def _all_attackers(pos: Any, target: int, occ: Any) -> Any:
-    """The pieces of both sides that attack ``target``."""
-    found = _steppers(pos, target, np.int64(0)) | _steppers(pos, target, np.int64(1))
-    found |= _sliders(pos, target, np.int64(LINE_FILE), occ) | _sliders(pos, target, np.int64(LINE_RANK), occ)
-    found |= _sliders(pos, target, np.int64(LINE_DIAGONAL), occ)
-    return found | _sliders(pos, target, np.int64(LINE_ANTIDIAGONAL), occ)
 
 
 @jit()
@@ -135,9 +115,12 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     stake = VALUE[kind] - balance
     if stake <= 0:
         return True
+    everyone = (all_sliding_attackers(pos, target, occ) | stepping_attackers(pos, target, 1 - side)) & occ
+    if not (everyone & pieces(pos, (1 - side) * 16)):
+        return True
+    everyone |= stepping_attackers(pos, target, side) & occ
     holds = np.int64(1)
     turn = side
-    everyone = _all_attackers(pos, target, occ) & occ
     while True:
         turn = 1 - turn
         found = everyone & pieces(pos, turn * 16)
@@ -157,18 +140,3 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
         if stake < holds:
             break
     return holds != 0
-
-
-@jit()
-def note_check_squares(pos: Any, th: Any) -> None:
-    """Fill ``th.check_squares``: by piece type, two words of the squares from which it would check the enemy king."""
-    side = pos.side
-    king = pos.ksq[1 - side]
-    occ = occupied(pos)
-    for kind in range(PAWN, DRAGON + 1):
-        squares = no_squares()
-        if king >= 0 and kind != KING:
-            # What the king would attack if it were such a piece of its own colour.
-            squares = piece_attacks(pos, 1 - side, kind, king, occ)
-        th.check_squares[2 * kind] = low(squares)
-        th.check_squares[2 * kind + 1] = high(squares)

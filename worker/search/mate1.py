@@ -14,6 +14,7 @@ from worker.jit.bitboard import ld_bb, lowest, without_lowest
 from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,
+    has_attacker,
     in_check,
     no_squares,
     occupied,
@@ -95,7 +96,7 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
             continue
         left = occ & ~single(origin)
         # Next to the king the piece needs a guard, seen through where the mover stood.
-        if contact and not (attackers(pos, target, side, left) & ~single(origin)):
+        if contact and not has_attacker(pos, target, side, left, single(origin)):
             continue
         base = np.int64(target | (origin << 7) | (piece << 16))
         if kind < GOLD and ((camp & single(origin)) or (camp & single(target))):
@@ -151,8 +152,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
     while targets:
         target = lowest(targets)
         targets = without_lowest(targets)
-        defenders = attackers(pos, target, enemy, occ) & ~single(king)
-        if defenders:
+        if has_attacker(pos, target, enemy, occ, single(king)):
             continue
         if not (occ & single(target)):
             move = _mating_drop(pos, target, flights, occ | single(target), n, True)
@@ -166,7 +166,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
         while targets:
             target = lowest(targets)
             targets = without_lowest(targets)
-            if attackers(pos, target, enemy, occ) & ~single(king):
+            if has_attacker(pos, target, enemy, occ, single(king)):
                 continue
             if not (occ & single(target)) and pos.hand[side * 8 + KNIGHT] > 0:
                 move = _mating_drop(pos, target, flights, occ | single(target), n, False)

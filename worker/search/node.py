@@ -11,14 +11,14 @@ from worker.jit.clock import monotonic_ns
 from worker.jit.handover import hand_over
 from worker.jit.memory import atomic_ld64
 from worker.score import MATE, MAX_EVAL, NO_SCORE
-from worker.search.correction import correction_row
+from worker.search.correction import correction_row, follow_keys
 from worker.search.history import continuation_row, slot_of
 from worker.search.parts import part
 from worker.search.state import OFFSET, PV_ROW
 from worker.search.tt import prefetch_entry
-from worker.shogi.attacks import in_check
+from worker.shogi.attacks import in_check, update_checks, update_unchecked
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import make, make_null, perpetual_check, repetition_distance, zobrist_hand
+from worker.shogi.makemove import keys_after, make_known, make_null, perpetual_check, repetition_distance
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
 _SUPERIOR = part("superior_positions")
@@ -44,16 +44,12 @@ def poll(th: Any) -> None:
 
 @jit()
 def enter_node(pos: Any, th: Any, ply: int) -> bool:
-    """Note what the rules of repetition and the nodes below want to know; gives whether the side to move is in check.
-
-    Expects `update_checks`.
-    """
+    """Note what the nodes below want to know; gives whether the side to move is in check."""
     at = OFFSET + ply
-    key = pos.key
-    for colour in range(2):
-        for kind in range(PAWN, KING):
-            key ^= zobrist_hand(pos, colour, kind, pos.hand[colour * 8 + kind])
-    th.board_key[at] = key
+    if th.checks[at - 1] != 0:
+        update_checks(pos)
+    else:
+        update_unchecked(pos)
     checked = in_check(pos)
     th.checked[at] = 1 if checked else 0
     return checked
@@ -99,6 +95,15 @@ def _hand_change(pos: Any, distance: int) -> Any:
 
 
 @jit()
+def _passes(pos: Any, distance: int) -> bool:
+    """Whether one of the last ``distance`` moves was a null move: no repetition leads over it."""
+    for i in range(pos.ply - distance, pos.ply):
+        if pos.st_move[i] == 0:
+            return True
+    return False
+
+
+@jit()
 def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     """The score of a position that stood before in the tree, or for the fourth time in the game; `NO_SCORE` otherwise.
 
@@ -107,16 +112,12 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     something: it is taken for won; with a worse one for lost.
     """
     window = min(ply - 1, np.int64(REPETITION_WINDOW))
-    at = OFFSET + ply
-    key = th.board_key[at]
+    key = pos.board_key
     distance = np.int64(4)
     while distance <= window:
-        # No repetition leads over a null move.
-        if th.slot[at - distance] == 0 or th.slot[at - distance + 1] == 0:
-            return np.int64(NO_SCORE)
-        if th.slot[at - distance + 2] == 0 or th.slot[at - distance + 3] == 0:
-            return np.int64(NO_SCORE)
-        if th.board_key[at - distance] == key:
+        if pos.st_board[pos.ply - distance] == key:
+            if _passes(pos, distance):
+                return np.int64(NO_SCORE)
             if pos.st_key[pos.ply - distance] == pos.key:
                 return _repeated(pos, th, ply, distance)
             if _SUPERIOR:
@@ -126,7 +127,7 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
         distance += 2
     if repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW)) != 0:
         distance = _fourth_time(pos)
-        if distance != 0:
+        if distance != 0 and (window < 4 or not _passes(pos, window & ~1)):
             return _repeated(pos, th, ply, distance)
     return np.int64(NO_SCORE)
 
@@ -169,27 +170,34 @@ def update_pv(th: Any, ply: int, move: int) -> None:
 
 
 @jit()
-def do_move(pos: Any, th: Any, ply: int, move: int) -> None:
-    """Make a move of the tree and note what the histories of the moves after it go by."""
+def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
+    """Make a move of the tree and note what the histories of the moves after it go by; ``checks``: it gives check."""
     th.nodes += 1
     at = OFFSET + ply
     slot = slot_of(move)
-    captures = np.int64(0)
-    if not (move & DROP_BIT) and pos.board[move & 127] != 0:
-        captures = np.int64(1)
+    captured = np.int64(0)
+    if not (move & DROP_BIT):
+        captured = np.int64(pos.board[move & 127])
+    captures = np.int64(1 if captured != 0 else 0)
+    th.checks[at] = 1 if checks else 0
     th.slot[at] = slot
     th.row[at] = continuation_row(th, th.checked[at], captures, slot)
     th.correction_row[at] = correction_row(th, slot)
-    make(pos, move)
-    prefetch_entry(th, pos.key)
+    # All that the child will ask memory for, at once, and the move while that is under way.
+    board, hands = keys_after(pos, move)
+    prefetch_entry(th, board ^ hands)
+    follow_keys(pos, th, ply + np.int64(1), move, captured)
+    make_known(pos, move, board, hands)
 
 
 @jit()
 def do_null_move(pos: Any, th: Any, ply: int) -> None:
     """Pass, in the tree."""
     at = OFFSET + ply
+    th.checks[at] = 0
     th.slot[at] = 0
     th.row[at] = continuation_row(th, np.int64(0), np.int64(0), np.int64(0))
     th.correction_row[at] = correction_row(th, np.int64(0))
+    follow_keys(pos, th, ply + np.int64(1), np.int64(0), np.int64(0))
     make_null(pos)
     prefetch_entry(th, pos.key)

@@ -11,15 +11,14 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import bitboard
 from worker.jit.memory import ld16
 from worker.search import parameters as p
-from worker.search.exchange import exchange_at_least, note_check_squares
+from worker.search.check_squares import stands_for_check
+from worker.search.exchange import exchange_at_least
 from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of, toward_zero
 from worker.search.parts import part
 from worker.search.state import LOW_PLIES, OFFSET
 from worker.search.values import VALUE
-from worker.shogi.attacks import single
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT
 
@@ -33,6 +32,7 @@ _MOVE_MASK: Final = (1 << 32) - 1
 _EVASION_CAPTURE: Final = 1 << 24
 """Above every history."""
 _LOOKED_FOR: Final = 6
+"""Quiet moves that are looked for in the whole list; after them only those that promise something come by score."""
 
 # Stages; each list runs on to its end.
 _TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _GOOD_QUIETS, _BAD_CAPTURES, _BAD_QUIETS = 0, 1, 2, 3, 4, 5, 6
@@ -77,8 +77,6 @@ def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
 
 @jit()
 def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
-    if _SAFE_CHECKS:
-        note_check_squares(pos, th)
     at = OFFSET + ply
     row1, row2, row3 = th.row[at - 1], th.row[at - 2], th.row[at - 3]
     row4, row6 = th.row[at - 4], th.row[at - 6]
@@ -93,9 +91,7 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
             score += ld16(row1 + slot) + ld16(row2 + slot) + ld16(row3 + slot) + ld16(row4 + slot) + ld16(row6 + slot)
         if _LOW_PLY_HISTORY and ply < LOW_PLIES:
             score += toward_zero(p.LOW_PLY_WEIGHT * ld16(low_ply_address(th, ply, move)), 1 + ply)
-        kind = ((move >> 16) | ((move >> 11) & 8)) & 15
-        checking = bitboard(th.check_squares[2 * kind], th.check_squares[2 * kind + 1])
-        if _SAFE_CHECKS and (checking & single(move & 127)) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
+        if _SAFE_CHECKS and stands_for_check(th, ply, move) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
             score += p.CHECK_BONUS
         pos.moves[i] = (score << 32) | move
 
@@ -114,33 +110,53 @@ def _score_evasions(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
 
 
 @jit()
-def _sort_promising(pos: Any, begin: int, end: int, least: int) -> None:
-    """Insertion sort, falling, of the entries that score ``least`` or more; they come first."""
+def gather_promising(pos: Any, begin: int, end: int, least: int) -> Any:
+    """Bring the entries that score ``least`` or more to the front, in the order they stand in; gives their end."""
     limit = least << 32
-    sorted_end = begin
+    kept = begin
     for i in range(begin, end):
         entry = pos.moves[i]
         if entry >= limit:
-            pos.moves[i] = pos.moves[sorted_end]
-            j = sorted_end
-            # By score alone: most scores are equal, and comparing the moves behind them would reverse the list.
-            score = entry >> 32
-            while j > begin and (pos.moves[j - 1] >> 32) < score:
-                pos.moves[j] = pos.moves[j - 1]
-                j -= 1
-            pos.moves[j] = entry
-            sorted_end += 1
+            pos.moves[i] = pos.moves[kept]
+            pos.moves[kept] = entry
+            kept += 1
+    return kept
+
+
+@jit()
+def _greatest(pos: Any, at: int, end: int) -> Any:
+    """The greatest entry. A loop of its own, without places: LLVM makes vectors of it."""
+    greatest = pos.moves[at]
+    for i in range(at + 1, end):
+        greatest = max(greatest, pos.moves[i])
+    return greatest
+
+
+@jit()
+def bring_next(pos: Any, at: int, end: int) -> None:
+    """Bring the first entry of the highest score to ``at``; those before it move up and keep their order.
+
+    By score alone: most scores are equal, and comparing the moves behind them would reverse the list. Most nodes are
+    done long before their list is, so it is not sorted beforehand.
+    """
+    score = _greatest(pos, at, end) >> 32
+    i = at
+    while (pos.moves[i] >> 32) != score:
+        i += 1
+    entry = pos.moves[i]
+    while i > at:
+        pos.moves[i] = pos.moves[i - 1]
+        i -= 1
+    pos.moves[at] = entry
 
 
 @jit()
 def _best_first(pos: Any, at: int, end: int) -> Any:
-    """Bring the best of the rest to ``at`` and give it."""
+    """Bring the best of the rest to ``at``, in exchange for what stands there, and give it."""
+    entry = _greatest(pos, at, end)
     best = at
-    entry = pos.moves[at]
-    for i in range(at + 1, end):
-        if pos.moves[i] > entry:
-            entry = pos.moves[i]
-            best = i
+    while pos.moves[best] != entry:
+        best += 1
     pos.moves[best] = pos.moves[at]
     pos.moves[at] = entry
     return entry & _MOVE_MASK
@@ -172,12 +188,14 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
         elif stage == _GOOD_QUIETS:
             i = th.pick_at[at]
             if i < th.list_end[at] and skip_quiets == 0:
-                # Most nodes are done after a few moves: these are looked for one by one, the rest is sorted.
                 searched_for = i - th.pick_quiets[at]
                 if searched_for < _LOOKED_FOR:
                     _best_first(pos, i, th.list_end[at])
-                elif searched_for == _LOOKED_FOR:
-                    _sort_promising(pos, i, th.list_end[at], -p.SORT_SLOPE * depth)
+                else:
+                    if searched_for == _LOOKED_FOR:
+                        th.pick_promising[at] = gather_promising(pos, i, th.list_end[at], -p.SORT_SLOPE * depth)
+                    if i < th.pick_promising[at]:
+                        bring_next(pos, i, th.pick_promising[at])
                 th.pick_at[at] = i + 1
                 entry = pos.moves[i]
                 move = entry & _MOVE_MASK

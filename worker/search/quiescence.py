@@ -10,7 +10,8 @@ from worker.jit import jit
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
-from worker.search.correction import corrected, correction_of, note_keys
+from worker.search.check_squares import checks_by, note_checks
+from worker.search.correction import corrected, correction_of
 from worker.search.exchange import exchange_at_least
 from worker.search.mate1 import mate_in_one
 from worker.search.node import do_move, enter_node, game_end_score, poll, update_pv
@@ -30,8 +31,6 @@ from worker.search.tt import (
     store,
 )
 from worker.search.values import VALUE
-from worker.shogi.attacks import update_checks
-from worker.shogi.checks import discoverers, gives_check
 from worker.shogi.makemove import is_legal, unmake
 from worker.shogi.movegen import is_pseudo_legal
 from worker.shogi.pieces import DROP_BIT
@@ -51,7 +50,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
     if is_pv:
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
-    update_checks(pos)
     checked = enter_node(pos, th, ply)
     ended = game_end_score(pos, th, ply)
     if ended != NO_SCORE:
@@ -60,8 +58,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         return evaluate_score(pos, nn)
 
     # The table.
-    if not checked:
-        note_keys(pos, th, ply)
     key = pos.key
     data = probe(th, key)
     table_move = np.int64(0)
@@ -118,7 +114,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
 
     best_move = np.int64(0)
     number = np.int64(0)
-    hidden = discoverers(pos)
     prior = pos.st_move[pos.ply - 1]
     prior_target = prior & 127 if prior != 0 else np.int64(-1)
     while True:
@@ -127,12 +122,15 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
             break
         if not is_legal(pos, move, th.list_end[at]):
             continue
+        if number == 0:
+            note_checks(pos, th, ply)
         number += 1
+        checks = checks_by(pos, th, ply, move)
         if best > -MATE_BOUND:
             captured = np.int64(0)
             if not (move & DROP_BIT):
                 captured = np.int64(pos.board[move & 127]) & 15
-            if base > -MATE_BOUND and (move & 127) != prior_target and not gives_check(pos, move, hidden):
+            if base > -MATE_BOUND and (move & 127) != prior_target and not checks:
                 if number > p.QUIET_MOVES:
                     continue
                 reach = base + VALUE[captured]
@@ -144,7 +142,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
                     continue
             if captured == 0 or not exchange_at_least(pos, move, np.int64(p.QUIESCENCE_SEE)):
                 continue
-        do_move(pos, th, ply, move)
+        do_move(pos, th, ply, move, checks)
         score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha)
         unmake(pos)
         if th.stopped != 0:

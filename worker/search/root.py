@@ -15,13 +15,13 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search.alphabeta import search
+from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of, toward_zero
 from worker.search.late_moves import late_reduction, reduction, statistics
 from worker.search.node import do_move, enter_node, update_pv
 from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
 from worker.search.state import OFFSET
-from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import unmake
 from worker.shogi.pieces import DROP_BIT
 
@@ -61,9 +61,10 @@ def _order(pos: Any, th: Any, first: int, depth: int, checked: bool) -> None:
 def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int) -> None:
     """Set up what the tree wants to know of its root, and order its moves."""
     at = OFFSET
-    update_checks(pos)
     zero = np.int64(0)
+    th.checks[at - 1] = 1
     checked = enter_node(pos, th, zero)
+    note_checks(pos, th, zero)
     th.root_improved = 0
     th.root_depth = depth
     th.root_left = depth
@@ -132,7 +133,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         grains = late_reduction(th, zero, grains, left, number, True, zero, table, alpha, correction, number == 1)
         th.pv_length[1] = 0
         nodes = th.nodes
-        do_move(pos, th, zero, move)
+        do_move(pos, th, zero, move, checks_by(pos, th, zero, move))
         score = zero
         full = number == 1
         if not full and left >= 2:

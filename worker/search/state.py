@@ -22,6 +22,8 @@ OFFSET: Final = 8
 _PLIES: Final = MAX_PLY + 2 * OFFSET
 PV_ROW: Final = MAX_PLY + 2
 
+CHECK_WORDS: Final = 32
+"""Words that a node's check squares take: two by piece type."""
 TRIED: Final = 32
 """Moves of a kind that a node remembers for the histories."""
 
@@ -128,13 +130,14 @@ TH_DTYPE: Final = np.dtype(
         ("move_count", np.int64, (_PLIES,)),  # its number among its siblings
         ("excluded", np.int64, (_PLIES,)),
         ("checked", np.int64, (_PLIES,)),  # 1: in check
+        ("checks", np.int64, (_PLIES,)),  # 0: the move made at this ply is known to give no check
         ("table_hit", np.int64, (_PLIES,)),  # 1: the table knew the position
         ("former_pv", np.int64, (_PLIES,)),  # 1: on the line, or once on one by the table
         ("follows_pv", np.int64, (_PLIES,)),  # 1: every move so far is the last iteration's
         ("cutoffs", np.int64, (_PLIES,)),  # fail-highs among the children
         ("pawn_row", np.int64, (_PLIES,)),  # address of this pawn structure's history
         ("corrections", np.int64, (_PLIES * CORRECTION_KEYS,)),  # addresses of this position's corrections
-        ("board_key", np.uint64, (_PLIES,)),  # the position's key without its hands
+        ("key_sums", np.uint64, (_PLIES * CORRECTION_KEYS,)),  # sums by which those are found
         ("table_move_history", np.int64),  # how often the table's move has been the best
         ("null_floor", np.int64),  # the search ply from which null moves are allowed again (verification)
         ("list_end", np.int64, (_PLIES,)),  # end of this ply's moves in pos.moves
@@ -145,8 +148,9 @@ TH_DTYPE: Final = np.dtype(
         ("pick_begin", np.int64, (_PLIES,)),
         ("pick_at", np.int64, (_PLIES,)),
         ("pick_bad", np.int64, (_PLIES,)),  # end of the losing captures, which begin at pick_begin
+        ("pick_promising", np.int64, (_PLIES,)),  # end of the quiet moves that come by score
         ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
-        ("check_squares", np.uint64, (32,)),  # two words by piece type, for the list that is being scored
+        ("check_squares", np.uint64, (_PLIES * CHECK_WORDS,)),  # by ply and piece type (worker.search.check_squares)
         ("histories", np.int64),
         ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG / 100 * ln(i)
     ],

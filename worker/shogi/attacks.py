@@ -38,6 +38,7 @@ from worker.shogi.pieces import (
 from worker.shogi.state import GOLDS
 
 _BETWEEN, _FORWARD, _STEP = tables.BETWEEN, tables.FORWARD, tables.STEP
+_ROOK_RAYS, _BISHOP_RAYS = tables.ROOK_RAYS, tables.BISHOP_RAYS
 
 
 @jit()
@@ -146,33 +147,89 @@ def piece_attacks(pos: Any, colour: int, kind: int, sq: int, occ: Any) -> Any:
 
 
 @jit()
-def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
-    """The pieces of ``colour`` that attack ``sq``, sliders seen through ``occ``."""
+def stepping_attackers(pos: Any, sq: int, colour: int) -> Any:
+    """The pieces of ``colour`` that attack ``sq`` by one step."""
     enemy = 1 - colour
     own = colour * 16
-    rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
     found = step_attacks(pos, enemy, PAWN, sq) & pieces(pos, own + PAWN)
     found |= step_attacks(pos, enemy, KNIGHT, sq) & pieces(pos, own + KNIGHT)
     found |= step_attacks(pos, enemy, SILVER, sq) & pieces(pos, own + SILVER)
     found |= step_attacks(pos, enemy, GOLD, sq) & pieces(pos, own + GOLDS)
     near = pieces(pos, own + KING) | pieces(pos, own + HORSE) | pieces(pos, own + DRAGON)
-    found |= step_attacks(pos, enemy, KING, sq) & near
-    lances = pieces(pos, own + LANCE) & forward_ray(pos, enemy, sq)
-    found |= line_attacks(pos, sq, LINE_FILE, occ) & (rooks | lances)
-    found |= line_attacks(pos, sq, LINE_RANK, occ) & rooks
-    found |= bishop_attacks(pos, sq, occ) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE))
+    return found | (step_attacks(pos, enemy, KING, sq) & near)
+
+
+@jit()
+def rook_rays(pos: Any, sq: int) -> Any:
+    """What a rook reaches on the empty board."""
+    return ld_bb(pos.tables + _ROOK_RAYS + sq * 16)
+
+
+@jit()
+def bishop_rays(pos: Any, sq: int) -> Any:
+    """What a bishop reaches on the empty board."""
+    return ld_bb(pos.tables + _BISHOP_RAYS + sq * 16)
+
+
+@jit()
+def sliding_attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
+    """The sliders of ``colour`` that attack ``sq`` through ``occ``."""
+    own = colour * 16
+    rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
+    bishops = pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
+    lances = pieces(pos, own + LANCE) & forward_ray(pos, 1 - colour, sq)
+    return _through(pos, sq, rooks, lances, bishops, occ)
+
+
+@jit()
+def _through(pos: Any, sq: int, rooks: Any, lances: Any, bishops: Any, occ: Any) -> Any:
+    """Those of the sliders that attack ``sq`` through ``occ``; ``lances`` look towards it.
+
+    Most stand on no line with it, and the tables of lines are large: they are asked only for those that do.
+    """
+    rooks = (rooks & rook_rays(pos, sq)) | lances
+    bishops &= bishop_rays(pos, sq)
+    found = no_squares()
+    if rooks:
+        found = rook_attacks(pos, sq, occ) & rooks
+    if bishops:
+        found |= bishop_attacks(pos, sq, occ) & bishops
     return found
+
+
+@jit()
+def all_sliding_attackers(pos: Any, sq: int, occ: Any) -> Any:
+    """Both sides' sliders that attack ``sq`` through ``occ``."""
+    rooks = pieces(pos, ROOK) | pieces(pos, DRAGON) | pieces(pos, 16 + ROOK) | pieces(pos, 16 + DRAGON)
+    bishops = pieces(pos, BISHOP) | pieces(pos, HORSE) | pieces(pos, 16 + BISHOP) | pieces(pos, 16 + HORSE)
+    lances = pieces(pos, LANCE) & forward_ray(pos, np.int64(1), sq)
+    lances |= pieces(pos, 16 + LANCE) & forward_ray(pos, np.int64(0), sq)
+    return _through(pos, sq, rooks, lances, bishops, occ)
+
+
+@jit()
+def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
+    """The pieces of ``colour`` that attack ``sq``, sliders seen through ``occ``."""
+    return stepping_attackers(pos, sq, colour) | sliding_attackers(pos, sq, colour, occ)
+
+
+@jit()
+def has_attacker(pos: Any, sq: int, colour: int, occ: Any, others: Any) -> bool:
+    """Whether one of ``colour`` that is not among ``others`` attacks ``sq``: sliders are looked for last."""
+    if stepping_attackers(pos, sq, colour) & ~others:
+        return True
+    return bool(sliding_attackers(pos, sq, colour, occ) & ~others)
 
 
 @jit()
 def is_attacked(pos: Any, sq: int, colour: int) -> bool:
     """Whether ``colour`` attacks ``sq``."""
-    return bool(attackers(pos, sq, colour, occupied(pos)))
+    return has_attacker(pos, sq, colour, occupied(pos), no_squares())
 
 
 @jit()
-def pinned(pos: Any, colour: int) -> Any:
-    """The pieces of ``colour`` that alone shield their king from a slider."""
+def shields(pos: Any, colour: int) -> Any:
+    """The pieces of either side that alone stand between the king of ``colour`` and an enemy slider."""
     king = pos.ksq[colour]
     found = no_squares()
     if king < 0:
@@ -180,30 +237,45 @@ def pinned(pos: Any, colour: int) -> Any:
     enemy = (1 - colour) * 16
     rooks = pieces(pos, enemy + ROOK) | pieces(pos, enemy + DRAGON)
     bishops = pieces(pos, enemy + BISHOP) | pieces(pos, enemy + HORSE)
-    empty = no_squares()
-    snipers = rook_attacks(pos, king, empty) & rooks
-    snipers |= bishop_attacks(pos, king, empty) & bishops
+    snipers = rook_rays(pos, king) & rooks
+    snipers |= bishop_rays(pos, king) & bishops
     snipers |= forward_ray(pos, colour, king) & pieces(pos, enemy + LANCE)
     occ = occupied(pos)
-    own = pieces(pos, colour * 16)
     while snipers:
         sniper = lowest(snipers)
         snipers = without_lowest(snipers)
-        shields = between(pos, king, sniper) & occ
-        if count(shields) == 1:
-            found |= shields & own
+        blockers = between(pos, king, sniper) & occ
+        if count(blockers) == 1:
+            found |= blockers
     return found
+
+
+@jit()
+def pinned(pos: Any, colour: int) -> Any:
+    """The pieces of ``colour`` that alone shield their king from a slider."""
+    return shields(pos, colour) & pieces(pos, colour * 16)
 
 
 @jit()
 def update_checks(pos: Any) -> None:
     """Fill the stacks of the present ply: checkers, pins and the run of checks. Call once on entering a node."""
-    side = pos.side
-    ply = pos.ply
-    king = pos.ksq[side]
+    king = pos.ksq[pos.side]
     checking = no_squares()
     if king >= 0:
-        checking = attackers(pos, king, 1 - side, occupied(pos))
+        checking = attackers(pos, king, 1 - pos.side, occupied(pos))
+    _note_checkers(pos, checking)
+
+
+@jit()
+def update_unchecked(pos: Any) -> None:
+    """`update_checks` where the last move is known to have given no check."""
+    _note_checkers(pos, no_squares())
+
+
+@jit()
+def _note_checkers(pos: Any, checking: Any) -> None:
+    side = pos.side
+    ply = pos.ply
     pos.st_checkers[2 * ply] = low(checking)
     pos.st_checkers[2 * ply + 1] = high(checking)
     pins = pinned(pos, side)

@@ -10,33 +10,25 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import count, lowest, without_lowest
+from worker.jit.bitboard import lowest, without_lowest
 from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (
-    between,
-    bishop_attacks,
-    forward_ray,
     no_squares,
     occupied,
     piece_attacks,
     pieces,
-    rook_attacks,
+    shields,
     single,
 )
 from worker.shogi.movegen import emit, file_of, stand, zone
 from worker.shogi.pieces import (
-    BISHOP,
-    DRAGON,
     DROP_BIT,
     GOLD,
-    HORSE,
     KING,
-    LANCE,
     PAWN,
     PROMOTE_BIT,
     PROMOTED,
-    ROOK,
 )
 
 _DIRECTION = tables.DIRECTION
@@ -45,25 +37,7 @@ _DIRECTION = tables.DIRECTION
 @jit()
 def discoverers(pos: Any) -> Any:
     """Own pieces that alone stand between an own slider and the enemy king."""
-    side = pos.side
-    king = pos.ksq[1 - side]
-    found = no_squares()
-    if king < 0:
-        return found
-    own = side * 16
-    empty = no_squares()
-    snipers = rook_attacks(pos, king, empty) & (pieces(pos, own + ROOK) | pieces(pos, own + DRAGON))
-    snipers |= bishop_attacks(pos, king, empty) & (pieces(pos, own + BISHOP) | pieces(pos, own + HORSE))
-    snipers |= forward_ray(pos, 1 - side, king) & pieces(pos, own + LANCE)
-    occ = occupied(pos)
-    mine = pieces(pos, own)
-    while snipers:
-        sniper = lowest(snipers)
-        snipers = without_lowest(snipers)
-        shields = between(pos, king, sniper) & occ
-        if count(shields) == 1:
-            found |= shields & mine
-    return found
+    return shields(pos, 1 - pos.side) & pieces(pos, pos.side * 16)
 
 
 @jit()

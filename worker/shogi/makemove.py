@@ -60,11 +60,38 @@ def zobrist_hand(pos: Any, colour: int, kind: int, number: int) -> Any:
 
 
 @jit()
+def keys_after(pos: Any, move: int) -> tuple[Any, Any]:
+    """What a legal move will make of the board's key and of the hands' (two uint64): all of a key, before the move."""
+    side = pos.side
+    board, hands = pos.board_key ^ _SIDE, pos.key ^ pos.board_key
+    target = move & 127
+    piece = move >> 16
+    board ^= zobrist_board(pos, piece | ((move >> 11) & 8), target)
+    if move & DROP_BIT:
+        held = pos.hand[side * 8 + (piece & 15)]
+        hands ^= zobrist_hand(pos, side, piece & 15, held) ^ zobrist_hand(pos, side, piece & 15, held - 1)
+    else:
+        board ^= zobrist_board(pos, piece, (move >> 7) & 127)
+        captured = np.int64(pos.board[target])
+        if captured != 0:
+            held = pos.hand[side * 8 + (captured & 7)]
+            hands ^= zobrist_hand(pos, side, captured & 7, held) ^ zobrist_hand(pos, side, captured & 7, held + 1)
+            board ^= zobrist_board(pos, captured, target)
+    return board, hands
+
+
+@jit()
 def make(pos: Any, move: int) -> None:
     """Make a legal move."""
+    board, hands = keys_after(pos, move)
+    make_known(pos, move, board, hands)
+
+
+@jit()
+def make_known(pos: Any, move: int, board: Any, hands: Any) -> None:
+    """Make a legal move whose `keys_after` are known."""
     side = pos.side
     ply = pos.ply
-    key = pos.key ^ _SIDE
     target = move & 127
     piece = move >> 16
     kind = piece & 15
@@ -75,8 +102,6 @@ def make(pos: Any, move: int) -> None:
         held = pos.hand[own + kind]
         pos.hand[own + kind] = held - 1
         pos.st_hand[ply] = held - 1
-        key ^= zobrist_hand(pos, side, kind, held) ^ zobrist_hand(pos, side, kind, held - 1)
-        key ^= zobrist_board(pos, piece, target)
         pos.board[target] = piece
         toggle_piece(pos, piece, target)
     else:
@@ -84,14 +109,10 @@ def make(pos: Any, move: int) -> None:
         captured = np.int64(pos.board[target])
         placed = piece | ((move >> 11) & 8)
         if captured != 0:
-            gained = captured & 7
-            held = pos.hand[own + gained]
-            pos.hand[own + gained] = held + 1
+            held = pos.hand[own + (captured & 7)]
+            pos.hand[own + (captured & 7)] = held + 1
             pos.st_hand[ply] = held
-            key ^= zobrist_hand(pos, side, gained, held) ^ zobrist_hand(pos, side, gained, held + 1)
-            key ^= zobrist_board(pos, captured, target)
             toggle_piece(pos, captured, target)
-        key ^= zobrist_board(pos, piece, origin) ^ zobrist_board(pos, placed, target)
         pos.board[origin] = 0
         pos.board[target] = placed
         if placed == piece:
@@ -104,8 +125,10 @@ def make(pos: Any, move: int) -> None:
     pos.st_captured[ply] = captured
     pos.side = 1 - side
     pos.ply = ply + 1
-    pos.key = key
-    pos.st_key[ply + 1] = key
+    pos.board_key = board
+    pos.key = board ^ hands
+    pos.st_board[ply + 1] = board
+    pos.st_key[ply + 1] = board ^ hands
 
 
 @jit()
@@ -120,6 +143,7 @@ def unmake(pos: Any) -> None:
     pos.ply = ply
     pos.side = side
     pos.key = pos.st_key[ply]
+    pos.board_key = pos.st_board[ply]
     if move & DROP_BIT:
         pos.hand[side * 8 + kind] += 1
         pos.board[target] = 0
@@ -151,7 +175,9 @@ def make_null(pos: Any) -> None:
     pos.side = 1 - pos.side
     pos.ply = ply + 1
     pos.key ^= _SIDE
+    pos.board_key ^= _SIDE
     pos.st_key[ply + 1] = pos.key
+    pos.st_board[ply + 1] = pos.board_key
 
 
 @jit()
@@ -160,6 +186,7 @@ def unmake_null(pos: Any) -> None:
     pos.ply -= 1
     pos.side = 1 - pos.side
     pos.key = pos.st_key[pos.ply]
+    pos.board_key = pos.st_board[pos.ply]
 
 
 @jit()

@@ -18,12 +18,13 @@ from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (
     all_squares,
-    attackers,
     between,
     bishop_attacks,
     checkers,
+    has_attacker,
     in_check,
     lance_attacks,
+    no_squares,
     occupied,
     piece_attacks,
     pieces,
@@ -270,7 +271,7 @@ def leaves_king_safe(pos: Any, move: int) -> bool:
     origin = (move >> 7) & 127
     target = move & 127
     if origin == king:
-        return not attackers(pos, target, 1 - side, occupied(pos) ^ single(king))
+        return not has_attacker(pos, target, 1 - side, occupied(pos) ^ single(king), no_squares())
     pins = bitboard(pos.st_pinned[2 * pos.ply], pos.st_pinned[2 * pos.ply + 1])
     if pins & single(origin):
         rays = pos.tables + _DIRECTION + king * 81

@@ -72,13 +72,15 @@ class Position:
                 key ^= ZOBRIST_BOARD_VALUES[piece, sq]
                 if piece & 15 == KING:
                     record.ksq[piece >> 4] = sq
+        record.side = setup.turn
+        if setup.turn != BLACK:
+            key ^= ZOBRIST_SIDE
+        record.board_key = key
+        record.st_board[0] = key
         for colour, hand in enumerate(setup.hands):
             for kind, number in enumerate(hand):
                 record.hand[colour * 8 + kind] = number
                 key ^= ZOBRIST_HAND_VALUES[colour, kind, number]
-        record.side = setup.turn
-        if setup.turn != BLACK:
-            key ^= ZOBRIST_SIDE
         record.key = key
         record.st_key[0] = key
         update_checks(record)

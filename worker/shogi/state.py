@@ -33,9 +33,11 @@ POS_DTYPE: Final = np.dtype(
         ("side", np.int64),  # to move
         ("ply", np.int64),
         ("key", np.uint64),  # zobrist key: board, hands, side
+        ("board_key", np.uint64),  # the same without the hands
         ("tables", np.int64),  # address of worker.shogi.tables
         # Stacks by ply. The move at i leads from i to i + 1; a null move is 0.
         ("st_key", np.uint64, (STACK,)),
+        ("st_board", np.uint64, (STACK,)),  # board_key
         ("st_move", np.int64, (STACK,)),
         ("st_captured", np.int64, (STACK,)),  # captured piece, 0: none
         ("st_hand", np.int64, (STACK,)),  # 0-based index of the hand piece that the move brought or took

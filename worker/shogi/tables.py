@@ -124,6 +124,11 @@ STAND = _place(np.array([[_words(geo.may_stand(kind, colour)) for kind in range(
 ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES = _zobrist()
 ZOBRIST_BOARD = _place(ZOBRIST_BOARD_VALUES)
 ZOBRIST_HAND = _place(ZOBRIST_HAND_VALUES)
+ROOK_RAYS, BISHOP_RAYS = (
+    _place(np.array([_words(geo.slide(sq, ways, 0)) for sq in range(SQUARES)], np.uint64))
+    for ways in (geo.ORTHOGONAL, geo.DIAGONAL)
+)
+"""What a rook or bishop reaches from each square of an empty board."""
 NEAR = _place(
     np.array(
         [

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.worker.search.playouts import STARTS
 from worker.score import MAX_EVAL
-from worker.search.correction import corrected, correction_of, learn_correction, note_keys
-from worker.search.state import ThreadState
+from worker.search.correction import corrected, correction_of, follow_keys, learn_correction, note_keys
+from worker.search.state import CORRECTION_KEYS, OFFSET, ThreadState
 from worker.shogi import Position
+from worker.shogi.makemove import make_null, unmake_null
+from worker.shogi.pieces import DROP_BIT
 
 ROOT = np.int64(0)
 MOST = 360
@@ -66,3 +72,33 @@ def test_clearing_forgets_it() -> None:
     learn(Position.startpos(), state, 300, times=50)
     state.clear_histories()
     assert value(Position.startpos(), state, 0) == 0
+
+
+def test_keys_followed_move_by_move_are_those_from_all_pieces() -> None:
+    rng = random.Random(3)
+    for start in STARTS:
+        position, th, anew = Position.from_sfen(start), fresh().record, fresh().record
+        note_keys(position.record, th, ROOT)
+        for ply in range(1, 90):
+            moves = position.legal_moves()
+            if not moves:
+                break
+            if not position.in_check():
+                follow_keys(position.record, th, ply, 0, 0)
+                make_null(position.record)
+                note_keys(position.record, anew, ply)
+                assert places(th, ply) == places(anew, ply)
+                unmake_null(position.record)
+            move = rng.choice(moves)
+            captured = 0 if move & DROP_BIT else position.piece_on(move & 127)
+            follow_keys(position.record, th, ply, move, captured)
+            position.push(move)
+            note_keys(position.record, anew, ply)
+            assert places(th, ply) == places(anew, ply)
+
+
+def places(th: Any, ply: int) -> list[int]:
+    """Where a node's corrections and its pawns' history lie in the tables."""
+    at = OFFSET + ply
+    addresses = [*th.corrections[at * CORRECTION_KEYS : (at + 1) * CORRECTION_KEYS], th.pawn_row[at]]
+    return [int(address) - int(th.histories) for address in addresses]

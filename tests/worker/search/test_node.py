@@ -11,7 +11,6 @@ from worker.search.node import REPETITION_WIN, do_move, enter_node, game_end_sco
 from worker.search.state import NEVER, ThreadState
 from worker.search.tt import TranspositionTable
 from worker.shogi import Position
-from worker.shogi.attacks import update_checks
 
 CYCLE = ("P*5e", "5d5e", "5i5h", "5e5d", "5h4i", "5a5b", "4i5i", "5b5a")
 """Black gives a pawn, and both come back to where they stood: black by three moves of the king, white by two twice."""
@@ -21,12 +20,11 @@ def walk(sfen: str, first: int, moves: tuple[str, ...]) -> tuple[Position, Threa
     """Play ``moves`` in the tree, the position before them at search ply ``first``."""
     position, state = Position.from_sfen(sfen), thread_on(TranspositionTable(1))
     state.begin_search()
+    state.record.checks[:] = 1
     state.record.draw_ply = NEVER
     for ply, text in enumerate(moves, start=first):
-        update_checks(position.record)
         enter_node(position.record, state.record, np.int64(ply))
-        do_move(position.record, state.record, np.int64(ply), np.int64(position.parse_usi(text)))
-    update_checks(position.record)
+        do_move(position.record, state.record, np.int64(ply), np.int64(position.parse_usi(text)), True)
     enter_node(position.record, state.record, np.int64(first + len(moves)))
     return position, state
 

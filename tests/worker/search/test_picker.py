@@ -7,8 +7,18 @@ import random
 import pytest
 
 from tests.worker.search.playouts import positions
+from worker.search.check_squares import note_checks
 from worker.search.correction import note_keys
-from worker.search.picker import EVASIONS, MAIN, PROBCUT, QUIESCENCE, next_move, start_picker
+from worker.search.picker import (
+    EVASIONS,
+    MAIN,
+    PROBCUT,
+    QUIESCENCE,
+    bring_next,
+    gather_promising,
+    next_move,
+    start_picker,
+)
 from worker.search.state import OFFSET, ThreadState
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
@@ -22,6 +32,7 @@ def picked(position: Position, state: ThreadState, kind: int, table_move: int) -
     th.list_end[OFFSET - 1] = 0
     update_checks(position.record)
     note_keys(position.record, th, 0)
+    note_checks(position.record, th, 0)
     start_picker(position.record, th, 0, kind, table_move)
     moves = []
     while move := int(next_move(position.record, th, 0, 8, 0)):
@@ -83,3 +94,21 @@ def test_skipping_quiets_leaves_captures() -> None:
         start_picker(position.record, th, 0, MAIN, 0)
         while move := int(next_move(position.record, th, 0, 8, 1)):
             assert captures(position, move)
+
+
+def test_quiet_moves_come_by_score_and_where_that_is_equal_in_their_order() -> None:
+    rng = random.Random(9)
+    record = Position.startpos().record
+    for _ in range(300):
+        scores = [rng.randint(-4, 4) for _ in range(rng.randint(1, 90))]
+        entries = [score << 32 | place for place, score in enumerate(scores)]
+        record.moves[50 : 50 + len(entries)] = entries
+        end = 50 + len(entries)
+        promising = int(gather_promising(record, 50, end, -2))
+        gathered = [int(entry) for entry in record.moves[50:promising]]
+        assert gathered == [entry for entry in entries if entry >> 32 >= -2]
+        assert sorted(map(int, record.moves[50:end])) == sorted(entries)
+        for at in range(50, promising):
+            bring_next(record, at, promising)
+        by_score = sorted(gathered, key=lambda entry: -(entry >> 32))
+        assert [int(entry) for entry in record.moves[50:promising]] == by_score

@@ -1,0 +1,83 @@
+"""How compiled code reads and writes the fields of Records.
+
+numba would turn a negative index of ``th.row[i]`` into one from the end, by a comparison and a choice at every access,
+in every loop. Here an index is what it says: ``GOUGI_CHECK=1`` makes every one outside of 0 … length - 1 an error.
+
+LLVM is also told what cannot overlap, by tags of type-based alias analysis: fields of different names or shapes, and
+the memory that is reached by address (`worker.jit.memory`). So a store to one leaves what it knows of the others in
+registers. No field of a Record may be read or written by address in compiled code.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_setattr_generic
+from numba.np.arrayobj import make_array, record_getattr, record_setattr
+
+from worker.jit.llvm import I64, alias_tag
+
+
+def _element(context: Any, builder: Any, signature: Any, args: Any, checked: bool) -> tuple[Any, Any]:
+    """The address of the element that ``args`` (field, index) name, and its alias tag."""
+    field, index = signature.args[:2]
+    if field.ndim != 1 or not isinstance(field.dtype, types.Integer):
+        raise TypeError(f"a Record's field {field}: expected integers in one dimension")
+    at = context.cast(builder, args[1], index, types.int64 if index.signed else types.uint64)
+    if checked:
+        outside = builder.icmp_unsigned(">=", at, ir.Constant(I64, field.shape[0]))
+        with cgutils.if_unlikely(builder, outside):
+            message = f"index outside of a Record's {field}"
+            context.call_conv.return_user_exc(builder, IndexError, (message,))
+    first = make_array(field)(context, builder, value=args[0]).data
+    return builder.gep(first, [at], inbounds=not checked), alias_tag(builder, f"{field.dtype} {field.shape[0]}")
+
+
+def _plain(record: Any, name: str) -> bool:
+    """Whether a field is one integer."""
+    return isinstance(record.typeof(name), types.Integer) and record.aligned
+
+
+def register(checked: bool) -> None:
+    """Make numba access Records' fields so; before anything compiles.
+
+    Args:
+        checked: whether an index outside of the field raises IndexError; else it is as undefined as in C.
+    """
+
+    @lower_builtin(operator.getitem, types.NestedArray, types.Integer)
+    def _get(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, tag = _element(context, builder, signature, args, checked)
+        element = builder.load(address)
+        element.set_metadata("tbaa", tag)
+        return element
+
+    @lower_builtin(operator.setitem, types.NestedArray, types.Integer, types.Any)
+    def _set(context: Any, builder: Any, signature: Any, args: Any) -> None:
+        address, tag = _element(context, builder, signature, args, checked)
+        element = context.cast(builder, args[2], signature.args[2], signature.args[0].dtype)
+        builder.store(element, address).set_metadata("tbaa", tag)
+
+    @lower_getattr_generic(types.Record)
+    def _get_field(context: Any, builder: Any, record: Any, value: Any, name: str) -> Any:
+        if not _plain(record, name):
+            return record_getattr(context, builder, record, value, name)
+        kind = context.get_data_type(record.typeof(name))
+        number = builder.load(cgutils.get_record_member(builder, value, record.offset(name), kind))
+        number.set_metadata("tbaa", alias_tag(builder, name))
+        return number
+
+    @lower_setattr_generic(types.Record)
+    def _set_field(context: Any, builder: Any, signature: Any, args: Any, name: str) -> Any:
+        record, given = signature.args
+        if not _plain(record, name):
+            return record_setattr(context, builder, signature, args, name)
+        kind = record.typeof(name)
+        address = cgutils.get_record_member(builder, args[0], record.offset(name), context.get_data_type(kind))
+        store = builder.store(context.cast(builder, args[1], given, kind), address)
+        store.set_metadata("tbaa", alias_tag(builder, name))
+        return None
