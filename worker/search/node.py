@@ -18,7 +18,7 @@ from worker.search.state import OFFSET, PV_ROW
 from worker.search.tt import prefetch_entry
 from worker.shogi.attacks import in_check, update_checks, update_unchecked
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import keys_after, make_known, make_null, perpetual_check, repetition_distance
+from worker.shogi.makemove import fourth_time, keys_after, make_known, make_null, perpetual_check, repetition_distance
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
 _SUPERIOR = part("superior_positions")
@@ -53,20 +53,6 @@ def enter_node(pos: Any, th: Any, ply: int) -> bool:
     checked = in_check(pos)
     th.checked[at] = 1 if checked else 0
     return checked
-
-
-@jit()
-def _fourth_time(pos: Any) -> Any:
-    """Plies back to the third time before this one that the position stood, 0 where it stood less often."""
-    times = np.int64(0)
-    at = pos.ply - 4
-    while at >= 0:
-        if pos.st_key[at] == pos.key:
-            times += 1
-            if times == 3:
-                return pos.ply - at
-        at -= 2
-    return np.int64(0)
 
 
 @jit()
@@ -126,7 +112,7 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
                     return change * REPETITION_WIN - change * ply
         distance += 2
     if repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW)) != 0:
-        distance = _fourth_time(pos)
+        distance = fourth_time(pos)
         if distance != 0 and (window < 4 or not _passes(pos, window & ~1)):
             return _repeated(pos, th, ply, distance)
     return np.int64(NO_SCORE)

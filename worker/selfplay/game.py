@@ -13,7 +13,7 @@ from worker.selfplay.deepen import deepen, list_root_moves
 from worker.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, PERPETUAL, REPEATED
 from worker.shogi.attacks import occupied
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import make, perpetual_check
+from worker.shogi.makemove import fourth_time, make, perpetual_check
 
 _MIDDLE: Final = 4
 """The rank between the two halves of the board, counted from 0."""
@@ -28,26 +28,12 @@ def _end(pos: Any, sp: Any, how: int, points: int) -> bool:
 
 
 @jit()
-def _fourth_time(pos: Any) -> int:
-    """Plies back to where this position stood for the first of four times; 0: it has not yet."""
-    times = 1
-    at = pos.ply - 4
-    while at >= 0:
-        if pos.st_key[at] == pos.key:
-            times += 1
-            if times == 4:
-                return pos.ply - at
-        at -= 2
-    return np.int64(0)
-
-
-@jit()
 def _is_over(pos: Any, th: Any, sp: Any) -> bool:
     """Whether the rules end the game here. Lists the root's moves."""
     moves = list_root_moves(pos, th)
     if sp.count >= sp.most_moves:
         return _end(pos, sp, MOVE_LIMIT, 0)
-    distance = _fourth_time(pos)
+    distance = fourth_time(pos)
     if distance != 0:
         checker = perpetual_check(pos, distance)
         return _end(pos, sp, REPEATED if checker == 0 else PERPETUAL, -checker)

@@ -273,6 +273,20 @@ def repetition_distance(pos: Any, oldest: int) -> int:
 
 
 @jit()
+def fourth_time(pos: Any) -> Any:
+    """Plies back to the first of the four times that the position has stood in the game; 0: it stood less often."""
+    times = np.int64(0)
+    at = pos.ply - 4
+    while at >= 0:
+        if pos.st_key[at] == pos.key:
+            times += 1
+            if times == 3:
+                return pos.ply - at
+        at -= 2
+    return np.int64(0)
+
+
+@jit()
 def perpetual_check(pos: Any, distance: int) -> int:
     """Who gave check with every move of the last ``distance`` plies: 1 the side to move, -1 its opponent, 0 nobody.
 
