@@ -16,6 +16,7 @@ import typer
 from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible
 from master.commands.game import make_fleet
 from master.commands.settings import ConfigFile, load
+from worker.files import reason
 from worker.usi_door import Door, introduction
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _build(settings: Config, plan: FleetPlan) -> Searcher:
         except NetworkFileError as error:
             raise NetworkError(f"EvalFile: {error}") from error
         except OSError as error:
-            raise NetworkError(f"EvalFile: {plan.eval_file}: {error.strerror or error}") from error
+            raise NetworkError(f"EvalFile: {plan.eval_file}: {reason(error)}") from error
     engine: dict[str, Any] = {
         "hash_mb": plan.hash_mb,
         "threads": plan.threads,
