@@ -82,7 +82,11 @@ def warm_up(progress: Progress | None = None) -> bool:
 
 
 def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None = None) -> bool:
-    """Compile ``stages`` where the cache has no file ``mark``, which says that they are there; see `warm_up`."""
+    """Compile ``stages`` where the cache has no file ``mark``, which says that they are there; see `warm_up`.
+
+    Raises:
+        OSError: the code cannot be kept; the error names the folder.
+    """
     report = progress or (lambda _stage, _number, _total: None)
     folder = cache_dir()
     done = folder / mark
@@ -96,7 +100,10 @@ def compile_once(stages: Sequence[Stage], mark: str, progress: Progress | None =
             return False
         for number, (name, function, signature) in enumerate(stages):
             report(name, number, len(stages))
-            function.compile(signature)
+            try:
+                function.compile(signature)
+            except OSError as error:  # of numba's, which names no file
+                raise OSError(error.errno, error.strerror, str(folder)) from error
         done.touch()
         report("done", len(stages), len(stages))
     _prune(folder)

@@ -28,6 +28,7 @@ from master.analysis.report import (
     score_facts,
     strength_text,
 )
+from master.ui.texts import page_words
 from worker.score import is_mate
 
 _ENDINGS = {
@@ -82,23 +83,54 @@ def summary_page(
         }
         for report, page in reports
     ]
-    return _page(f"{len(games)} games", {"kind": "summary", "games": games, **_common(players, settings, calibrated)})
+    return _page(
+        _say("{count} games", count=len(games)),
+        {"kind": "summary", "games": games, **_common(players, settings, calibrated)},
+    )
 
 
 def result_text(report: GameReport) -> str:
     """``☗ wins by resignation``; empty where the record does not say."""
     game = report.game
-    how = _ENDINGS.get(game.ending, game.ending.replace("_", " ").lower())
+    how = _say(_ENDINGS.get(game.ending, game.ending.replace("_", " ").lower()))
     if game.winner is None:
         return how
-    return f"{'☗☖'[game.winner]} wins" + (f" by {how}" if how else "")
+    side = "☗☖"[game.winner]
+    return _say("{side} wins by {how}", side=side, how=how) if how else _say("{side} wins", side=side)
+
+
+def _say(message: str, **fields: object) -> str:
+    """A message of the page, in its language."""
+    return page_words().get(message, message).format_map(fields)
+
+
+def _score(score: int | None) -> str:
+    """`score_words`, in the page's language."""
+    words = score_words(score)
+    side, _, rest = words.partition(" ")
+    if rest.startswith("mates in "):
+        return _say("{side} mates in {plies}", side=side, plies=rest.removeprefix("mates in "))
+    return _say("{side} has mated", side=side) if rest == "has mated" else words
+
+
+def _range(words: str) -> str:
+    """`band_range`, in the page's language."""
+    match words.split():
+        case ["below", edge]:
+            return _say("below {edge}", edge=edge)
+        case ["above", edge]:
+            return _say("above {edge}", edge=edge)
+        case [low, "to", high]:
+            return _say("{low} to {high}", low=low, high=high)
+    return words
 
 
 def _common(players: Sequence[Player], settings: Settings, calibrated: bool) -> dict[str, Any]:
     return {
         "players": [
-            player_facts(player)
+            (facts := player_facts(player))
             | {
+                "bands": [{**band, "range": _range(band["range"])} for band in facts["bands"]],
                 "level": strength_text(player.strength),
                 "elo": "" if player.strength is None else elo_text(player.strength.elo),
             }
@@ -108,6 +140,8 @@ def _common(players: Sequence[Player], settings: Settings, calibrated: bool) -> 
         "engine": settings.engine,
         "effort": settings.effort,
         "calibrated": calibrated,
+        "lang": "ja" if page_words() else "en",
+        "words": dict(page_words()),
     }
 
 
@@ -123,7 +157,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
     head: dict[str, Any] = {
         "sfen": point.sfen,
         **score_facts(_black(point, found)),
-        "score": score_words(_black(point, found)),
+        "score": _score(_black(point, found)),
     }
     if found is None:
         return head
@@ -136,7 +170,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
         "nodes": found.nodes,
         "lines": [
             {
-                "score": score_words(black_view(line.score, point.turn)),
+                "score": _score(black_view(line.score, point.turn)),
                 "pv": list(line.pv),
                 "words": pv_words(point, line.pv, last),
             }
@@ -168,8 +202,8 @@ def _own_score(move: Judged) -> str:
     """What the best move was worth to who made another: ``+300 for ☖``."""
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
-        return score_words(black_view(move.before.score, move.turn))
-    return f"{move.before.score:+d} for {'☗☖'[move.turn]}"
+        return _score(black_view(move.before.score, move.turn))
+    return _say("{score} for {side}", score=f"{move.before.score:+d}", side="☗☖"[move.turn])
 
 
 def _page(title: str, data: dict[str, Any]) -> str:
@@ -177,7 +211,9 @@ def _page(title: str, data: dict[str, Any]) -> str:
     # "<" cannot end the script element that holds the data where there is none.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     filling = {
-        "title": escape(title),
+        "lang": str(data["lang"]),
+        "title": escape(_say("{title}: analysis by Gougi", title=title)),
+        "noscript": _say("This report is drawn by a script in this file; nothing is loaded from elsewhere."),
         "style": parts["page.css"],
         "script": "\n".join(parts[name] for name in ("board.js", "chart.js", "page.js")),
         "data": text,

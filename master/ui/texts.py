@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from worker.text import Catalogue
+import os
+from collections.abc import Mapping
+
+from worker.text import Catalogue, is_japanese, japanese
 
 _CATALOGUE = Catalogue("master", "cluster", "worker")
 say = _CATALOGUE.text
@@ -13,3 +16,8 @@ error_words = _CATALOGUE.error
 def later(message: str) -> str:
     """The message as it is: one that `say` will be given later, for the test that looks for its Japanese."""
     return message
+
+
+def page_words() -> Mapping[str, str]:
+    """The Japanese of the analysis' HTML page, which any browser can show; empty: it is English."""
+    return japanese("master", "page") if is_japanese(os.environ) else {}

@@ -56,7 +56,7 @@ def values(hint: object) -> st.SearchStrategy[object]:
     if hint is int:
         return st.integers(span.low, span.high)
     if hint is str:
-        return st.text(min_size=span.low, max_size=min(span.high, 20))
+        return st.text(min_size=span.low, max_size=max(span.low, min(span.high, 20)))
     if hint is bool:
         return st.booleans()
     if hint is Bound:

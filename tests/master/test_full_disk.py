@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -165,10 +167,12 @@ def without_mounts() -> str:
     return tried.stderr.strip() if tried.returncode else ""
 
 
-def in_full_folder(words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def in_full_folder(
+    words: str, cwd: Path, program: tuple[str, ...] = GOUGI, **env: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command where the folder ``full`` is a file system without room."""
     (cwd / "full").mkdir(exist_ok=True)
-    gougi_command = shlex.join([*GOUGI, *words.split()])
+    gougi_command = shlex.join([*program, *words.split()])
     script = (
         f"mount -t tmpfs -o size=256k none full && "
         f"{{ dd if=/dev/zero of=full/filler bs=4k 2>/dev/null; {gougi_command}; }}"
@@ -215,6 +219,17 @@ def test_the_file_in_which_games_are_counted_is_named() -> None:
         with pytest.raises(BookError, match=r"tally\.sqlite: database or disk is full") as error:
             tally.add(part)
     assert disk_is_full(error.value)
+
+
+@needs_mounts
+def test_the_folder_of_compiled_code(tmp_path: Path) -> None:
+    """With one small function to compile: it is the same way for all."""
+    program = (sys.executable, "-m", "tests.master.tiny_warm")
+    result = in_full_folder("warm", tmp_path, program, GOUGI_CACHE_DIR=str(tmp_path / "full"), GOUGI_CACHE_TRUST="1")
+    *_, last = result.stderr.splitlines()
+    assert result.returncode == DISK_FULL, result.stderr
+    assert re.fullmatch(rf"gougi: {tmp_path}/full/jit-\w+: {NO_ROOM}", last), result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("variable", ["GOUGI_CACHE_DIR", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import string
 import sys
@@ -14,12 +15,17 @@ from pathlib import Path
 
 import pytest
 
+from master.analysis.html import _ENDINGS as ENDINGS
+from master.analysis.html import game_page
+from master.analysis.report import Settings as ReportSettings
+from master.analysis.statistics import BANDS
 from master.cli import run
 from master.events import Conclusion, GameOutcome
 from master.ui.endings import result_words
 from master.ui.texts import error_words, say
 from master.usi.report import event_line
 from master.words import _EXPECTED as EXPECTED
+from tests.master.analysis.records import blunder_report
 from tests.master.command import gougi
 from worker.files import _REASONS as REASONS
 from worker.text import fitted, in_ascii, is_japanese, japanese, shows_kanji
@@ -28,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 MASTER = ROOT / "master"
 TABLE = japanese("master")
 TABLES = {**TABLE, **japanese("worker")}
+PAGE = japanese("master", "page")
 for _package in ("master", "cluster", "worker"):
     TABLES |= japanese(_package, "errors")
 ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
@@ -55,6 +62,18 @@ def messages() -> set[str]:
                 assert not isinstance(first, ast.JoinedStr), f"{path}: an f-string has no Japanese"
                 if isinstance(first, ast.Constant):
                     found.add(str(first.value))
+    return found
+
+
+def page_messages() -> set[str]:
+    """What the analysis' HTML page gives to its `say`, and what `master.analysis.html` puts into it."""
+    found = {*BANDS, *ENDINGS.values()}  # by their names
+    for path in (MASTER / "analysis" / "page").glob("*.js"):
+        for quoted in re.findall(r'\bsay\(("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8")):
+            found.add(json.loads(quoted))
+    for node in ast.walk(ast.parse((MASTER / "analysis" / "html.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_say" and isinstance(node.args[0], ast.Constant):
+            found.add(str(node.args[0].value))
     return found
 
 
@@ -100,14 +119,26 @@ def test_every_message_has_its_japanese_and_no_other_is_there() -> None:
     assert messages() == set(TABLE)
 
 
+def test_every_message_of_the_page_has_its_japanese_and_no_other_is_there() -> None:
+    assert page_messages() == set(japanese("master", "page"))
+
+
+@pytest.mark.usefixtures("_in_japanese")
+def test_the_page_is_in_japanese() -> None:
+    page = game_page(blunder_report(), ReportSettings("Gougi", "50000 nodes a position"), False)
+    assert '<html lang="ja">' in page and "Gougi による解析</title>" in page
+    assert '"result":"☖ の勝ち (投了)"' in page
+    assert '"words":{"accuracy":"正確さ"' in page
+
+
 def test_the_single_engine_speaks_it_too() -> None:
     assert own_messages("worker") == set(japanese("worker"))
 
 
-@pytest.mark.parametrize("message", sorted(TABLES))
-def test_the_fields_agree(message: str) -> None:
-    assert fields(TABLES[message]) == fields(message)
-    assert has_japanese(TABLES[message]) or message == "at {address}"
+@pytest.mark.parametrize(("message", "words"), sorted({*TABLES.items(), *PAGE.items()}))
+def test_the_fields_agree(message: str, words: str) -> None:
+    assert fields(words) == fields(message)
+    assert has_japanese(words) or message in ("at {address}", "{low} to {high}")
 
 
 def has_japanese(text: str) -> bool:

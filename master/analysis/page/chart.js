@@ -42,7 +42,7 @@ function scoreChart(data, unit, width, selected) {
     return Math.max(-1, Math.min(1, position.cp / CP_SPAN));
   };
   const y = (value) => mid - value * half;
-  const root = svg("svg", { height, viewBox: `0 0 ${width} ${height}`, class: "score", role: "img", "aria-label": "score by move" });
+  const root = svg("svg", { height, viewBox: `0 0 ${width} ${height}`, class: "score", role: "img", "aria-label": say("score by move") });
   root.append(svg("rect", { x: PAD.left, y: top, width: width - PAD.left - PAD.right, height: 2 * half, fill: "var(--hover)" }));
   const texts = unit === "win" ? ["☗ 100%", "75%", "50%", "75%", "☖ 100%"] : [`☗ ${CP_SPAN}`, "1000", "0", "1000", `☖ ${CP_SPAN}`];
   texts.forEach((text, index) => {
@@ -82,7 +82,7 @@ function timeChart(data, width, selected) {
   const height = 110, top = 6, bottom = 6, mid = height / 2, half = mid - top;
   const first = data.first, last = first + data.positions.length - 1;
   const scale = plyScale(first, last, width);
-  const root = svg("svg", { height, viewBox: `0 0 ${width} ${height}`, class: "time", role: "img", "aria-label": "time by move" });
+  const root = svg("svg", { height, viewBox: `0 0 ${width} ${height}`, class: "time", role: "img", "aria-label": say("time by move") });
   const bar = Math.max(1.5, Math.min(14, ((width - PAD.left - PAD.right) / data.moves.length) * 0.8));
   const label = seconds(longest);
   root.append(svg("text", { x: PAD.left - 5, y: top + 9, "text-anchor": "end" }, label));
@@ -105,7 +105,7 @@ function seconds(ms) {
 // A game's win probability in a table cell.
 function sparkline(wins) {
   const known = wins.map((win, index) => [index, win]).filter((spot) => spot[1] !== null);
-  const root = svg("svg", { width: 140, height: 30, viewBox: "0 0 140 30", role: "img", "aria-label": "score" });
+  const root = svg("svg", { width: 140, height: 30, viewBox: "0 0 140 30", role: "img", "aria-label": say("score") });
   root.append(svg("line", { x1: 0, x2: 140, y1: 15, y2: 15, stroke: "var(--line)" }));
   const path = known.map(([index, win], at) => `${at ? "L" : "M"}${(2 + (index / Math.max(1, wins.length - 1)) * 136).toFixed(1)} ${(28 - win * 26).toFixed(1)}`).join(" ");
   root.append(svg("path", { d: path || "M0 15", fill: "none", stroke: "var(--accent)", "stroke-width": 1.5 }));

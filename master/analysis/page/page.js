@@ -3,6 +3,8 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const app = document.getElementById("app");
+// A message in the page's language, with the fields in it.
+const say = (message, fields = {}) => (data.words[message] || message).replace(/\{(\w+)\}/g, (_, name) => fields[name]);
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
 function el(name, attributes, ...children) {
@@ -27,53 +29,53 @@ function table(heads, rows) {
 
 function ring(value) {
   const length = 2 * Math.PI * 38;
-  const root = svg("svg", { class: "ring", width: 92, height: 92, viewBox: "0 0 92 92", role: "img", "aria-label": "accuracy" });
+  const root = svg("svg", { class: "ring", width: 92, height: 92, viewBox: "0 0 92 92", role: "img", "aria-label": say("accuracy") });
   root.append(
     svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--line)", "stroke-width": 7 }),
     svg("circle", { cx: 46, cy: 46, r: 38, fill: "none", stroke: "var(--accent)", "stroke-width": 7, "stroke-linecap": "round", transform: "rotate(-90 46 46)", "stroke-dasharray": `${(value / 100) * length} ${length}` }),
     svg("text", { x: 46, y: 49, "text-anchor": "middle" }, value.toFixed(1)),
-    svg("text", { x: 46, y: 63, "text-anchor": "middle", class: "unit" }, "accuracy"));
+    svg("text", { x: 46, y: 63, "text-anchor": "middle", class: "unit" }, say("accuracy")));
   return root;
 }
 
 function playerCard(player, mark) {
-  const facts = [["moves judged", player.moves], ["loss a move", `${percent(player.loss, 1)} (${player.loss_cp.toFixed(0)} cp)`], ["first choice", percent(player.best)], ["bad moves", percent(player.bad)]];
-  if (player.games > 1) facts.unshift(["games", player.games]);
-  if (player.missed_mates) facts.push(["missed mates", player.missed_mates]);
+  const facts = [[say("moves judged"), player.moves], [say("loss a move"), `${percent(player.loss, 1)} (${player.loss_cp.toFixed(0)} cp)`], [say("first choice"), percent(player.best)], [say("bad moves"), percent(player.bad)]];
+  if (player.games > 1) facts.unshift([say("games"), player.games]);
+  if (player.missed_mates) facts.push([say("missed mates"), player.missed_mates]);
   return el("div", { class: "player" },
     el("div", { class: "name" }, mark + player.name),
     ring(player.accuracy),
     el("dl", {}, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])),
     el("div", { class: "counts" }, data.levels.map((level) => el("span", { class: level.word }, `${player.counts[level.word] || 0} ${level.kanji}`))),
-    player.level === "-" ? null : el("div", { class: "strength" }, `Plays like our own searcher with ${player.level} nodes a move`,
-      player.elo === "-" ? "" : el("div", { class: "facts" }, `Elo over its weakest level: ${player.elo}`)));
+    player.level === "-" ? null : el("div", { class: "strength" }, say("Plays like our own searcher with {level} nodes a move", player),
+      player.elo === "-" ? "" : el("div", { class: "facts" }, say("Elo over its weakest level: {elo}", player))));
 }
 
 function playersCard(marks) {
   const note = data.calibrated
-    ? "Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/analysis.md says what the estimate is worth."
-    : "No estimate of strength: the calibration holds for our own network and about the effort that it was measured with.";
-  return el("section", { class: "card" }, el("h2", {}, "Players"),
+    ? say("Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/analysis.md says what the estimate is worth.")
+    : say("No estimate of strength: the calibration holds for our own network and about the effort that it was measured with.");
+  return el("section", { class: "card" }, el("h2", {}, say("Players")),
     el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));
 }
 
 function bandsCard(marks) {
   const shown = data.players.slice(0, 4);
   const most = Math.max(1, ...shown.flatMap((player) => player.bands.map((band) => band.loss_cp)));
-  const heads = ["score before the move<", "<", ...shown.flatMap((player, index) => [(marks[index] || "") + player.name, "loss, cp<", "bad"])];
+  const heads = [say("score before the move") + "<", "<", ...shown.flatMap((player, index) => [(marks[index] || "") + player.name, say("loss, cp") + "<", say("bad moves")])];
   const rows = data.players[0].bands.map((band, index) => ({
-    cells: [band.band, band.range, ...shown.flatMap((player) => {
+    cells: [say(band.band), band.range, ...shown.flatMap((player) => {
       const own = player.bands[index];
       if (!own.moves) return ["-", "", ""];
       return [String(own.moves), el("span", {}, own.loss_cp.toFixed(0).padStart(4, "\u2007"), el("i", { class: "bar", style: `width:${(60 * own.loss_cp) / most}px` })), percent(own.bad)];
     })],
   }));
-  return el("section", { class: "card" }, el("h2", {}, "By score band"), table(heads, rows),
-    el("p", { class: "note" }, "Scores are the mover's. Columns: moves, mean loss in centipawns, share of bad moves (疑問手 or worse: 10 % of win probability)."));
+  return el("section", { class: "card" }, el("h2", {}, say("By score band")), table(heads, rows),
+    el("p", { class: "note" }, say("Scores are the mover's. Columns: moves, mean loss in centipawns, share of bad moves (疑問手 or worse: 10 % of win probability).")));
 }
 
 function footer() {
-  return el("p", { class: "note" }, `${data.engine}; ${data.effort}. Scores are black's (☗). Win probability: 1 / (1 + exp(-cp / 600)). Classes by win probability lost: ${data.levels.map((level) => `${level.kanji} ${percent(level.loss)}`).join(", ")}.`);
+  return el("p", { class: "note" }, say("{engine}; {effort}. Scores are black's (☗). Win probability: 1 / (1 + exp(-cp / 600)). Classes by win probability lost: {levels}.", { ...data, levels: data.levels.map((level) => `${level.kanji} ${percent(level.loss)}`).join(", ") }));
 }
 
 function showGame() {
@@ -86,21 +88,21 @@ function showGame() {
   const where = el("span", { class: "where" });
   const step = (by) => () => go(ply + by);
   const controls = el("div", { class: "controls" },
-    el("button", { onclick: () => go(first), title: "first position (Home)" }, "|◀"), el("button", { onclick: step(-1), title: "back (←)" }, "◀"),
-    el("button", { onclick: step(1), title: "on (→)" }, "▶"), el("button", { onclick: () => go(last), title: "last position (End)" }, "▶|"), where);
+    el("button", { onclick: () => go(first), title: say("first position (Home)") }, "|◀"), el("button", { onclick: step(-1), title: say("back (←)") }, "◀"),
+    el("button", { onclick: step(1), title: say("on (→)") }, "▶"), el("button", { onclick: () => go(last), title: say("last position (End)") }, "▶|"), where);
   const judgement = el("section", { class: "card judgement", "aria-live": "polite" });
   const rows = new Map();
   const list = el("div", { class: "moves" }, [null, ...data.moves].map((move, index) => {
     const at = first + index, position = data.positions[index];
     const row = el("button", { class: "row", "data-ply": at, onclick: () => go(at) },
-      el("span", { class: "n" }, String(at)), el("span", {}, move ? move.text : "start"),
+      el("span", { class: "n" }, String(at)), el("span", {}, move ? move.text : say("start")),
       el("span", { class: `tag ${move ? move.quality : ""}` }, move ? (move.missed ? "詰み逃し" : move.allowed ? "頓死" : move.kanji) : ""),
       el("span", { class: "score" }, position.score.replace(" mates in ", "詰").replace(" has mated", "勝")));
     rows.set(at, row);
     return row;
   }));
   const scoreBox = el("div", { class: "chart" }), timeBox = el("div", { class: "chart" });
-  const units = [["win", "win %"], ["cp", "centipawns"]].map(([name, text]) => el("button", { "aria-pressed": name === unit, onclick: () => { unit = name; units.forEach((button, index) => button.setAttribute("aria-pressed", ["win", "cp"][index] === unit)); drawCharts(); } }, text));
+  const units = [["win", say("win %")], ["cp", say("centipawns")]].map(([name, text]) => el("button", { "aria-pressed": name === unit, onclick: () => { unit = name; units.forEach((button, index) => button.setAttribute("aria-pressed", ["win", "cp"][index] === unit)); drawCharts(); } }, text));
 
   function line(name, from, position, pv, words) {
     if (!words || !words.length) return null;
@@ -124,24 +126,24 @@ function showGame() {
       best = position.best;
     }
     board.replaceChildren(drawBoard(shown, last_, best, side));
-    where.textContent = variation ? `variation, move ${variation.count} from ${variation.from}` : `${ply} / ${last}`;
+    where.textContent = variation ? say("variation, move {count} from {from}", variation) : `${ply} / ${last}`;
   }
 
   function drawJudgement() {
     const position = data.positions[ply - first], move = ply > first ? moveAt(ply) : null;
-    const parts = [el("h3", {}, move ? `${move.n}. ${move.text}` : "Start")];
-    parts.push(el("div", { class: "eval" }, position.score, el("small", {}, position.win === null ? "not searched" : `☗ ${percent(position.win)}${position.depth ? `, depth ${position.depth}` : ""}`)));
-    if (position.win !== null) parts.push(el("div", { class: "meter", title: "win probability of black" }, el("i", { style: `width:${100 * position.win}%` })));
+    const parts = [el("h3", {}, move ? `${move.n}. ${move.text}` : say("Start"))];
+    parts.push(el("div", { class: "eval" }, position.score, el("small", {}, position.win === null ? say("not searched") : `☗ ${percent(position.win)}${position.depth ? say(", depth {depth}", position) : ""}`)));
+    if (position.win !== null) parts.push(el("div", { class: "meter", title: say("win probability of black") }, el("i", { style: `width:${100 * position.win}%` })));
     if (move) {
-      const words = move.quality === "forced" ? "the only legal move" : move.quality === "best" ? "最善手: the analysis' first choice" : !move.better ? "as good as the first choice" : `${move.kanji ? move.kanji + ": " : ""}loses ${percent(move.loss)} (${move.lossCp} cp)`;
-      parts.push(el("div", { class: move.quality }, words + (move.missed ? "; missed a mate (詰み逃し)" : "") + (move.allowed ? "; allows a mate (頓死)" : "")));
-      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : `the player saw ${move.own > 0 ? "+" : ""}${move.own}`].filter(Boolean).join(", ");
+      const words = move.quality === "forced" ? say("the only legal move") : move.quality === "best" ? say("最善手: the analysis' first choice") : !move.better ? say("as good as the first choice") : `${move.kanji ? move.kanji + ": " : ""}${say("loses {share} ({cp} cp)", { share: percent(move.loss), cp: move.lossCp })}`;
+      parts.push(el("div", { class: move.quality }, words + (move.missed ? say("; missed a mate (詰み逃し)") : "") + (move.allowed ? say("; allows a mate (頓死)") : "")));
+      const facts = [move.ms === null ? "" : seconds(move.ms), move.own === null ? "" : say("the player saw {score}", { score: (move.own > 0 ? "+" : "") + move.own })].filter(Boolean).join(", ");
       if (facts) parts.push(el("div", { class: "facts" }, facts));
       const before = data.positions[ply - 1 - first];
-      if (before.words && move.better) parts.push(line(`Better was, ${move.better}`, ply - 1, before, before.pv, before.words));
+      if (before.words && move.better) parts.push(line(say("Better was, {score}", { score: move.better }), ply - 1, before, before.pv, before.words));
     }
-    parts.push(line("From here", ply, position, position.pv, position.words));
-    for (const other of position.lines || []) parts.push(line(`Or, ${other.score}`, ply, position, other.pv, other.words));
+    parts.push(line(say("From here"), ply, position, position.pv, position.words));
+    for (const other of position.lines || []) parts.push(line(say("Or, {score}", other), ply, position, other.pv, other.words));
     judgement.replaceChildren(...parts.filter(Boolean));
   }
 
@@ -154,7 +156,7 @@ function showGame() {
         tip.hidden = at === null;
         if (at === null) return;
         const move = at > first ? moveAt(at) : null;
-        tip.textContent = `${at}. ${move ? move.text : "start"}  ${data.positions[at - first].score}${move && isBad(move) ? `  ${move.kanji} -${percent(move.loss)}` : ""}${move && move.ms !== null ? `  ${seconds(move.ms)}` : ""}`;
+        tip.textContent = `${at}. ${move ? move.text : say("start")}  ${data.positions[at - first].score}${move && isBad(move) ? `  ${move.kanji} -${percent(move.loss)}` : ""}${move && move.ms !== null ? `  ${seconds(move.ms)}` : ""}`;
         const x = made.scale.x(at);
         tip.style.left = x > width / 2 ? "" : `${x + 10}px`;
         tip.style.right = x > width / 2 ? `${width - x + 10}px` : "";
@@ -187,23 +189,23 @@ function showGame() {
     return el("button", { class: "turn", onclick: show(move), "data-ply": move.n },
       drawBoard(parseSfen(before.sfen), null, before.best, move.turn, move.usi),
       el("span", {}, `${move.n}. ${move.text} `, el("span", { class: move.quality }, `${move.kanji} -${percent(move.loss)}`)),
-      el("span", { class: "facts" }, `${before.score} → ${after.score}; better ${(before.words || ["-"])[0]}`));
+      el("span", { class: "facts" }, say("{before} → {after}; better {move}", { before: before.score, after: after.score, move: (before.words || ["-"])[0] })));
   };
   const badRow = (move) => {
     const before = data.positions[move.n - 1 - first], after = data.positions[move.n - first];
     return { go: show(move), cursor: move.n, cells: [String(move.n), move.text, el("span", { class: move.quality }, move.kanji + (move.missed ? " 詰み逃し" : "") + (move.allowed ? " 頓死" : "")), `-${percent(move.loss)}`, `${before.score} → ${after.score}`, (before.words || []).slice(0, 4).join(" ")] };
   };
-  const badHeads = ["", "move<", "<", "loss", "score", "better<"];
+  const badHeads = ["", say("move") + "<", "<", say("loss"), say("score"), say("better") + "<"];
   const turning = data.moves.filter((move) => data.turning.includes(move.n));
-  const legend = el("div", { class: "legend" }, data.levels.map((level) => el("span", {}, el("i", { style: `background:var(--${level.word})` }), `${level.kanji} ${level.word}`)));
+  const legend = el("div", { class: "legend" }, data.levels.map((level) => el("span", {}, el("i", { style: `background:var(--${level.word})` }), level.kanji + (data.lang === "ja" ? "" : ` ${level.word}`))));
   app.replaceChildren(...[
     el("header", {}, el("h1", {}, `☗ ${data.names[0]}`, el("span", { class: "versus" }, "–"), `☖ ${data.names[1]}`),
       el("span", { class: "result" }, data.result), el("span", { class: "facts" }, [data.event, data.date, data.source].filter(Boolean).join(" · "))),
     el("div", { class: "top" }, el("section", { class: "card" }, board, controls), judgement, el("section", { class: "card list", style: "padding:0" }, list)),
-    el("section", { class: "card" }, el("div", { class: "charthead" }, el("h2", {}, "Score"), units, legend), scoreBox, el("h2", { class: "times", style: "margin-top:10px" }, "Time"), el("div", { class: "times" }, timeBox)),
+    el("section", { class: "card" }, el("div", { class: "charthead" }, el("h2", {}, say("Score")), units, legend), scoreBox, el("h2", { class: "times", style: "margin-top:10px" }, say("Time")), el("div", { class: "times" }, timeBox)),
     playersCard(["☗ ", "☖ "]),
-    turning.length ? el("section", { class: "card" }, el("h2", {}, "Turning points"), el("div", { class: "turning" }, turning.map(turningCard))) : null,
-    el("section", { class: "card" }, el("h2", {}, "Bad moves"), bad.length ? table(badHeads, bad.map(badRow)) : "None: no move lost 10 % of win probability."),
+    turning.length ? el("section", { class: "card" }, el("h2", {}, say("Turning points")), el("div", { class: "turning" }, turning.map(turningCard))) : null,
+    el("section", { class: "card" }, el("h2", {}, say("Bad moves")), bad.length ? table(badHeads, bad.map(badRow)) : say("None: no move lost 10 % of win probability.")),
     bandsCard(["☗ ", "☖ "]), footer()].filter(Boolean));
   document.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: ply - 1, ArrowRight: ply + 1, Home: first, End: last }[event.key];
@@ -217,11 +219,11 @@ function showGame() {
 }
 
 function showSummary() {
-  const heads = ["game<", "result<", "moves", "☗", "☖", "score<"];
+  const heads = [say("game") + "<", say("result") + "<", say("moves"), "☗", "☖", say("score") + "<"];
   const rows = data.games.map((game) => ({ cells: [el("a", { href: game.page }, `☗ ${game.names[0]} – ☖ ${game.names[1]}`), game.result, String(game.moves), `${game.accuracy[0].toFixed(1)}%`, `${game.accuracy[1].toFixed(1)}%`, sparkline(game.wins)] }));
   app.replaceChildren(
-    el("header", {}, el("h1", {}, `${data.games.length} games`), el("span", { class: "facts" }, `${data.players.length} players`)),
-    playersCard([]), el("section", { class: "card" }, el("h2", {}, "Games"), table(heads, rows)), bandsCard([]), footer());
+    el("header", {}, el("h1", {}, say("{count} games", { count: data.games.length })), el("span", { class: "facts" }, say("{count} players", { count: data.players.length }))),
+    playersCard([]), el("section", { class: "card" }, el("h2", {}, say("Games")), table(heads, rows)), bandsCard([]), footer());
 }
 
 (data.kind === "game" ? showGame : showSummary)();
