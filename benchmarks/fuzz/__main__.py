@@ -20,6 +20,7 @@ import typer
 
 from benchmarks.fuzz import files, network, usi
 from benchmarks.fuzz.target import Target
+from worker.warm import warm_up
 
 TARGETS: dict[str, type[Target]] = {
     target.name: target
@@ -63,6 +64,8 @@ def main(
         for name in chosen:
             TARGETS[name]().one(input_file.read_bytes())
         return
+    # Else it is compiled within an input, which would count as one that hangs.
+    warm_up()
     failed = [name for name in chosen if not _fuzz(name, seconds, folder)]
     if failed:
         typer.echo(f"failed: {', '.join(failed)}", err=True)
