@@ -9,7 +9,7 @@ from cluster.api import FleetError, Listener
 from cluster.engine_spec import EngineSpec
 from cluster.events import NodeJoined, Received
 from cluster.host import CoordinatorHost, HostedSearcher, prepare_this_machine
-from cluster.messages import Done, Job, NewGame, Report, Stop
+from cluster.messages import Done, Job, NewGame, Report, Starves, Stop
 from cluster.node import NodeRunner
 from cluster.settings import Settings
 from worker.engine import Engine, EngineError
@@ -70,7 +70,7 @@ class LocalSearcher(HostedSearcher):
         if self._runner is not None:
             self._runner.handle(order)
 
-    def _emit(self, message: Report | Done) -> None:
+    def _emit(self, message: Report | Done | Starves) -> None:
         """On the runner's thread: over to the loop. A loop that is closed has no more use for it."""
         assert self._loop is not None
         try:
@@ -79,6 +79,10 @@ class LocalSearcher(HostedSearcher):
             if not self._loop.is_closed():
                 raise
 
-    def _receive(self, message: Report | Done) -> None:
-        if self._host is not None:
+    def _receive(self, message: Report | Done | Starves) -> None:
+        if self._host is None:
+            return
+        if isinstance(message, Starves):
+            self._host.log("node_starves", node=message.node_id, percent=message.percent, cores=message.cores)
+        else:
             self._host.handle(Received(message))

@@ -6,7 +6,7 @@ a `MessageError` that names what and where. What `decode` returns can be used wi
 are only *words* here: whether they are legal is for `cluster.root` to say.
 
 Master to node: `Job`, `Stop`, `NewGame`, `Peers`, `End`. Node to master: `Begun`, `Failed`, `Hello`, `Heartbeat`,
-`Report`, `Done`, `Leave`, `Shared`.
+`Report`, `Done`, `Leave`, `Shared`, `Starves`.
 
 Scores are `worker.score` scores from the side to move at the job's own root, the position after ``Job.moves``.
 """
@@ -287,7 +287,20 @@ class Shared:
     refused: _Count
 
 
-Message = Job | Stop | NewGame | Peers | End | Begun | Failed | Hello | Heartbeat | Report | Done | Leave | Shared
+@dataclass(frozen=True, slots=True)
+class Starves:
+    """Others take the cores that the node searches on."""
+
+    node_id: _Name
+    percent: Annotated[int, Span(0, 100)]
+    """Of a core's time that its search had."""
+    cores: _Count
+    """On which its process may run."""
+
+
+Message = (
+    Job | Stop | NewGame | Peers | End | Begun | Failed | Hello | Heartbeat | Report | Done | Leave | Shared | Starves
+)
 
 Order = Job | Stop | NewGame | Peers | End
 """What a master says to a node."""
@@ -306,6 +319,7 @@ KINDS: Final[Mapping[str, type[Message]]] = {
     "done": Done,
     "leave": Leave,
     "shared": Shared,
+    "starves": Starves,
 }
 _NAMES: Final[Mapping[type[Message], str]] = {kind: name for name, kind in KINDS.items()}
 

@@ -13,17 +13,20 @@ engine begins there. Who has lowered a priority may not raise it again; so it is
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 
-from cluster.messages import Done, Job, NewGame, Report, Stop
+from cluster.appetite import Appetite
+from cluster.messages import Done, Job, NewGame, Report, Starves, Stop
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
-from worker.threads import give_way
+from worker.threads import core_time, give_way
 
 _log = logging.getLogger(__name__)
 
-Emit = Callable[[Report | Done], None]
+Emit = Callable[[Report | Done | Starves], None]
 
 
 class NodeRunner:
@@ -37,13 +40,14 @@ class NodeRunner:
         runner.close()
 
     A job is answered by any number of `Report` and then one `Done`, unless a later job or a stop overtook it before it
-    began: then by nothing. A newer job ends the running one.
+    began: then by nothing. A newer job ends the running one. A `Starves` may follow: others had the core.
     """
 
     def __init__(self, node_id: str, engine: Engine, emit: Emit) -> None:
         self.node_id = node_id
         self.engine = engine
         self._emit = emit
+        self._appetite = Appetite()
         self._wake = threading.Condition()
         # All below is guarded by _wake.
         self._next: Job | None = None
@@ -165,6 +169,7 @@ class NodeRunner:
             self._emit(Report.of(self.node_id, job, info))
 
         error, result = "", SearchResult("", None, 0, 0)
+        before = core_time()
         try:
             result = self.engine.go(job.limits(), on_info)
         except EngineError as failure:
@@ -178,3 +183,8 @@ class NodeRunner:
         with self._wake:
             self._running = None
         self._emit(Done(self.node_id, job.search_id, job.job_id, result.nodes, result.time_ms, error))
+        if not job.background:
+            ran_s, waited_s = (after - earlier for after, earlier in zip(core_time(), before, strict=True))
+            percent = self._appetite.note(ran_s, waited_s, time.monotonic())
+            if percent is not None:
+                self._emit(Starves(self.node_id, percent, len(os.sched_getaffinity(0))))

@@ -29,6 +29,7 @@ from cluster.messages import (
     NewGame,
     Order,
     Shared,
+    Starves,
     Stop,
 )
 from cluster.node_process import NodeSpec
@@ -330,7 +331,13 @@ class RaySearcher(HostedSearcher):
             if self._sharing is not None:
                 self._sharing.heard(message)
             return
-        if self._fleet.peer(message.node_id) == peer and self._host is not None:
+        if self._fleet.peer(message.node_id) != peer:
+            return
+        if isinstance(message, Starves):
+            # The fallback is to take only what is left.
+            if message.node_id != FALLBACK:
+                self.log("node_starves", node=message.node_id, percent=message.percent, cores=message.cores)
+        elif self._host is not None:
             self._host.handle(Received(message))
 
     def _let_go(self, peer: str, message: Leave) -> None:

@@ -26,6 +26,7 @@ _GRAVE: Final = frozenset(
         "nursery_lost",
         "node_lost",
         "node_failed",
+        "node_starves",
         "fallback_failed",
         "message_refused",
         "report_refused",

@@ -27,3 +27,15 @@ def show_name(name: str) -> None:
         Path(f"/proc/self/task/{threading.get_native_id()}/comm").write_text(
             name[:15], encoding="ascii", errors="replace"
         )
+
+
+def core_time() -> tuple[float, float]:
+    """Seconds that the calling thread has run, and that it could have run but waited for a core.
+
+    Both 0 where the system does not tell: only Linux does.
+    """
+    try:
+        ran, waited, _ = Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    return int(ran) / 1e9, int(waited) / 1e9

@@ -32,6 +32,7 @@ _STARTING: Final = {
 _FLEET: Final = {
     "node_joined": later("{node} searches; nodes: {live}"),
     "node_lost": later("{node} is lost: {reason}; nodes: {live}"),
+    "node_starves": later("{node} has {percent} % of a core: others want the same {cores}"),
     "node_failed": later("{node} does not start: {why}"),
     "fleet_broken": later("error: only the master's own engine plays: {why}"),
     "fallback_failed": later("the master's own engine does not start: {why}"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cluster.messages import EVERY_JOB, Done, Job, NewGame, Report, Stop
+from cluster.messages import EVERY_JOB, Done, Job, NewGame, Report, Starves, Stop
 from cluster.node import NodeRunner
 from tests.cluster.engines import HashEngine
 from worker.engine import STARTPOS, InfoCallback, Limits, SearchResult
@@ -21,11 +21,11 @@ class Bench:
 
     def __init__(self, engine: HashEngine) -> None:
         self.engine = engine
-        self.messages: list[Report | Done] = []
+        self.messages: list[Report | Done | Starves] = []
         self._changed = threading.Condition()
         self.runner = NodeRunner("n", engine, self._take)
 
-    def _take(self, message: Report | Done) -> None:
+    def _take(self, message: Report | Done | Starves) -> None:
         with self._changed:
             self.messages.append(message)
             self._changed.notify_all()
@@ -225,3 +225,14 @@ def test_a_job_in_the_background_is_stopped_as_any_other(bench: Bench) -> None:
     bench.wait(lambda: bool(bench.reports(1)))
     bench.runner.handle(Stop(1))
     assert not bench.done(1).error
+
+
+def test_a_node_that_waits_for_its_core_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([(0.0, 0.0), (1.2, 1.8), (5.0, 2.0), (5.0, 99.0)])
+    monkeypatch.setattr("cluster.node.core_time", lambda: next(times))
+    bench.runner.handle(job(1, depth=2))
+    bench.wait(lambda: any(isinstance(message, Starves) for message in bench.messages))
+    assert bench.messages[-1] == Starves("n", 40, len(os.sched_getaffinity(0)))
+    bench.runner.handle(job(2, depth=2, background=True))
+    bench.done(2)
+    assert sum(isinstance(message, Starves) for message in bench.messages) == 1

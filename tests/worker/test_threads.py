@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
-from worker.threads import LOWEST, give_way, show_name
+from worker.threads import LOWEST, core_time, give_way, show_name
 
 
 def test_only_the_thread_that_asks_gives_way_and_has_another_name() -> None:
@@ -23,3 +24,15 @@ def test_only_the_thread_that_asks_gives_way_and_has_another_name() -> None:
     thread.join()
     assert found == [(LOWEST, "a name that is ")] or found == [(LOWEST, "a name that is")]
     assert (os.getpriority(os.PRIO_PROCESS, 0), Path("/proc/self/comm").read_text()) == before
+
+
+def test_a_thread_knows_what_it_ran_and_what_it_waited() -> None:
+    ran, waited = core_time()
+    began = time.thread_time()
+    while time.thread_time() - began < 0.05:
+        pass
+    now_ran, now_waited = core_time()
+    assert now_ran - ran >= 0.04
+    assert now_waited >= waited
+    time.sleep(0.05)
+    assert core_time()[0] - now_ran < 0.04, "sleep is neither"
