@@ -35,6 +35,9 @@ from worker.usi_process import UsiProcess
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _START_S = 200.0
+_CLEARED_S = 0.5
+_SETTLED_S = 10.0
+"""After the nodes are there, Ray's own processes go on starting for some seconds."""
 _MOVES = 8
 """Positions of a round."""
 
@@ -53,9 +56,14 @@ class Player:
     process: UsiProcess
     nodes: int
 
-    def search(self, sfen: str, ms: int) -> None:
-        """Begin a search of a fresh position."""
+    def new_game(self) -> None:
+        """Empty its tables, and wait until that is done: nodes clear theirs when they hear of it."""
         self.process.send("usinewgame")
+        self.process.ready(_START_S)
+        time.sleep(_CLEARED_S)
+
+    def search(self, sfen: str, ms: int) -> None:
+        """Begin a search."""
         self.process.send(f"position sfen {sfen}")
         self.process.send(f"go movetime {ms}")
 
@@ -136,6 +144,7 @@ def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
             if mine and sum(node["state"] == "ready" for node in mine[0]["nodes"]) >= nodes:
                 break
             time.sleep(0.1)
+        time.sleep(_SETTLED_S if nodes else 0)
         yield Player(process, nodes)
     finally:
         process.quit()
@@ -144,13 +153,15 @@ def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
 def measure(players: list[Player], ms: int, row: Row) -> None:
     """One round: all search the same positions at the same time."""
     total = 0
-    before = [player.cpu() for player in players]
     for sfen in POSITIONS[:_MOVES]:
+        for player in players:
+            player.new_game()
+        before = [player.cpu() for player in players]
         for player in players:
             player.search(sfen, ms)
         total += sum(player.searched() for player in players)
-    for player, used in zip(players, before, strict=True):
-        row.cpu.update(player.cpu() - used)
+        for player, used in zip(players, before, strict=True):
+            row.cpu.update(player.cpu() - used)
     row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
     row.nodes.append(total / len(POSITIONS[:_MOVES]))
 
