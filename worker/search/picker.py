@@ -134,14 +134,17 @@ def _sort_promising(pos: Any, begin: int, end: int, least: int) -> None:
 
 @jit()
 def _best_first(pos: Any, at: int, end: int) -> Any:
-    """Bring the best of the rest to ``at`` and give it."""
+    """Bring the best of the rest, the first of equals, to ``at`` and give it; the others keep their order."""
     best = at
-    entry = pos.moves[at]
+    # By score alone, as above: most moves have the score of what was never tried, and keep the generator's order.
+    least = pos.moves[at] | _MOVE_MASK
     for i in range(at + 1, end):
-        if pos.moves[i] > entry:
-            entry = pos.moves[i]
+        if pos.moves[i] > least:
+            least = pos.moves[i] | _MOVE_MASK
             best = i
-    pos.moves[best] = pos.moves[at]
+    entry = pos.moves[best]
+    for i in range(best, at, -1):
+        pos.moves[i] = pos.moves[i - 1]
     pos.moves[at] = entry
     return entry & _MOVE_MASK
 
