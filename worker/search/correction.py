@@ -37,6 +37,7 @@ from worker.shogi.state import GOLDS
 
 _PART = part("correction_history")
 _SHIFT: Final = np.uint64(64 - CORRECTION_BITS)
+_FOLD: Final = np.uint64(29)
 _FACTORS: Final = np.array(
     [
         0x9E3779B97F4A7C15,
@@ -64,7 +65,10 @@ _FACTORS: Final = np.array(
 @jit()
 def _kind_hash(pos: Any, piece: int, number: int) -> Any:
     """Of the squares of a piece, by the ``number``-th pair of factors."""
-    return pos.bb[2 * piece] * _FACTORS[2 * number] + pos.bb[2 * piece + 1] * _FACTORS[2 * number + 1]
+    low = pos.bb[2 * piece]
+    # A product's bit depends on no higher bit of the word: without this fold the last files would hardly count.
+    low ^= low >> _FOLD
+    return low * _FACTORS[2 * number] + pos.bb[2 * piece + 1] * _FACTORS[2 * number + 1]
 
 
 @jit()

@@ -7,7 +7,7 @@ import pytest
 
 from worker.score import MAX_EVAL
 from worker.search.correction import corrected, correction_of, learn_correction, note_keys
-from worker.search.state import ThreadState
+from worker.search.state import OFFSET, ThreadState
 from worker.shogi import Position
 
 ROOT = np.int64(0)
@@ -66,3 +66,16 @@ def test_clearing_forgets_it() -> None:
     learn(Position.startpos(), state, 300, times=50)
     state.clear_histories()
     assert value(Position.startpos(), state, 0) == 0
+
+
+def test_every_pawn_counts_in_the_rows_by_pawn_structure() -> None:
+    state = fresh()
+    rows = set()
+    texts = ["", *(f"{file}g{file}f" for file in range(1, 10))]
+    for text in texts:
+        position = Position.startpos()
+        if text:
+            position.push(position.parse_usi(text))
+        note_keys(position.record, state.record, ROOT)
+        rows.add(int(state.record.pawn_row[OFFSET]))
+    assert len(rows) == len(texts)
