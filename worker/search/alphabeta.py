@@ -48,6 +48,7 @@ from worker.search.state import OFFSET, TRIED
 from worker.search.tt import (
     EXACT,
     LOWER,
+    UNSEARCHED,
     UPPER,
     entry_bound,
     entry_depth,
@@ -194,7 +195,17 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if raw_eval == NO_SCORE:
                 raw_eval = evaluate_score(pos, nn)
                 if not hit:
-                    store(th, key, ply, np.int64(0), raw_eval, raw_eval, np.int64(0), np.int64(0), th.former_pv[at])
+                    store(
+                        th,
+                        key,
+                        ply,
+                        np.int64(0),
+                        raw_eval,
+                        raw_eval,
+                        np.int64(UNSEARCHED),
+                        np.int64(0),
+                        th.former_pv[at],
+                    )
             static_eval = corrected(raw_eval, correction)
             th.static_eval[at] = static_eval
             evaluation = static_eval
