@@ -322,7 +322,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                         move,
                         score,
                         raw_eval,
-                        max(depth - p.PROBCUT_LESS, np.int64(0)) + 1,
+                        depth - p.PROBCUT_LESS + 1,
                         np.int64(LOWER),
                         th.former_pv[at],
                     )
