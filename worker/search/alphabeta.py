@@ -352,7 +352,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     tried_quiets = np.int64(0)
     tried_captures = np.int64(0)
     tried_at = at * 2 * TRIED
-    delta = beta - alpha
     while True:
         move = next_move(pos, th, ply, depth, skip_quiets)
         if move == 0:
@@ -365,7 +364,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             captured = np.int64(pos.board[move & 127])
         checks = gives_check(pos, move, hidden)
         new_depth = depth - 1
-        grains = reduction(th, improving, depth, number, delta)
+        grains = reduction(th, improving, depth, number, beta - alpha)
         if th.former_pv[at] != 0:
             grains += p.REDUCTION_FORMER_FIRST
 

@@ -144,7 +144,7 @@ NEGATIVE_CUT: Final = -2
 """plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
 
 # Late-move reductions: grains.
-REDUCTION_LOG: Final = 21.6
+REDUCTION_LOG: Final = 2763 / 128
 """Square root of grains to ln(depth) and ln(number)."""
 REDUCTION_BASE: Final = 1133
 REDUCTION_WINDOW: Final = 585
