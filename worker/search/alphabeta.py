@@ -416,7 +416,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if th.stopped != 0:
                 return np.int64(0)
             # The inner search used this ply's places: begin the list anew behind the table's move.
-            th.former_pv[at] = former
             th.follows_pv[at] = 1 if follows else 0
             start_picker(pos, th, ply, kind, table_move)
             next_move(pos, th, ply, depth, np.int64(0))
