@@ -49,6 +49,7 @@ from worker.search.state import OFFSET, TRIED
 from worker.search.tt import (
     EXACT,
     LOWER,
+    UNSEARCHED,
     UPPER,
     entry_bound,
     entry_depth,
@@ -191,7 +192,17 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if raw_eval == NO_SCORE:
                 raw_eval = evaluate_score(pos, nn)
                 if not hit:
-                    store(th, key, ply, np.int64(0), raw_eval, raw_eval, np.int64(0), np.int64(0), th.former_pv[at])
+                    store(
+                        th,
+                        key,
+                        ply,
+                        np.int64(0),
+                        raw_eval,
+                        raw_eval,
+                        np.int64(UNSEARCHED),
+                        np.int64(0),
+                        th.former_pv[at],
+                    )
             static_eval = corrected(raw_eval, correction)
             th.static_eval[at] = static_eval
             evaluation = static_eval
@@ -309,7 +320,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                         move,
                         score,
                         raw_eval,
-                        max(depth - p.PROBCUT_LESS, np.int64(0)) + 1,
+                        depth - p.PROBCUT_LESS + 1,
                         np.int64(LOWER),
                         th.former_pv[at],
                     )
@@ -339,7 +350,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
     tried_quiets = np.int64(0)
     tried_captures = np.int64(0)
     tried_at = at * 2 * TRIED
-    delta = beta - alpha
     while True:
         move = next_move(pos, th, ply, depth, skip_quiets)
         if move == 0:
@@ -352,7 +362,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             captured = np.int64(pos.board[move & 127])
         checks = checks_by(pos, th, ply, move)
         new_depth = depth - 1
-        grains = reduction(th, improving, depth, number, delta)
+        grains = reduction(th, improving, depth, number, beta - alpha)
         if th.former_pv[at] != 0:
             grains += p.REDUCTION_FORMER_FIRST
 
@@ -404,7 +414,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if th.stopped != 0:
                 return np.int64(0)
             # The inner search used this ply's places: begin the list anew behind the table's move.
-            th.former_pv[at] = former
             th.follows_pv[at] = 1 if follows else 0
             start_picker(pos, th, ply, kind, table_move)
             next_move(pos, th, ply, depth, np.int64(0))

@@ -74,8 +74,8 @@ _FACTORS: Final = np.array(
     ],
     np.uint64,
 )
-"""Odd 64-bit constants, two by kind: the sum of the bitboards' words times these, read from its top, is a hash. So what
-a piece adds depends on nothing but its square, and a key follows its position move by move."""
+"""64-bit constants, two by kind, for squares below 64 and above. A piece adds its constant, turned by its square, to a
+sum whose top is the key: what it adds depends on its square alone, so a key follows its position move by move."""
 
 
 _PAWNS, _MINOR, _PIECES = 0, 1, 2
@@ -83,7 +83,7 @@ _PAWNS, _MINOR, _PIECES = 0, 1, 2
 
 
 def _key_factors() -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """By piece and word of its bitboard, what bit 0 of that word adds to the four sums (uint64, flat)."""
+    """By piece and half of the board (squares below 64, and above), its factors in the four sums (uint64, flat)."""
     pairs = {LANCE: 0, KNIGHT: 1, SILVER: 2, GOLD: 3, KING: 4, BISHOP: 5, ROOK: 6, DRAGON: 7}
     pairs |= dict.fromkeys((PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER), pairs[GOLD])
     table = np.zeros((32, 2, CORRECTION_KEYS), np.uint64)
@@ -101,21 +101,25 @@ _KEY_FACTORS: Final = _key_factors()
 
 
 @jit()
+def _turned(factor: Any, square: int) -> Any:
+    """What a piece on ``square`` adds: its factor rotated. Shifted, the squares near the top would add a few bits."""
+    return (factor << np.uint64(square & 63)) | (factor >> np.uint64(-square & 63))
+
+
+@jit()
 def _put(th: Any, first: int, piece: int, square: int) -> None:
     """Count a piece into the four sums from ``first`` on."""
     row = ((piece & 31) * 2 + (square >> 6)) * CORRECTION_KEYS
-    shift = np.uint64(square & 63)
     for i in range(CORRECTION_KEYS):
-        th.key_sums[first + i] += _KEY_FACTORS[row + i] << shift
+        th.key_sums[first + i] += _turned(_KEY_FACTORS[row + i], square)
 
 
 @jit()
 def _take(th: Any, first: int, piece: int, square: int) -> None:
     """Count a piece out of them."""
     row = ((piece & 31) * 2 + (square >> 6)) * CORRECTION_KEYS
-    shift = np.uint64(square & 63)
     for i in range(CORRECTION_KEYS):
-        th.key_sums[first + i] -= _KEY_FACTORS[row + i] << shift
+        th.key_sums[first + i] -= _turned(_KEY_FACTORS[row + i], square)
 
 
 @jit()

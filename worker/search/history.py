@@ -228,9 +228,8 @@ def learn_prior(pos: Any, th: Any, ply: int, best: int, depth: int) -> None:
         scale += p.PRIOR_BELOW
     if th.checked[at - 1] == 0 and best <= -th.static_eval[at - 1] - p.PRIOR_ABOVE_MARGIN:
         scale += p.PRIOR_ABOVE
-    if scale <= 0:
-        return
-    bonus = min(p.PRIOR_BONUS[0] * depth + p.PRIOR_BONUS[1], np.int64(p.PRIOR_BONUS[2])) * scale
+    # Where nothing speaks for the move it still followed well on the one before (`CONTINUATION_FIRST`).
+    bonus = min(p.PRIOR_BONUS[0] * depth + p.PRIOR_BONUS[1], np.int64(p.PRIOR_BONUS[2])) * max(scale, np.int64(0))
     before = ply - np.int64(1)
     learn_continuations(th, before, slot_of(prior), bonus * p.PRIOR_CONTINUATION[0] // p.PRIOR_CONTINUATION[1])
     learn(butterfly_address(th, prior), bonus * p.PRIOR_BUTTERFLY[0] // p.PRIOR_BUTTERFLY[1], np.int64(BUTTERFLY_LIMIT))

@@ -150,7 +150,7 @@ NEGATIVE_CUT: Final = -2
 """plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
 
 # Late-move reductions: grains.
-REDUCTION_LOG: Final = 2160
+REDUCTION_LOG: Final = 2159
 """Hundredths of the square root of grains to ln(depth) and ln(number)."""
 REDUCTION_BASE: Final = 1133
 REDUCTION_WINDOW: Final = 585

@@ -133,8 +133,8 @@ def _greatest(pos: Any, at: int, end: int) -> Any:
 
 
 @jit()
-def bring_next(pos: Any, at: int, end: int) -> None:
-    """Bring the first entry of the highest score to ``at``; those before it move up and keep their order.
+def bring_next(pos: Any, at: int, end: int) -> Any:
+    """Bring the first entry of the highest score to ``at`` and give its move; those before it keep their order.
 
     By score alone: most scores are equal, and comparing the moves behind them would reverse the list. Most nodes are
     done long before their list is, so it is not sorted beforehand.
@@ -147,17 +147,6 @@ def bring_next(pos: Any, at: int, end: int) -> None:
     while i > at:
         pos.moves[i] = pos.moves[i - 1]
         i -= 1
-    pos.moves[at] = entry
-
-
-@jit()
-def _best_first(pos: Any, at: int, end: int) -> Any:
-    """Bring the best of the rest to ``at``, in exchange for what stands there, and give it."""
-    entry = _greatest(pos, at, end)
-    best = at
-    while pos.moves[best] != entry:
-        best += 1
-    pos.moves[best] = pos.moves[at]
     pos.moves[at] = entry
     return entry & _MOVE_MASK
 
@@ -175,7 +164,7 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
         if stage == _GOOD_CAPTURES:
             if th.pick_at[at] < th.list_end[at]:
                 i = th.pick_at[at]
-                move = _best_first(pos, i, th.list_end[at])
+                move = bring_next(pos, i, th.list_end[at])
                 th.pick_at[at] = i + 1
                 if move == table_move:
                     continue
@@ -190,7 +179,7 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
             if i < th.list_end[at] and skip_quiets == 0:
                 searched_for = i - th.pick_quiets[at]
                 if searched_for < _LOOKED_FOR:
-                    _best_first(pos, i, th.list_end[at])
+                    bring_next(pos, i, th.list_end[at])
                 else:
                     if searched_for == _LOOKED_FOR:
                         th.pick_promising[at] = gather_promising(pos, i, th.list_end[at], -p.SORT_SLOPE * depth)
@@ -224,7 +213,7 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
         elif stage == _EVASION_REST or stage == _QUIESCENCE_REST or stage == _PROBCUT_REST:
             i = th.pick_at[at]
             if i < th.list_end[at]:
-                move = _best_first(pos, i, th.list_end[at])
+                move = bring_next(pos, i, th.list_end[at])
                 th.pick_at[at] = i + 1
                 if move == table_move:
                     continue

@@ -21,6 +21,7 @@ from worker.search.state import OFFSET
 from worker.search.tt import (
     EXACT,
     LOWER,
+    UNSEARCHED,
     UPPER,
     entry_bound,
     entry_eval,
@@ -80,6 +81,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
     # What the position is worth as it stands.
     best = np.int64(-INFINITE)
     base = np.int64(-INFINITE)
+    quiet_table_move = np.int64(0)
     if checked:
         raw_eval = np.int64(NO_SCORE)
         th.static_eval[at] = th.static_eval[at - 2]
@@ -104,12 +106,13 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         if best >= beta:
             best = (best + beta) // 2 if best < MATE_BOUND else best
             if data == np.uint64(0):
-                store(th, key, ply, np.int64(0), best, raw_eval, np.int64(0), LOWER, np.int64(0))
+                store(th, key, ply, np.int64(0), best, raw_eval, np.int64(UNSEARCHED), LOWER, np.int64(0))
             return best
         alpha = max(alpha, best)
         # Only what the list itself would hold.
         if table_move != 0 and ((table_move & DROP_BIT) != 0 or pos.board[table_move & 127] == 0):
             table_move = np.int64(0)
+            quiet_table_move = np.int64(1)
         start_picker(pos, th, ply, QUIESCENCE, table_move)
 
     best_move = np.int64(0)
@@ -131,7 +134,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
             if not (move & DROP_BIT):
                 captured = np.int64(pos.board[move & 127]) & 15
             if base > -MATE_BOUND and (move & 127) != prior_target and not checks:
-                if number > p.QUIET_MOVES:
+                if number + quiet_table_move > p.QUIET_MOVES:
                     continue
                 reach = base + VALUE[captured]
                 if reach <= alpha:

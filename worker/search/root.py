@@ -16,14 +16,28 @@ from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search.alphabeta import search
 from worker.search.check_squares import checks_by, note_checks
-from worker.search.correction import corrected, correction_of, note_keys
+from worker.search.correction import corrected, correction_of, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of, toward_zero
 from worker.search.late_moves import late_reduction, reduction, statistics
 from worker.search.node import do_move, enter_node, update_pv
+from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
-from worker.search.state import OFFSET
+from worker.search.state import OFFSET, TRIED
+from worker.search.tt import (
+    EXACT,
+    LOWER,
+    UNSEARCHED,
+    UPPER,
+    entry_bound,
+    entry_depth,
+    entry_score,
+    probe,
+    store,
+)
 from worker.shogi.makemove import unmake
 from worker.shogi.pieces import DROP_BIT
+
+_BLENDING = part("blending")
 
 
 @jit()
@@ -73,15 +87,17 @@ def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first:
     th.excluded[at] = 0
     th.list_end[at - 1] = 0
     th.list_end[at] = 0
-    th.cutoffs[at + 1] = 0
+    th.cutoffs[at + 2] = 0
     th.former_pv[at] = 1
     th.follows_pv[at] = 1
     th.table_hit[at] = 1
     note_keys(pos, th, zero)
     if checked:
         th.static_eval[at] = NO_SCORE
+        th.root_eval = NO_SCORE
     else:
-        th.static_eval[at] = corrected(evaluate_score(pos, nn), correction_of(th, zero))
+        th.root_eval = evaluate_score(pos, nn)
+        th.static_eval[at] = corrected(th.root_eval, correction_of(th, zero))
     _order(pos, th, first, depth, checked)
 
 
@@ -97,6 +113,32 @@ def _note_score(th: Any, i: int, score: int) -> None:
 
 
 @jit()
+def _learn(pos: Any, th: Any, first: int, last: int, best: int, has_best: bool, table_move: int) -> None:
+    """Take over what an iteration says that has searched the moves from ``first`` to ``last``, the best one first."""
+    at = OFFSET
+    zero = np.int64(0)
+    quiets, captures = zero, zero
+    best_move = th.root_moves[first]
+    tried_at = at * 2 * TRIED
+    if has_best:
+        for i in range(first + 1, min(last + 1, first + TRIED)):
+            move = th.root_moves[i]
+            if th.root_scores[i] != -MATE:
+                # It was the best one for a while.
+                continue
+            if not (move & DROP_BIT) and pos.board[move & 127] != 0:
+                th.tried[tried_at + TRIED + captures] = move
+                captures += 1
+            else:
+                th.tried[tried_at + quiets] = move
+                quiets += 1
+        learn_best(pos, th, zero, best_move, table_move, th.root_left, quiets, captures)
+    if th.checked[at] == 0 and (best > th.static_eval[at]) == has_best:
+        if not has_best or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
+            learn_correction(th, zero, best - th.static_eval[at], th.root_left, has_best)
+
+
+@jit()
 def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int, begin: int) -> Any:
     """Search ``th.root_moves[begin:]`` to ``depth``; a move that raises alpha goes to place ``first``.
 
@@ -107,6 +149,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     its line, also where the search was stopped.
     """
     best = np.int64(-INFINITE)
+    alpha_before = alpha
     if begin == first:
         _begin(pos, nn, th, alpha, beta, depth, first)
     else:
@@ -115,9 +158,14 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     zero, one = np.int64(0), np.int64(1)
     th.root_next = th.root_count
     correction = correction_of(th, zero)
+    improving = th.checked[at] == 0 and th.static_eval[at] >= beta
     table_move = th.root_moves[first]
     table_captures = one if not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0 else zero
-    table_score = th.root_averages[first]
+    # The table's score and depth are those of the last search here, at whatever window.
+    data = probe(th, pos.key)
+    table_score, table_depth = np.int64(NO_SCORE), np.int64(UNSEARCHED)
+    if data != np.uint64(0) and entry_bound(data) != 0:
+        table_score, table_depth = entry_score(data, zero), entry_depth(data)
     for i in range(begin, th.root_count):
         move = th.root_moves[i]
         number = i - first + 1
@@ -128,8 +176,8 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         new_depth = left - 1
         th.move_count[at] = number
         th.stat_score[at] = statistics(pos, th, zero, move, captured)
-        grains = reduction(th, False, left, number, beta - alpha) + p.REDUCTION_FORMER_FIRST
-        table = (table_move, table_score, left - 1, table_captures)
+        grains = reduction(th, improving, left, number, beta - alpha) + p.REDUCTION_FORMER_FIRST
+        table = (table_move, table_score, table_depth, table_captures)
         grains = late_reduction(th, zero, grains, left, number, True, zero, table, alpha, correction, number == 1)
         th.pv_length[1] = 0
         nodes = th.nodes
@@ -155,6 +203,8 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             full = score > alpha
         if full and th.stopped == 0:
             th.pv_length[1] = 0
+            if number == 1 and table_depth > 1:
+                new_depth = max(new_depth, one)
             score = -search(pos, nn, th, one, -beta, -alpha, new_depth, zero)
         unmake(pos)
         if th.stopped != 0:
@@ -171,7 +221,6 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
                 th.root_changes += 1
             _bring_to(th, first, i)
             if score > alpha:
-                learn_best(pos, th, zero, move, table_move, left, zero, zero)
                 if score >= beta:
                     break
                 alpha = score
@@ -182,4 +231,13 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
                     break
         else:
             th.root_scores[i] = -MATE
+    if th.stopped == 0 and th.root_next == th.root_count:
+        has_best = best > alpha_before or begin > first
+        if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
+            best = (best * th.root_left + beta) // (th.root_left + 1)
+        _learn(pos, th, first, i, best, has_best, zero if begin > first else table_move)
+        if first == 0:
+            bound = LOWER if best >= beta else (EXACT if has_best else UPPER)
+            kept = th.root_moves[first] if has_best else zero
+            store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
     return best

@@ -114,6 +114,7 @@ TH_DTYPE: Final = np.dtype(
         ("root_left", np.int64),  # the depth at which the rest of the iteration is searched
         ("root_delta", np.int64),  # width of the root's window
         ("root_changes", np.int64),  # how often another move than the first took over in this search
+        ("root_eval", np.int64),  # the network's evaluation of the root; NO_SCORE in check
         ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
         ("root_improved", np.int64),  # 1 where the last root search found a line (its first move or a better one)
         ("pv", np.int64, (PV_ROW * PV_ROW,)),  # triangular: row by ply

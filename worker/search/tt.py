@@ -31,6 +31,9 @@ UPPER: Final = 2
 EXACT: Final = 3
 """Bounds of an entry, as `worker.engine.Bound` numbers them; 0: the evaluation alone."""
 
+UNSEARCHED: Final = -2
+"""plies: the depth of an entry that holds an evaluation, and no move was looked at; 0 is a quiescence search."""
+
 
 class TranspositionTable:
     """The memory of the table.
@@ -109,7 +112,8 @@ def entry_eval(data: Any) -> Any:
 
 @jit()
 def entry_depth(data: Any) -> Any:
-    return np.int64((data >> np.uint64(48)) & np.uint64(0xFF))
+    """The depth of an entry, from `UNSEARCHED` on."""
+    return np.int64((data >> np.uint64(48)) & np.uint64(0xFF)) + UNSEARCHED
 
 
 @jit()
@@ -167,7 +171,12 @@ def store(
     if data != np.uint64(0) and (ldu64(place) ^ data) == key:
         # A shallow bound does not wipe out a deep result of the same search.
         fresh = np.int64(data >> np.uint64(59)) == th.tt_generation
-        if bound != 3 and depth + 4 + 2 * is_pv < entry_depth(data) and fresh:
+        if bound != 3 and depth + 4 + 2 * is_pv <= entry_depth(data) and fresh:
+            # Its move is the newest that was good, and nearly always the one to try first.
+            if move != 0:
+                word = (data & ~np.uint64(0xFFFF)) | np.uint64(move & 0xFFFF)
+                st64(place, np.int64(key ^ word))
+                st64(place + 8, np.int64(word))
             return
         if move == 0:
             move = np.int64(data & np.uint64(0xFFFF))
@@ -177,7 +186,7 @@ def store(
         score -= ply
     word = np.uint64(move & 0xFFFF) | (np.uint64(score + _BIAS) << np.uint64(16))
     word |= np.uint64(static_eval + _BIAS) << np.uint64(32)
-    word |= np.uint64(depth) << np.uint64(48)
+    word |= np.uint64(depth - UNSEARCHED) << np.uint64(48)
     word |= np.uint64(bound) << np.uint64(56)
     word |= np.uint64(is_pv) << np.uint64(58)
     word |= np.uint64(th.tt_generation) << np.uint64(59)

@@ -102,3 +102,16 @@ def places(th: Any, ply: int) -> list[int]:
     at = OFFSET + ply
     addresses = [*th.corrections[at * CORRECTION_KEYS : (at + 1) * CORRECTION_KEYS], th.pawn_row[at]]
     return [int(address) - int(th.histories) for address in addresses]
+
+
+def test_every_pawn_counts_in_the_rows_by_pawn_structure() -> None:
+    state = fresh()
+    rows = set()
+    texts = ["", *(f"{file}g{file}f" for file in range(1, 10))]
+    for text in texts:
+        position = Position.startpos()
+        if text:
+            position.push(position.parse_usi(text))
+        note_keys(position.record, state.record, ROOT)
+        rows.add(int(state.record.pawn_row[OFFSET]))
+    assert len(rows) == len(texts)

@@ -7,7 +7,9 @@ import pytest
 
 from worker.jit import jit
 from worker.jit.memory import ld16
-from worker.search.history import butterfly_address, learn, learn_quiet, slot_of, toward_zero
+from worker.search.correction import note_keys
+from worker.search.history import butterfly_address, learn, learn_prior, learn_quiet, slot_of, toward_zero
+from worker.search.parameters import CONTINUATION_FIRST
 from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState
 from worker.shogi import Position
 
@@ -61,3 +63,22 @@ def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
     assert read(butterfly_address(th, move)) == 1000
     assert read(row + 2 * slot_of(move)) > before + 500
     assert read(int(th.row[at - 2]) + 2 * slot_of(move)) == none, "nothing is learned after no move"
+
+
+def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its_bonus_is_none() -> None:
+    state = ThreadState()
+    state.begin_search()
+    th = state.record
+    position = Position.startpos()
+    move = position.parse_usi("7g7f")
+    position.push(move)
+    at = OFFSET + 2
+    th.slot[at - 2] = 500
+    row = int(th.row[at - 2])
+    th.stat_score[at - 1] = 20_000  # so good before that nothing speaks for it now
+    th.checked[at - 1] = th.checked[at] = 1
+    note_keys(position.record, th, np.int64(2))
+    before = read(row + 2 * slot_of(move))
+    learn_prior(position.record, th, np.int64(2), np.int64(0), np.int64(1))
+    assert read(butterfly_address(th, move)) == 0
+    assert read(row + 2 * slot_of(move)) > before + CONTINUATION_FIRST // 2

@@ -23,6 +23,7 @@ from worker.search.state import OFFSET, ThreadState
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import legal_moves
+from worker.shogi.movegen import generate_quiets
 from worker.shogi.pieces import DROP_BIT
 
 
@@ -64,6 +65,13 @@ def test_every_legal_move_where_that_is_asked_for() -> None:
         moves = picked(position, state, EVASIONS if position.in_check() else MAIN, 0)
         assert len(moves) == len(set(moves))
         assert {move for move in moves if position.is_legal(move)} == set(position.legal_moves())
+
+
+def test_what_was_never_tried_comes_in_the_generators_order() -> None:
+    position = Position.startpos()
+    moves = picked(position, ThreadState(), MAIN, 0)
+    end = generate_quiets(position.record, 0, 0)
+    assert moves == [int(move) for move in position.record.moves[:end]]
 
 
 def captures(position: Position, move: int) -> bool:

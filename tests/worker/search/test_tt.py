@@ -10,6 +10,9 @@ import pytest
 from worker.score import MATE, NO_SCORE
 from worker.search.state import ThreadState
 from worker.search.tt import (
+    LOWER,
+    UNSEARCHED,
+    UPPER,
     TranspositionTable,
     entry_bound,
     entry_depth,
@@ -44,7 +47,12 @@ def test_what_is_stored_comes_back() -> None:
         key = np.uint64(rng.getrandbits(64))
         score = rng.choice([0, 250, -31, MATE - 9, 9 - MATE])
         static_eval = rng.choice([-4000, 17, NO_SCORE])
-        depth, bound, is_pv, move = rng.randrange(256), rng.randrange(1, 4), rng.randrange(2), rng.choice([0, *moves])
+        depth, bound, is_pv, move = (
+            rng.randrange(UNSEARCHED, 254),
+            rng.randrange(1, 4),
+            rng.randrange(2),
+            rng.choice([0, *moves]),
+        )
         store(th, key, 5, move, score, static_eval, depth, bound, is_pv)
         data = np.uint64(probe(th, key))
         assert data
@@ -80,6 +88,21 @@ def test_deep_and_fresh_entries_stay() -> None:
     kept = [depth for depth, key in enumerate(keys, start=1) if probe(th, key)]
     assert len(kept) == 4
     assert 8 in kept
+
+
+def test_a_shallow_bound_leaves_a_deep_entry_its_word_and_gives_it_its_move() -> None:
+    th = thread_on(TranspositionTable(1)).record
+    position = Position.startpos()
+    first, second = position.parse_usi("7g7f"), position.parse_usi("2g2f")
+    key = np.uint64(77)
+    store(th, key, 0, first, 50, 50, 12, UPPER, 0)
+    for depth in (7, 8):
+        store(th, key, 0, second, -50, -50, depth, LOWER, 0)
+        data = np.uint64(probe(th, key))
+        assert (entry_score(data, 0), entry_eval(data), entry_depth(data)) == (50, 50, 12)
+        assert (entry_bound(data), entry_move(position.record, data)) == (UPPER, second)
+    store(th, key, 0, 0, -50, -50, 9, LOWER, 0)
+    assert entry_depth(np.uint64(probe(th, key))) == 9
 
 
 @pytest.mark.parametrize("megabytes", [0, -3])
