@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sys
 import time
@@ -92,7 +93,7 @@ def test_gougi_status_tells_of_a_fleet_that_others_play_on(
     told = capsys.readouterr().out
     assert told.startswith(f"Ray at {head}: machines: 2, places for nodes: 4, taken: 3; lost machines: 1\n")
     assert "host-2" in told and "01: 1, 02: 1" in told and "host-3" not in told
-    assert "player 01 on 10.0.0.9, for 1 min: nodes: 2, waiting for a place: 1" in told
+    assert re.search(r"player 01 on 10\.0\.0\.9, for \d+ min: nodes: 2, waiting for a place: 1", told)
     assert run(["status", "--address", head, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cluster"] == SAID
 

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from cluster.tuning.folder import TuningFolder
 from master.book.tally import CandidateRules, Part, Tally
 from master.cli import app
 from master.commands.common import DISK_FULL
+from tests.cluster.tuning.runs import OPENINGS, settings
 from tests.master.analysis.records import CSA
 from tests.master.book.test_records import record
 from tests.master.command import GOUGI, environment, gougi
@@ -41,6 +43,8 @@ ON_STDOUT = {
     "book stats": "book stats book.db",
     "book export": "book export out.db --book learned.sqlite",
     "book learn": "book learn --book learned.sqlite --single",
+    "tune show": "tune show tuned",
+    "tune export": "tune export tuned",
 }
 APART = {
     "serve": "goes on, see below",
@@ -69,7 +73,7 @@ def commands(group: Any = None, before: str = "") -> list[str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a record, books and a log."""
+    """A folder with a record, books, a log, and a run of gougi tune."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "games").mkdir()
     for number in range(2):
@@ -78,6 +82,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "log.jsonl").write_text(LOG)
     for out in ("book.db", "learned.sqlite"):
         assert gougi(*f"{IMPORT} --out {out}".split(), cwd=folder).returncode == 0
+    tuned = TuningFolder(folder / "tuned")
+    with tuned.held():
+        tuned.claim(settings(), "code")
+        tuned.keep_openings(list(OPENINGS))
     return folder
 
 
