@@ -23,6 +23,6 @@ def test_where_the_line_is(ran_s: float, percent: int | None) -> None:
 
 def test_a_slow_moment_and_an_engine_that_sleeps_are_no_starving() -> None:
     appetite = Appetite()
-    assert appetite.note(0.1, 0.9, 0.0) is None
+    assert appetite.note(0.1, 0.4, 0.0) is None
     assert [appetite.note(1.0, 0.0, second) for second in (1, 2, 3, 4)] == [None] * 4
     assert [appetite.note(0.0, 0.0, second) for second in (5, 6, 7, 8)] == [None] * 4

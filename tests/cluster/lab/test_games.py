@@ -120,7 +120,8 @@ class TestArena:
         arena = Arena(settings, EngineMaker(EngineSpec(hash_mb=1)))
         game = Game(Point("consult:majority+ponder=1", 2), 1)
         found = arena.play(game, STARTPOS)
-        assert (found.a.moves, found.b.moves) == (7, 7)
+        assert len(found.moves) == 14
+        assert all(5 <= side.moves <= 7 for side in (found.a, found.b)), "who has one move does not search"
         assert 0 < found.a.hits <= 7
         assert found.b.hits == 0
         assert arena.play(game, STARTPOS) == found
