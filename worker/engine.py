@@ -149,7 +149,7 @@ class SharesTable(Protocol):
         """Collect the table entries of ``min_depth`` and deeper that searches write from now on; None: none."""
 
     def take_entries(self) -> Entries:
-        """Those written since the last call, each position once. From any thread, but one at a time."""
+        """Those written since the last call, hardly any position twice. From any thread, but one at a time."""
 
     def absorb_entries(self, entries: Entries) -> int:
         """Take over entries of others; returns how many were of use. Any words do no harm; may run beside a search."""

@@ -21,7 +21,7 @@ from worker.jit import cache_dir
 from worker.mate import dfpn, expansion, hands
 from worker.mate.state import MS
 from worker.nnue import NN, evaluate, evaluate_full
-from worker.search import alphabeta, exchange, mate1, picker, quiescence, root, tt
+from worker.search import alphabeta, exchange, mate1, outbox, picker, quiescence, root, tt
 from worker.search.state import TH
 from worker.shogi import attacks, declaration, makemove, movegen, walk
 from worker.shogi.state import POS
@@ -57,6 +57,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("transposition table", tt.probe, (TH, uint64)),
     ("transposition table", tt.entry_move, (POS, uint64)),
     ("transposition table", tt.absorb, (TH, int64, int64)),
+    ("outbox", outbox.collect, (int64, int64, int64, int64, int64)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),
     ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64)),
