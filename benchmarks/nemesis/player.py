@@ -120,9 +120,12 @@ class Player:
                 (there.add if event["event"] == "node_joined" else there.discard)(event.get("node"))
         return len(there)
 
-    def zombies(self) -> int:
-        """Its children that are dead and were not collected."""
-        return zombies_of(self._process.pid)
+    def zombies(self, patience_s: float = 5.0) -> int:
+        """Its children that are dead and were not collected, also after some time: it looks for them twice a second."""
+        deadline = time.monotonic() + patience_s
+        while (count := zombies_of(self._process.pid)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return count
 
     def close(self, patience_s: float = 60) -> None:
         """End it as a GUI does.
