@@ -20,8 +20,9 @@ from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.lines import LineProtocol
+from master.csa.position import SIGNS
 from master.csa.protocol import MAX_LINE
-from master.events import GameBegan, MovePlayed
+from master.events import GameBegan, MovePlayed, Note
 from master.game import GameSettings, LoginRefusedError, play_game
 from master.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send, StartSearch
 from master.player import Player
@@ -93,6 +94,11 @@ class Watched:
                     assert self.board is not None
                     self.board.push_csa(played.csa)
                     if played.mine:
+                        self.waiting = None
+                case Emit(Note("lost_track", {"move": str(csa)})):  # the server plays on with it, on a board of its own
+                    summary = self.player.protocol.summary
+                    assert summary is not None
+                    if SIGNS.index(csa[0]) == summary.my_colour:
                         self.waiting = None
                 case StartSearch(request):
                     self.search_id = request.search_id
