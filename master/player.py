@@ -285,8 +285,8 @@ class Player:
     def _on_move(self, made: csa.MoveMade, now_ms: float) -> None:
         position = self._board()
         assert self._clock is not None
-        if made.mine and (self._search is not None or self._question is not None):
-            self._stop_search()  # the server echoes a move that we did not send
+        if made.mine and self.deadline_ms is not None:
+            self._stop_search()  # the server plays a move that we did not send: nothing is asked of us any more
         try:
             move = position.push_csa(made.csa)
         except MoveError as error:

@@ -99,6 +99,17 @@ def test_a_server_that_does_not_keep_to_its_limit_is_answered() -> None:
     assert len(table.requests) == 3
 
 
+def test_a_server_that_plays_for_us_at_the_limit_leaves_nothing_to_wait_for() -> None:
+    table = at_the_limit()
+    table.hear("+2726FU,T0")
+    assert table.player.deadline_ms is None
+    table.now += 2000
+    assert table.do(table.player.tick(table.now)) == []
+    table.hear("-8384FU,T0")
+    assert len(table.requests) == 1  # the search from before the limit: this one is waited at again
+    assert table.player.deadline_ms is not None
+
+
 def test_giving_up_at_the_limit() -> None:
     table = at_the_limit()
     table.do(table.player.abort("Ctrl-C"))
