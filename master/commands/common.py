@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
+from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,6 +28,34 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = BAD_INPUT) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Stoppable:
+    """A block that Ctrl-C or SIGTERM ends without an error: what is behind it runs all the same.
+
+    ::
+
+        with Stoppable() as block:
+            ...
+        return block.finished
+    """
+
+    finished = False
+    """Whether the block ran to its end."""
+
+    def __enter__(self) -> Stoppable:
+        self._before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        signal.signal(signal.SIGTERM, self._before)
+        self.finished = kind is None
+        return kind is not None and issubclass(kind, KeyboardInterrupt)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def interruptible(work: Callable[[], T]) -> T:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from master.commands.checks import check_folder, check_net
-from master.commands.common import INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.common import INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
 
 if TYPE_CHECKING:
     from cluster.chooser import Measured
@@ -240,19 +239,13 @@ def _take(
 
     Returns whether all were played; else Ctrl-C or SIGTERM ended it.
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with closing(games), board:
-            for record in games:
-                folder.append(record)
-                records.append(record)
-                board.show(record.game.point)
-                keep()
-    except KeyboardInterrupt:
-        return False
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return True
+    with Stoppable() as block, closing(games), board:
+        for record in games:
+            folder.append(record)
+            records.append(record)
+            board.show(record.game.point)
+            keep()
+    return block.finished
 
 
 class _Board:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.common import FAILED, INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
 from master.terminal import raw
 
 if TYPE_CHECKING:
@@ -211,28 +210,22 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
     from master.arena.report import finished, line, standing
     from master.arena.schedule import games_left
 
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     numbers = list(games_left(settings.games, {game.number for game in games}))
     known, began = len(games), None
-    try:
-        with closing(play_all(settings, openings, numbers)) as playing, _Line() as shown:
-            shown.show("starting the players")
-            for game, record in playing:
-                folder.add(game, record)
-                games.append(game)
-                if game.at_fault is not None:
-                    shown.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
-                result = standing(games)
-                began = began or record.started
-                seconds = (record.ended - began).total_seconds() if began and record.ended else 0.0
-                shown.show(line(settings, result, len(games) - known, seconds))
-                if finished(settings, result):
-                    break
-    except KeyboardInterrupt:
-        return False
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return True
+    with Stoppable() as block, closing(play_all(settings, openings, numbers)) as playing, _Line() as shown:
+        shown.show("starting the players")
+        for game, record in playing:
+            folder.add(game, record)
+            games.append(game)
+            if game.at_fault is not None:
+                shown.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
+            result = standing(games)
+            began = began or record.started
+            seconds = (record.ended - began).total_seconds() if began and record.ended else 0.0
+            shown.show(line(settings, result, len(games) - known, seconds))
+            if finished(settings, result):
+                break
+    return block.finished
 
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:

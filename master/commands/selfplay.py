@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from master.commands.checks import network_file
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.common import (
+    FAILED,
+    INTERRUPTED,
+    CommandError,
+    Stoppable,
+    compile_searcher,
+    interruptible,
+    processors,
+)
 from master.commands.plain import PlainCommand
 from worker.files import described
 
@@ -163,7 +170,7 @@ def _make(
     order: Order,
     network: bytes,
     missing: list[int],
-    processes: int | None,
+    count: int | None,
     address: str | None,
     board: Board,
 ) -> bool:
@@ -177,25 +184,15 @@ def _make(
             folder.keep(event)
         board.take(event)
 
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
+    with Stoppable() as block:
         if address is None:
             compile_searcher(selfplay=True)
-            count = min(processes or _processors(), len(missing))
             with board:
-                make_here(network, order, missing, count, on_event)
+                make_here(network, order, missing, min(count or processors(), len(missing)), on_event)
         else:
             with board:
                 asyncio.run(make_on_ray(address, 0, network, order, missing, on_event))
-    except KeyboardInterrupt:
-        return False
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return True
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
+    return block.finished
 
 
 @app.command(cls=PlainCommand)

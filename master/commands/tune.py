@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.checks import network_file
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.common import (
+    FAILED,
+    INTERRUPTED,
+    CommandError,
+    Stoppable,
+    compile_searcher,
+    interruptible,
+    processors,
+)
 from master.commands.plain import PlainCommand
 from worker.files import described
 
@@ -175,7 +182,7 @@ def _run(
         compile_searcher()
     _settle_openings(folder, settings, network, openings)
     run = folder.read(settings, mend=True)
-    whole = run.finished or _play(folder, run, order, network, concurrency or _processors(), address)
+    whole = run.finished or _play(folder, run, order, network, concurrency or processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
     if not as_json:
         print_whole(standing_table(run))
@@ -219,24 +226,14 @@ def _play(folder: TuningFolder, run: Run, order: Order, network: bytes, nodes: i
     from cluster.tuning.report import plot
     from master.commands.tune_board import Board
 
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with Board(run) as board:
+    with Stoppable() as block, Board(run) as board:
 
-            def on_event(event: Event) -> None:
-                if board.take(event):
-                    folder.keep_plot(plot(run, folder.path.name))
+        def on_event(event: Event) -> None:
+            if board.take(event):
+                folder.keep_plot(plot(run, folder.path.name))
 
-            asyncio.run(play_on_ray(address, nodes, network, order, run, folder.add, on_event))
-    except KeyboardInterrupt:
-        return False
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return True
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
+        asyncio.run(play_on_ray(address, nodes, network, order, run, folder.add, on_event))
+    return block.finished
 
 
 def _known(path: Path) -> tuple[TuningFolder, Run]:
