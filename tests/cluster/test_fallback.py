@@ -76,6 +76,7 @@ def test_alone_it_searches_though_the_cores_are_busy() -> None:
             assert any(isinstance(m, Report) and m.job_id == 2 and m.depth > 1 for m in master.kinds(Report))
         finally:
             await fallback.close()
+            master.server.close()
         return found
 
     modest, alone = asyncio.run(shares())
