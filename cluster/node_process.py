@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cluster.channel import ChannelAddress, ChannelClient
+from cluster.leftovers import sweep
 from cluster.messages import EVERY_JOB, Begun, End, Failed, Hello, Leave, Order, Peers, Stop
 from cluster.node import NodeRunner
 from cluster.presence import NodeState, Presence
@@ -219,6 +220,8 @@ def live(spec: NodeSpec, before: str, pause_s: float) -> int:
     leaving.append(service)
     status = service.wait()
     service.close()
+    if status == ALONE:
+        sweep()  # the nursery, which would, may have been killed with the master
     return status
 
 

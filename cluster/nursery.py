@@ -157,15 +157,12 @@ class Nursery:
         for session in (*pids, *self._sessions):
             end_session(session)
         if self._local:
-            from cluster.private_folder import remove_all_leftovers
-            from cluster.status import forget_the_dead
+            from cluster.leftovers import sweep
 
             deadline += _REAPED_S
             while any(map(_is_there, self._sessions)) and time.monotonic() < deadline:
                 time.sleep(0.02)  # an owner of a folder counts as alive until it is reaped
-            remove_all_leftovers()
-            with suppress(OSError):
-                forget_the_dead()
+            sweep()
 
     # --- orders ---------------------------------------------------------------------------------------------------
 

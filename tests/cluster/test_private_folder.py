@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from cluster.private_folder import PrivateFolder, remove_leftovers
+from tests.cluster.private_folders import Owner, left
 from tests.users import NOBODY, as_nobody, as_root
-
-OWNER = "import sys; from pathlib import Path; from cluster.private_folder import PrivateFolder; "
-OWNER += "print(PrivateFolder(Path(sys.argv[1])).path, flush=True); sys.stdin.read()"
 
 
 @pytest.fixture
@@ -25,30 +21,6 @@ def shared(tmp_path: Path) -> Path:
     """A folder as ``/tmp`` is."""
     tmp_path.chmod(0o1777)
     return tmp_path
-
-
-class Owner:
-    """Another process that owns a folder under ``shared``."""
-
-    def __init__(self, shared: Path, *wrapper: str) -> None:
-        command = [*wrapper, sys.executable, "-c", OWNER, str(shared)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.folder = Path(self.process.stdout.readline().strip())
-        assert self.folder.parent == shared
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-
-def left(shared: Path) -> Path:
-    """A folder with something in it whose process was killed."""
-    owner = Owner(shared)
-    (owner.folder / "session" / "logs").mkdir(parents=True)
-    (owner.folder / "token").write_text("x")
-    owner.kill()
-    return owner.folder
 
 
 def test_the_folder_goes_with_all_that_is_in_it(shared: Path) -> None:
