@@ -77,7 +77,11 @@ class Nemesis:
         except PlayerError:
             player.destroy()
             raise
+        self._note("a new player")
         return player
+
+    def _note(self, what: str) -> None:
+        self.history.befell.append((time.monotonic() * 1000, what))
 
     def _burst(self, patience_s: float) -> None:
         began = time.monotonic()
@@ -101,6 +105,7 @@ class Nemesis:
 
     def _strike(self, strike: Strike) -> None:
         player, kind = self._player, strike.kind
+        self._note(kind)
         match kind:
             case Kind.CUT:
                 _cut(player.pid, strike.lasts_s)

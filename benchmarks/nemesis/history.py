@@ -11,6 +11,8 @@ _PIPES_MS = 60.0
 _STARVED = 4.0
 """An answer may be late by so many times what the watcher overslept meanwhile: each hand-over waits for a core."""
 
+_SHORTLY_MS = 5000.0
+
 
 @dataclass(slots=True)
 class Question:
@@ -35,6 +37,8 @@ class History:
     """``bestmove`` lines that nobody asked for."""
     overslept: list[tuple[float, float]] = field(default_factory=list)
     """When, and by how many ms."""
+    befell: list[tuple[float, str]] = field(default_factory=list)
+    """When, and what: each fault, and each new player."""
 
     def faults(self) -> list[str]:
         """What should not have happened, a line each."""
@@ -46,9 +50,18 @@ class History:
                 if not _playable(question.moves, move):
                     found.append(f"question {number}: {move} after {' '.join(question.moves)}")
                 late_ms = at_ms - question.asked_ms - question.byoyomi_ms
-                if late_ms > self.allowance_ms(question.asked_ms, at_ms):
-                    found.append(f"question {number}: {late_ms:.0f} ms late")
+                allowed_ms = self.allowance_ms(question.asked_ms, at_ms)
+                if late_ms > allowed_ms:
+                    before = self.before(at_ms)
+                    found.append(f"question {number}: {late_ms:.0f} ms late, {allowed_ms:.0f} allowed; {before}")
         return found
+
+    def before(self, at_ms: float) -> str:
+        """What befell the player shortly before."""
+        said = [
+            f"{what} {at_ms - when:.0f} ms before" for when, what in self.befell if 0 <= at_ms - when <= _SHORTLY_MS
+        ]
+        return ", ".join(said) or "nothing before"
 
     def allowance_ms(self, begin_ms: float, end_ms: float) -> float:
         """By how much an answer between the two may be late on a machine that lets everybody wait."""

@@ -42,7 +42,7 @@ def history(*answers: tuple[float, str], moves: tuple[str, ...] = (), given_up: 
         (history((1400.0, "resign")), "question 1: resign after "),
         (history((1400.0, "win")), "question 1: win after "),
         (history((1400.0, "3d3e"), moves=MATED), f"question 1: 3d3e after {' '.join(MATED)}"),
-        (history((1700.0, "7g7f")), "question 1: 200 ms late"),
+        (history((1700.0, "7g7f")), "question 1: 200 ms late, 60 allowed; nothing before"),
     ],
 )
 def test_what_is_wrong_with_an_answer(seen: History, fault: str) -> None:
@@ -55,6 +55,12 @@ def test_a_starved_machine_explains_a_late_answer() -> None:
     assert seen.faults(), "that was long before"
     seen.overslept += [(1600.0, 40.0)]
     assert seen.faults() == []
+
+
+def test_a_late_answer_is_told_with_what_befell_before_it() -> None:
+    seen = history((7700.0, "7g7f"))
+    seen.befell = [(2600.0, "fill the disk"), (3000.0, "cut the line"), (7800.0, "kill a node")]
+    assert seen.faults() == ["question 1: 6200 ms late, 60 allowed; cut the line 4700 ms before"]
 
 
 def test_an_answer_to_nothing() -> None:
