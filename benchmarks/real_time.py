@@ -8,6 +8,9 @@ Every way of using the machine searches the same positions for the same time, in
 over the rounds), the ratio to ``single``, and for a fleet the CPU seconds of each kind of thread in a searched second:
 those of the search in a node's process, of its other threads, of the master, of the fallback, and of all else (Ray).
 
+A fleet's nodes are those of its log, in which every job has said how far it came. With its move the player shows an
+estimate, for nobody waits for that: ``shown`` is its ratio to the log's figure.
+
 Measure on an idle machine: who else wants a core is told by the load in the title, and by what ``k singles`` lose.
 """
 
@@ -16,8 +19,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -29,6 +34,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.figures import machine
+from benchmarks.nemesis.processes import log_events
 from cluster.status import masters
 from worker.search.bench import POSITIONS
 from worker.usi_process import UsiProcess
@@ -36,6 +42,7 @@ from worker.usi_process import UsiProcess
 _TICKS = os.sysconf("SC_CLK_TCK")
 _START_S = 200.0
 _CLEARED_S = 0.5
+_COUNTED_S = 10.0
 _SETTLED_S = 10.0
 """After the nodes are there, Ray's own processes go on starting for some seconds."""
 _MOVES = 8
@@ -55,6 +62,10 @@ class Player:
 
     process: UsiProcess
     nodes: int
+    log: Path
+    """Where a fleet writes its log."""
+    told: int = 0
+    """Searches of which the log has told so far."""
 
     def new_game(self) -> None:
         """Empty its tables, and wait until that is done: nodes clear theirs when they hear of it."""
@@ -77,6 +88,19 @@ class Player:
                 return nodes
             if "nodes" in words[:-1]:
                 nodes = max(nodes, int(words[words.index("nodes") + 1]))
+
+    def counted(self, shown: int) -> int:
+        """The nodes of the search that was answered last; ``shown`` is what it said of itself."""
+        if not self.nodes:
+            return shown
+        deadline = time.monotonic() + _COUNTED_S
+        while time.monotonic() < deadline:
+            found = [event for event in log_events(self.log) if event.get("event") == "searched"]
+            if len(found) > self.told:
+                self.told = len(found)
+                return int(str(found[-1]["nodes"]))
+            time.sleep(0.02)
+        raise SystemExit(f"{self.log}: nothing of the last search within {_COUNTED_S:g} s")
 
     def family(self) -> dict[int, str]:
         """The process and all that descend from it, and what each is."""
@@ -118,19 +142,23 @@ class Row:
     """What one way of using the machine did in one time: nodes of a move by round, and CPU seconds."""
 
     nodes: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+    """By round, as a share of ``nodes``."""
     cpu: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
     def facts(self, against: float) -> dict[str, object]:
         nodes = statistics.median(self.nodes)
         shares = {name: round(used / self.seconds, 3) for name, used in self.cpu.most_common() if used}
-        return {"nodes": round(nodes), "ratio": round(nodes / against, 3), "cpu_s_per_s": shares}
+        shown = round(statistics.median(self.shown), 3)
+        return {"nodes": round(nodes), "ratio": round(nodes / against, 3), "shown": shown, "cpu_s_per_s": shares}
 
 
 @contextmanager
 def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
     """An engine that is ready; of a fleet, with all of its nodes."""
-    words = ["usi"] if nodes else ["usi", "--single"]
+    log = Path(tempfile.mkdtemp(prefix="real-time-"))
+    words = ["usi", "--records", str(log)] if nodes else ["usi", "--single"]
     process = UsiProcess([sys.executable, "-m", "master", *words], _START_S)
     try:
         options = {"USI_Hash": str(hash_mb), "Threads": "1"}
@@ -145,25 +173,30 @@ def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
                 break
             time.sleep(0.1)
         time.sleep(_SETTLED_S if nodes else 0)
-        yield Player(process, nodes)
+        yield Player(process, nodes, log)
     finally:
         process.quit()
+        shutil.rmtree(log)
 
 
 def measure(players: list[Player], ms: int, row: Row) -> None:
     """One round: all search the same positions at the same time."""
-    total = 0
+    total = shown = 0
     for sfen in POSITIONS[:_MOVES]:
         for player in players:
             player.new_game()
         before = [player.cpu() for player in players]
         for player in players:
             player.search(sfen, ms)
-        total += sum(player.searched() for player in players)
+        for player in players:
+            said = player.searched()
+            shown += said
+            total += player.counted(said)
         for player, used in zip(players, before, strict=True):
             row.cpu.update(player.cpu() - used)
     row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
     row.nodes.append(total / len(POSITIONS[:_MOVES]))
+    row.shown.append(shown / total)
 
 
 def main() -> None:
@@ -199,13 +232,13 @@ def main() -> None:
 def show(facts: dict[str, dict[str, dict[str, object]]]) -> None:
     state = machine()
     title = f"{state['cores']} cores, load {state['load'][0]}"
-    table = Table("ms", "", "nodes a move", "ratio", "CPU seconds a searched second", title=title)
+    table = Table("ms", "", "nodes a move", "ratio", "shown", "CPU seconds a searched second", title=title)
     for ms, ways in facts.items():
         for name, row in ways.items():
             shares = row["cpu_s_per_s"]
             assert isinstance(shares, dict)
             used = ", ".join(f"{kind} {share}" for kind, share in shares.items())
-            table.add_row(ms, name, f"{row['nodes']:,}", str(row["ratio"]), used)
+            table.add_row(ms, name, f"{row['nodes']:,}", str(row["ratio"]), str(row["shown"]), used)
     Console().print(table)
 
 

@@ -262,6 +262,8 @@ class Coordinator:
                 course.heartbeat(message, now_ms)
         elif course is not None:
             course.received(message, now_ms)
+        if self._last is not None and isinstance(message, Done):
+            self._last.ended(message)
 
     def _check(self) -> None:
         if self._course is not None:

@@ -146,6 +146,7 @@ class Course:
         if work is None:
             return
         work.drop()
+        work.ended.clear()
         work.alive = False
         self._withdrawn(work, now_ms, f"{node_id} lost")
 
@@ -182,16 +183,25 @@ class Course:
         return self.search.fallback if node_id == FALLBACK else self.search.works.get(node_id)
 
     def received(self, message: Report | Done, now_ms: int) -> None:
-        """A message of a job. One of another job than the node's present one is passed over."""
+        """A message of a job. Of another job than the node's present one only the nodes searched count."""
         work = self.work_of(message.node_id)
-        if work is None or work.job is None:
+        if work is None:
             return
-        if message.job_id != work.job.job_id or message.search_id != work.job.search_id:
+        if work.job is None or message.job_id != work.job.job_id or message.search_id != work.job.search_id:
+            if isinstance(message, Done) and work.done_late(message):
+                self.search.dirty = True
             return
         if isinstance(message, Report):
             self._report(work, message, now_ms)
         elif not work.done:
             self._done(work, message, now_ms)
+
+    def ended(self, done: Done) -> None:
+        """A job has ended after the decision. Behind the last one it is logged what was searched in all."""
+        work = self.search.works.get(done.node_id)
+        if work is not None and work.done_late(done) and not any(other.ended for other in self.search.works.values()):
+            nodes = sum(other.nodes for other in self.search.works.values())
+            self._orders.log("searched", search_id=self.search.request.search_id, nodes=nodes)
 
     def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
         """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
@@ -380,12 +390,12 @@ class Course:
             score=line.score if line else None,
             depth=line.depth if line else 0,
             pv=line.pv if line else (answer.move,),
-            nodes=search.nodes,
+            nodes=search.nodes(now_ms),
             elapsed_ms=now_ms - search.started_ms,
             source=answer.source,
             ballots=answer.ballots,
-            fleet=search.views(),
-            wasted=search.wasted([ballot.voter for ballot in answer.ballots]),
+            fleet=search.views(now_ms),
+            wasted=search.wasted([ballot.voter for ballot in answer.ballots], now_ms),
             agreement=answer.agreement,
             pondered_ms=search.pondered_ms,
             lines=search.best_lines(line),

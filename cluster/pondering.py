@@ -153,7 +153,7 @@ class Pondering:
             move=answer.move,
             score=answer.line.score,
             depth=answer.line.depth,
-            nodes=search.nodes,
+            nodes=search.nodes(now_ms),
             agreement=answer.agreement,
             pondered_ms=pondered_ms,
             fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),

@@ -76,6 +76,11 @@ class Roster:
             member.samples.append(nodes * 1000 / time_ms)
             self._speeds = None
 
+    def nps_of(self, node_id: str) -> float:
+        """Nodes a second of one node; 0: unknown."""
+        member = self._live.get(node_id)
+        return member.nps if member is not None else 0.0
+
     @property
     def nps(self) -> float:
         """Nodes a second of the median node, `USUAL_NPS` where nothing is known."""

@@ -77,9 +77,9 @@ class Search:
     def infinite(self) -> bool:
         return self.pondering or is_infinite(self.request)
 
-    @property
-    def nodes(self) -> int:
-        return sum(work.nodes for work in self.works.values())
+    def nodes(self, now_ms: int) -> int:
+        """What the nodes have searched until now, as `Work.searched` has it."""
+        return sum(work.searched(now_ms, self.roster.nps_of(work.node_id)) for work in self.works.values())
 
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class Search:
         source = "split" if alone else "vote"
         return Answer(chosen.move, lines[chosen.voter], source, tuple(ballots), counted.agreement)
 
-    def wasted(self, counted: Collection[str]) -> int:
+    def wasted(self, counted: Collection[str], now_ms: int) -> int:
         """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
         total = 0
         for group in self.groups:
@@ -279,7 +279,8 @@ class Search:
                 counts = group.name in counted and work.job_counts
                 if group.phase is not Phase.SPLIT:
                     counts = work.node_id in counted
-                total += work.wasted + (0 if counts else work.job_nodes)
+                running = work.searched(now_ms, self.roster.nps_of(work.node_id)) - work.spent
+                total += work.wasted + (0 if counts else running)
         return total
 
     # --- the end --------------------------------------------------------------------------------------------------
@@ -327,8 +328,8 @@ class Search:
             depth=line.depth if line else 0,
             score=line.score if line else None,
             pv=line.pv if line else (),
-            nodes=self.nodes,
-            fleet=self.views(),
+            nodes=self.nodes(now_ms),
+            fleet=self.views(now_ms),
             agreement=1.0 if answer is None else answer.agreement,
             lines=self.best_lines(line),
         )
@@ -347,9 +348,12 @@ class Search:
             found.setdefault(work.engine, []).extend(work.lines.values())
         return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
 
-    def views(self) -> tuple[NodeView, ...]:
-        speeds = self.roster.speeds
-        return tuple(work.view(speeds.get(work.node_id, 1.0)) for work in self.works.values())
+    def views(self, now_ms: int) -> tuple[NodeView, ...]:
+        roster = self.roster
+        return tuple(
+            work.view(roster.speeds.get(work.node_id, 1.0), work.searched(now_ms, roster.nps_of(work.node_id)))
+            for work in self.works.values()
+        )
 
 
 def _share(ballots: Sequence[Ballot], move: str) -> float:

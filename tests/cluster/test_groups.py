@@ -139,7 +139,7 @@ def test_what_a_group_that_is_not_counted_searched_is_wasted() -> None:
     bench.report("n1", 20, 30, "7g7f")
     bench.report("n3", 8, 90, "2g2f")
     bench.tick(900)
-    assert (bench.decisions[0].nodes, bench.decisions[0].wasted) == (500 + 500 + 2000 + 800, 800)
+    assert (bench.decisions[0].nodes, bench.decisions[0].wasted) == (500 + 500 + 90_000 + 90_000, 90_000)
 
 
 def test_the_groups_of_two_engines_have_names_of_their_own() -> None:

@@ -247,7 +247,7 @@ class TestHit:
         bench.tick(300)
         bench.report("n2", 8, 5, next(iter(bench.job("n2").searchmoves), "5g5f"))
         known = ask(replace(HIT, search_id=77), bench.now + 700)
-        assert known == Known("2g2f", 20, 6, 600 + 800, 1.0, 1000, 750, (RootLine(20, 6, ("2g2f",)),))
+        assert known == Known("2g2f", 20, 6, 600 + 70_000, 1.0, 1000, 750, (RootLine(20, 6, ("2g2f",)),))
         assert ask(replace(HIT, moves=("7g7f", "4a3b")), bench.now) is None
         assert ask(replace(HIT, nodes=5), bench.now) is None
 
