@@ -141,10 +141,10 @@ class RealArena:
     def _play(self, game: Game, sfen: str, voids: int) -> GameRecord:
         settings, point, opponent = self._settings, game.point, self._settings.opponent
         seat = self._seating.seat(self._slot, point)
-        theirs = opponent.strategy
-        a_spec = SideSpec(point.strategy, point.nodes, self._engine, seat.a)
-        b_nodes = opponent.fleet(point.nodes) if theirs else 0
-        b_spec = SideSpec(theirs or SINGLE.name, b_nodes, self._engine, seat.b)
+        a_spec = SideSpec(strategy(point.strategy), point.nodes, self._engine, seat.a)
+        b_spec = SideSpec(SINGLE, 0, self._engine, seat.b)
+        if opponent.strategy is not None:
+            b_spec = SideSpec(strategy(opponent.strategy), opponent.fleet(point.nodes), self._engine, seat.b)
         a = self._player("a", a_spec, settings.ms)
         b = self._player("b", b_spec, settings.opponent_ms)
         for player in (a, b):
@@ -173,7 +173,7 @@ class RealArena:
                 before[1].close()
             self._sides[name] = spec, self._open_side(spec, self._ended)
             self._settle(machine.Family.of(self._sides[name][1].pid, fleet))
-        return _Player(name.upper(), self._sides[name][1], fleet, ms, fleet and strategy(spec.strategy).ponder)
+        return _Player(name.upper(), self._sides[name][1], fleet, ms, spec.strategy.ponder)
 
     def _settle(self, family: machine.Family) -> None:
         """Wait until what was started for a player has come to rest."""

@@ -24,7 +24,7 @@ from cluster.api import Decision, FleetError, Listener, SearchRequest
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.events import FALLBACK
 from cluster.lab.processes import deaf_to_ctrl_c
-from cluster.strategies import strategy
+from cluster.strategies import Strategy
 
 if TYPE_CHECKING:
     from cluster.local_driver import LocalSearcher
@@ -50,7 +50,7 @@ class SideLost(Exception):
 class SideSpec:
     """What plays."""
 
-    strategy: str
+    strategy: Strategy
     nodes: int
     """0: one node without a fleet."""
     engine: EngineSpec
@@ -94,7 +94,7 @@ class Side:
         self._ended = ended
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_main, args=(theirs, spec), name=f"lab {spec.strategy}")
+        self._process = context.Process(target=_main, args=(theirs, spec), name=f"lab {spec.strategy.name}")
         with deaf_to_ctrl_c():
             self._process.start()
         theirs.close()
@@ -160,9 +160,9 @@ def _main(connection: Connection, spec: SideSpec) -> None:
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_Player(connection, spec).live())
-    except FleetError as error:
+    except Exception as error:
         with suppress(OSError):
-            connection.send(Failed(str(error)))
+            connection.send(Failed(str(error) if isinstance(error, FleetError) else f"{type(error).__name__}: {error}"))
 
 
 class _Player:
@@ -199,7 +199,7 @@ class _Player:
             await searcher.close()
 
     def _make(self) -> RaySearcher | LocalSearcher:
-        spec, how = self._spec, strategy(self._spec.strategy)
+        spec, how = self._spec, self._spec.strategy
         if not spec.nodes:
             from cluster.local_driver import LocalSearcher
 
