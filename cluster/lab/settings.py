@@ -74,8 +74,6 @@ class LabSettings:
 
     budget: int = 0
     """Nodes a move of every node, in virtual time; 0: real time."""
-    ms: int = 0
-    """Milliseconds a move of either side, in real time; 0: virtual time."""
     against: str = "1x"
     """As `Opponent.parse` takes it."""
     seed: int = 1
@@ -92,6 +90,8 @@ class LabSettings:
     resign_moves: int = 3
     opening_plies: int = DEFAULT_PLIES
     opening_margin_cp: int = DEFAULT_MARGIN_CP
+    ms: int = 0
+    """Milliseconds a move of either side, in real time; 0: virtual time."""
 
     def __post_init__(self) -> None:
         pace = "ms" if self.ms else "budget"

@@ -133,7 +133,8 @@ def line(result: RealResult) -> str:
     voids = sum(game.voids for game in result.games)
     return (
         f"{result.cores} core{'s' if result.cores > 1 else ''} a game; load {start:.1f} when a game began, {end:.1f} "
-        f"at its end; others took {result.others:.2f} cores of it" + (f"; {voids} void games" if voids else "")
+        f"at its end; others took {result.others:.2f} cores of it"
+        + (f"; {voids} void game{'s' if voids > 1 else ''}" if voids else "")
     )
 
 
@@ -148,7 +149,7 @@ def doubts(result: RealResult) -> list[str]:
         if own.without_nodes:
             found.append(f"{name} played {own.without_nodes} moves for which no node had an answer in time")
         if own.starved:
-            found.append(f"{own.starved} times a node of {name} said that it does not get its core")
+            found.append(f"nodes of {name} did not get their cores, and said so ({own.starved} times)")
         ponders = result.games[0].cores != result.games[0].cores_b
         if (idle := _idle(own, other)) > _IDLE and not ponders:
             found.append(f"{name} took {idle:.2f} CPU seconds a second while the other side searched")
