@@ -17,7 +17,7 @@ from cluster.lab.schedule import Point
 from cluster.lab.settings import LabSettings
 from cluster.settings import Mode
 from cluster.strategies import strategy
-from worker.arena.statistics import Strength, Tally, strength, tally
+from worker.arena.statistics import Sprt, Strength, Tally, Verdict, strength, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,10 @@ def _result(point: Point, records: Sequence[GameRecord]) -> PointResult:
     return PointResult(point, counted, strength(counted), plies, a, b, summarize_real(records))
 
 
-def facts(settings: LabSettings, results: Sequence[PointResult], finished: bool) -> dict[str, Any]:
-    """As plain values: JSON has no infinity, so an Elo without an end is null."""
+def facts(
+    settings: LabSettings, results: Sequence[PointResult], finished: bool, sprt: Sprt | None = None
+) -> dict[str, Any]:
+    """As plain values: JSON has no infinity, so an Elo without an end is null. ``sprt``: a test of each point."""
     pace = (
         {"ms": settings.ms, "against_ms": settings.opponent_ms}
         if settings.ms
@@ -91,8 +93,16 @@ def facts(settings: LabSettings, results: Sequence[PointResult], finished: bool)
         "against": settings.against,
         "seed": settings.seed,
         "finished": finished,
-        "points": [_facts(result) for result in results],
+        "points": [
+            _facts(result) | ({} if sprt is None else {"sprt": sprt.facts(result.tally.pairs)}) for result in results
+        ],
     }
+
+
+def undecided(records: Sequence[GameRecord], point: Point, sprt: Sprt) -> bool:
+    """Whether the test of a point is still open."""
+    own = [(record.game.pair, record.points) for record in records if record.game.point == point]
+    return sprt.verdict(tally(own).pairs) is Verdict.OPEN
 
 
 def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
@@ -172,6 +182,17 @@ HEADINGS = (
 def table(results: Sequence[PointResult]) -> str:
     """The table for people; `docs/lab.md` says what the columns mean."""
     return _aligned([HEADINGS, *(_row(result) for result in results)])
+
+
+def sprt_table(results: Sequence[PointResult], sprt: Sprt) -> str:
+    """The test of each point, a line each."""
+    lower, upper = sprt.bounds
+    head = f"SPRT, H0 {sprt.elo0:g} and H1 {sprt.elo1:g} Elo; LLR from {lower:.2f} (H0) to {upper:.2f} (H1)"
+    lines = (
+        f"  {result.point}: {sprt.llr(result.tally.pairs):.2f}, {sprt.verdict(result.tally.pairs).value}"
+        for result in results
+    )
+    return "\n".join((head, *lines))
 
 
 def real_table(results: Sequence[PointResult]) -> str:

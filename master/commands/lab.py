@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cluster.lab.report import PointResult
     from cluster.lab.schedule import Plan
     from cluster.lab.settings import LabSettings
+    from worker.arena.statistics import Sprt
 
 _BUDGET = 4000
 _HASH_MB = 4
@@ -51,6 +52,12 @@ def lab(
             metavar="KX|NAME[@N]", help="One node with K times the budget or time; or a strategy with N nodes."
         ),
     ] = "1x",
+    sprt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ELO0,ELO1", help="Play no more games of a point whose test between these two is decided."
+        ),
+    ] = None,
     real: Annotated[
         bool,
         typer.Option("--real", help="Real node processes on a real clock, pinned to cores, instead of virtual ones."),
@@ -159,9 +166,10 @@ def lab(
             opening_plies=opening_plies,
             opening_margin_cp=opening_margin,
         )
+        test = _test(sprt)
         folder = LabFolder(out)
         with folder.held():
-            code = _run(folder, settings, plan, net, concurrency, place, as_json)
+            code = _run(folder, settings, plan, test, net, concurrency, place, as_json)
             if table is not None and code == 0:
                 _enter(folder, settings, table)
             return code
@@ -183,6 +191,15 @@ def _known_points(table: Path) -> tuple[Measured, ...]:
     from cluster.chooser import read_table
 
     return read_table(table) if table.exists() else ()
+
+
+def _test(sprt: str | None) -> Sprt | None:
+    from worker.arena.statistics import Sprt
+
+    try:
+        return None if sprt is None else Sprt.parse(sprt)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def _words(text: str) -> list[str]:
@@ -207,6 +224,7 @@ def _run(
     folder: LabFolder,
     settings: LabSettings,
     plan: Plan,
+    sprt: Sprt | None,
     net: Path | None,
     concurrency: int,
     place: Place | None,
@@ -216,7 +234,7 @@ def _run(
     from cluster.lab.engines import EngineMaker
     from cluster.lab.plot import plot
     from cluster.lab.processes import play_all
-    from cluster.lab.report import facts, real_table, summarize, table
+    from cluster.lab.report import facts, real_table, sprt_table, summarize, table, undecided
 
     for words in folder.claim(settings, None if place is None else place.about):
         tell(words)
@@ -229,14 +247,16 @@ def _run(
 
     def keep(finished: bool) -> tuple[list[PointResult], dict[str, Any]]:
         results = summarize(records)
-        found = facts(settings, results, finished)
+        found = facts(settings, results, finished, sprt)
         folder.keep_result(found, plot(results, title))
         return results, found
 
     interrupted = False
     if left:
         openings = _openings(folder, settings, plan, net)
-        tasks = [(game, openings[game.pair]) for game in left]
+        # Looked at when a game is due, so that a test that was decided meanwhile ends its point.
+        due = (game for game in left if sprt is None or undecided(records, game.point, sprt))
+        tasks = ((game, openings[game.pair]) for game in due)
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
         if place is None:
             playing = play_all(settings, EngineMaker(spec), tasks, concurrency)
@@ -247,9 +267,9 @@ def _run(
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
     else:
-        print(
-            "\n\n".join(part for part in (title, table(results), real_table(results), f"plot: {folder.plot}") if part)
-        )
+        test = "" if sprt is None else sprt_table(results, sprt)
+        parts = (title, table(results), test, real_table(results), f"plot: {folder.plot}")
+        print("\n\n".join(part for part in parts if part))
     if interrupted:
         print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
         return INTERRUPTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class Place:
 
         check_cores(records, self.seating)
 
-    def play(self, settings: LabSettings, engine: EngineSpec, tasks: Sequence[Task]) -> Generator[GameRecord]:
+    def play(self, settings: LabSettings, engine: EngineSpec, tasks: Iterable[Task]) -> Generator[GameRecord]:
         """`cluster.lab.real.slots.play_all_real`, after what speaks against this machine now."""
         from cluster.lab.real.machine import warnings
         from cluster.lab.real.report import crowded
