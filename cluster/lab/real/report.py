@@ -16,7 +16,7 @@ _BUSY: Final = 0.05
 _LATE: Final = 0.1
 """Share of the time asked by which the mean time may be over it before it is told."""
 _IDLE: Final = 0.05
-"""CPU seconds that a side may take in a second in which the other one searches."""
+"""Share of a game's cores that a side may take while the other one searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,26 +132,30 @@ def line(result: RealResult) -> str:
     start, end = result.loads
     voids = sum(game.voids for game in result.games)
     return (
-        f"{result.cores} core{'s' if result.cores > 1 else ''} a game; load {start:.1f} when a game began, {end:.1f} "
+        f"{_cores(result.cores)} a game; load {start:.1f} when a game began, {end:.1f} "
         f"at its end; others took {result.others:.2f} cores of it"
         + (f"; {voids} void game{'s' if voids > 1 else ''}" if voids else "")
     )
+
+
+def _cores(many: int) -> str:
+    return f"{many} core{'s' if many > 1 else ''}"
 
 
 def doubts(result: RealResult) -> list[str]:
     """Why these games may not be a measurement, a line each."""
     found: list[str] = []
     if result.others > _BUSY * result.cores:
-        found.append(f"the machine was not idle: others took {result.others:.2f} of the {result.cores} cores of a game")
+        found.append(f"the machine was not idle: others took {result.others:.2f} of a game's {_cores(result.cores)}")
     for name, own, other in (("A", result.a, result.b), ("B", result.b, result.a)):
         if own.used_ms > (1 + _LATE) * own.asked_ms:
             found.append(f"{name} took {own.used_ms / max(1, own.asked_ms):.0%} of the time that it was given")
         if own.without_nodes:
             found.append(f"{name} played {own.without_nodes} moves for which no node had an answer in time")
         if own.starved:
-            found.append(f"nodes of {name} did not get their cores, and said so ({own.starved} times)")
+            found.append(f"nodes of {name} did not get their cores, and said so: {own.starved}")
         ponders = result.games[0].cores != result.games[0].cores_b
-        if (idle := _idle(own, other)) > _IDLE and not ponders:
+        if (idle := _idle(own, other)) > _IDLE * result.cores and not ponders:
             found.append(f"{name} took {idle:.2f} CPU seconds a second while the other side searched")
     return found
 
@@ -163,6 +167,6 @@ def crowded(seating: Seating) -> str:
     largest = max(seating.crowded, key=seating.need)
     own = words(seating.cores[: seating.size])
     return (
-        f"{largest}: {seating.need(largest)} nodes on {seating.size} core{'s' if seating.size > 1 else ''} ({own}): "
+        f"{largest}: {seating.need(largest)} nodes on {_cores(seating.size)} ({own}): "
         "what more nodes are worth cannot be seen so"
     )

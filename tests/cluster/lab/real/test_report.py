@@ -95,10 +95,10 @@ def test_what_speaks_against_a_measurement() -> None:
         return doubts(found)
 
     assert said() == []
-    assert said(others=0.6) == ["the machine was not idle: others took 0.60 of the 2 cores of a game"]
+    assert said(others=0.6) == ["the machine was not idle: others took 0.60 of a game's 2 cores"]
     assert said(a=figures(used_ms=3900.0)) == ["A took 130% of the time that it was given"]
     assert said(b=figures(without_nodes=2)) == ["B played 2 moves for which no node had an answer in time"]
-    assert said(b=figures(starved=2)) == ["nodes of B did not get their cores, and said so (2 times)"]
+    assert said(b=figures(starved=2)) == ["nodes of B did not get their cores, and said so: 2"]
     assert said(a=figures(idle_s=1.0)) == ["A took 0.33 CPU seconds a second while the other side searched"]
     assert said(a=figures(idle_s=1.0), cores_b=(2,)) == [], "who ponders is not to be idle"
 
