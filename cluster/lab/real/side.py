@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -34,6 +35,10 @@ _WHOLE_S: Final = 120.0
 """How long nodes, and Ray, may take to be there; one that died begins anew within that."""
 _CLEARED_S: Final = 0.5
 """Nodes empty their tables when they hear of a new game; nobody tells when they have."""
+_OPENING_S: Final = 600.0
+"""How long a player may take to be ready, for its first game or another."""
+_HANGS_S: Final = 30.0
+"""A search that has not answered so long after its hard deadline never will."""
 _ENDING_S: Final = 15.0
 _POLL_S: Final = 0.1
 _FALLBACK_HASH_MB: Final = 16
@@ -85,7 +90,7 @@ class Side:
         ended: where it is set nothing is waited for any more.
 
     Raises (constructor and methods):
-        SideLost: the process died, or ``ended`` is set.
+        SideLost: the process died, hangs, or ``ended`` is set.
         FleetError: what it searches with cannot be opened.
     """
 
@@ -99,7 +104,7 @@ class Side:
             self._process.start()
         theirs.close()
         try:
-            self._answer()
+            self._answer(_OPENING_S)
         except BaseException:
             self.close()
             raise
@@ -111,12 +116,13 @@ class Side:
     def new_game(self) -> None:
         """Wait until all nodes are there and know nothing of what was played."""
         self._send("new_game")
-        self._answer()
+        self._answer(_OPENING_S)
 
     def search(self, request: SearchRequest) -> Found:
         """Search to the decision."""
+        assert request.hard_ms is not None
         self._send("search", request)
-        return self._answer()
+        return self._answer(request.hard_ms / 1000 + _HANGS_S)
 
     def ponder(self, request: SearchRequest) -> None:
         """Begin to search on the opponent's time, until the next request."""
@@ -138,11 +144,15 @@ class Side:
         with suppress(OSError):  # it died: the next answer tells
             self._connection.send(order)
 
-    def _answer(self) -> Found:
+    def _answer(self, patience_s: float) -> Found:
+        deadline = time.monotonic() + patience_s
         try:
             while not self._connection.poll(_POLL_S):
                 if self._ended.is_set():
                     raise SideLost("the laboratory ends")
+                if time.monotonic() > deadline:
+                    self._process.kill()
+                    raise SideLost(f"the player's process has not answered for {patience_s:.0f} s")
             answer = self._connection.recv()
         except (EOFError, OSError):
             self._process.join(_ENDING_S)
