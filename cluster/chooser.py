@@ -5,7 +5,8 @@ The table is a JSON file of points (`gougi lab --table` enters them; ``cluster/m
     {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
                  "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
 
-``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost.
+``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost. A point with
+``ms`` was measured by real processes, with so many milliseconds a move (`gougi lab --real`).
 """
 
 from __future__ import annotations

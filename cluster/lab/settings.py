@@ -56,7 +56,7 @@ class Opponent:
         """For people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
         if self.strategy is None:
             return "one node" if self.times == 1 else f"one node with {self.times:g} times the budget"
-        return f"{self.strategy} with {self.nodes or 'as many'} nodes"
+        return f"{self.strategy} with {self.nodes or 'as many'} node{'' if self.nodes == 1 else 's'}"
 
     def __str__(self) -> str:
         if self.strategy is None:
