@@ -5,7 +5,8 @@ The table is a JSON file of points (`gougi lab --table` enters them; ``cluster/m
     {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
                  "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
 
-``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost.
+``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost. A point with
+``ms`` was measured by real processes, with so many milliseconds a move (`gougi lab --real`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import functools
 import json
 import math
+import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
@@ -47,11 +50,14 @@ class Measured:
     games: int
     net: str = ""
     """The first digits of the network file's SHA-256."""
+    ms: int | None = None
+    """Milliseconds a move, where it was measured by real processes in real time (`gougi lab --real`), with their
+    overhead; ``budget`` is then what one node searched in that time. None: in virtual time."""
 
     @property
-    def key(self) -> tuple[str, int, int, str]:
+    def key(self) -> tuple[str, int, str, str]:
         """Points of the same key are measurements of the same thing."""
-        return self.strategy, self.nodes, self.budget, self.net
+        return self.strategy, self.nodes, f"{self.ms} ms" if self.ms else str(self.budget), self.net
 
     @property
     def safe_elo(self) -> float:
@@ -84,8 +90,12 @@ def write_table(path: Path, points: Iterable[Measured]) -> None:
     """Write the points, one a line; of those of the same key the last. Raises OSError; the file is then as it was."""
     unique = {point.key: point for point in points}
     ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
-    lines = ",\n".join("  " + json.dumps(asdict(point)) for point in ordered)
+    lines = ",\n".join("  " + json.dumps(_plain(point)) for point in ordered)
     replace_file(path, ('{"points": [\n' + lines + "\n]}\n").encode())
+
+
+def _plain(point: Measured) -> dict[str, Any]:
+    return {name: value for name, value in asdict(point).items() if name != "ms" or value is not None}
 
 
 def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:
@@ -95,16 +105,35 @@ def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | N
     budget the number of nodes that is nearest (of two equally near ones the smaller); there the highest `safe_elo`.
     Without a table, None.
 
+    Where points in real time are for a number of nodes that is as near as that of those in virtual time, the choice is
+    among them alone: they have the overhead in them, so the two kinds do not compare.
+
     Args:
         nodes: 2 or more.
         budget: above 0.
     """
+    virtual, real = (_nearest([p for p in table if (p.ms is None) is kind], nodes, budget) for kind in (True, False))
+    if real and (not virtual or _apart(real[0].nodes, nodes) <= _apart(virtual[0].nodes, nodes)):
+        return max(real, key=lambda point: point.safe_elo)
+    return max(virtual, key=lambda point: point.safe_elo, default=None)
+
+
+def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[Measured]:
+    """The points of one budget (of one time a move) and one number of nodes that are nearest; all of one kind."""
     if not table:
-        return None
-    near_budget = min({point.budget for point in table}, key=lambda known: (_apart(known, budget), known))
-    there = [point for point in table if point.budget == near_budget]
+        return ()
+    paces = defaultdict[int, list[Measured]](list)
+    for point in table:
+        paces[point.ms or point.budget].append(point)
+
+    def away(own: list[Measured]) -> tuple[float, float]:
+        # In real time what one node searches is a little another in each measurement.
+        middle = statistics.geometric_mean(point.budget for point in own)
+        return _apart(middle, budget), middle
+
+    there = min(paces.values(), key=away)
     near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
-    return max((point for point in there if point.nodes == near_nodes), key=lambda point: point.safe_elo)
+    return [point for point in there if point.nodes == near_nodes]
 
 
 def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
@@ -166,6 +195,8 @@ def _point(raw: Any, where: str) -> Measured:
         value = getattr(point, name)
         if type(value) is not int or value < 1:
             raise TableError(f"{where}: {name} is {value!r}, expected a whole number of 1 or more")
+    if point.ms is not None and (type(point.ms) is not int or point.ms < 1):
+        raise TableError(f"{where}: ms is {point.ms!r}, expected milliseconds, 1 or more, or nothing")
     for name in ("elo", "low", "high"):
         value = getattr(point, name)
         if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,29 +43,45 @@ class LabFolder:
         with held(self.path, "gougi lab", LabError):
             yield
 
-    def claim(self, settings: LabSettings) -> str:
+    def claim(self, settings: LabSettings, machine: dict[str, Any] | None = None) -> list[str]:
         """Note the settings in a new folder, or check that those of an old one are the same.
 
+        Args:
+            machine: where games are in real time, what they are played on (`cluster.lab.real.machine.about`).
+
         Returns:
-            What the user should know, or nothing: games of an earlier version of the sources are in the folder.
+            What the user should know: games of an earlier version of the sources, or of another machine, are in the
+            folder.
 
         Raises:
-            LabError: the folder was begun with other settings; the text names them.
+            LabError: the folder was begun with other settings, or in the other kind of time; the text names them.
             OSError: it cannot be read or written.
         """
-        wanted, now = asdict(settings), sources()
+        wanted, now = settings.plain(), sources()
         if not self.settings.exists():
-            replace_file(self.settings, (json.dumps({"settings": wanted, "sources": now}, indent=2) + "\n").encode())
-            return ""
+            begun = {"settings": wanted, "sources": now} | ({} if machine is None else {"machine": machine})
+            replace_file(self.settings, (json.dumps(begun, indent=2) + "\n").encode())
+            return []
+        notices: list[str] = []
         try:
             known = json.loads(self.settings.read_text(encoding="utf-8"))
-            before, version = dict(known["settings"]), known.get("sources")
+            before, version, place = dict(known["settings"]), known.get("sources"), known.get("machine")
+            cpu = None if place is None else str(place["cpu"])
         except (ValueError, KeyError, TypeError) as error:
             raise LabError(f"{self.settings}: not readable: {error!r}") from error
+        if ("ms" in before) != ("ms" in wanted):
+            theirs, ours = ("in real time", "virtual ones") if "ms" in before else ("virtual", "in real time (--real)")
+            raise LabError(f"{self.path}: its games are {theirs}, these would be {ours}: choose another folder")
         check_settings(self.path, before, wanted, LabError)
+        if machine is not None and machine["cpu"] != cpu:
+            notices.append(
+                f"{self.path} was begun on another machine ({cpu}): its games are counted together with ours"
+            )
         if version != now:
-            return f"{self.path}: the sources are not those it was begun with: games of both are counted together"
-        return ""
+            notices.append(
+                f"{self.path}: the sources are not those it was begun with: games of both are counted together"
+            )
+        return notices
 
     def known_openings(self) -> list[str]:
         """The SFENs of the openings; none where there is no file yet. Raises LabError: the file is damaged."""

@@ -40,12 +40,8 @@ class Side:
             limited = SearchRequest(number, sfen, moves, soft_ms=SEARCH_MS, hard_ms=2 * SEARCH_MS)
         decision = self.fleet.search(limited)
         if decision.source != "forced":
-            dealt = [event.fields["why"] for _, event in self.fleet.log if event.name == "dealt"]
-            found = SideFigures(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
-            if len(decision.ballots) > 1:
-                found.votes, found.agreement = 1, round(decision.agreement, 6)
-            found.hits = int(decision.pondered_ms > 0)
-            self.figures.add(found)
+            dealt = [str(event.fields["why"]) for _, event in self.fleet.log if event.name == "dealt"]
+            self.figures.add(SideFigures.of(decision, dealt))
         return decision
 
     def ponder(self, number: int, sfen: str, moves: tuple[str, ...], for_ms: int) -> None:

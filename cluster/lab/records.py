@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
+from cluster.api import Decision
 from cluster.lab.errors import LabError
+from cluster.lab.real.figures import RealGame, get
 from cluster.lab.schedule import Game, Point
 
 
@@ -29,6 +31,15 @@ class SideFigures:
     hits: int = 0
     """Moves whose position was being pondered when their search began."""
 
+    @classmethod
+    def of(cls, decision: Decision, dealt: Sequence[str]) -> SideFigures:
+        """Of one move that was searched; ``dealt``: why a tree was dealt, each time (the event's ``why``)."""
+        found = cls(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
+        if len(decision.ballots) > 1:
+            found.votes, found.agreement = 1, round(decision.agreement, 6)
+        found.hits = int(decision.pondered_ms > 0)
+        return found
+
     def add(self, other: SideFigures) -> None:
         for item in fields(self):
             setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
@@ -46,6 +57,8 @@ class GameRecord:
     moves: tuple[str, ...]
     a: SideFigures
     b: SideFigures
+    real: RealGame | None = None
+    """Of a game in real time."""
 
     def to_line(self) -> str:
         """One line of JSON, without the line's end."""
@@ -63,6 +76,8 @@ class GameRecord:
             "b": asdict(self.b),
             "moves": " ".join(self.moves),
         }
+        if self.real is not None:
+            plain["real"] = self.real.to_plain()
         return json.dumps(plain, ensure_ascii=False)
 
     @classmethod
@@ -78,21 +93,14 @@ class GameRecord:
             raise LabError(f"no JSON: {error}") from error
         if not isinstance(plain, dict):
             raise LabError("no JSON object")
-        game = Game(Point(_get(plain, "strategy", str), _get(plain, "nodes", int)), _get(plain, "game", int))
-        points = _get(plain, "points", float)
+        game = Game(Point(get(plain, "strategy", str), get(plain, "nodes", int)), get(plain, "game", int))
+        points = get(plain, "points", float)
         if points not in (0.0, 0.5, 1.0):
             raise LabError(f"points: a game scores 0, 0.5 or 1, not {points}")
-        sides = [
-            SideFigures(**{item.name: _get(side, item.name, type(item.default)) for item in fields(SideFigures)})
-            for side in (_get(plain, "a", dict), _get(plain, "b", dict))
-        ]
-        return cls(game, points, _get(plain, "end", str), tuple(_get(plain, "moves", str).split()), *sides)
-
-
-def _get(plain: dict[str, Any], key: str, kind: type[Any]) -> Any:
-    value = plain.get(key)
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not kind:
-        raise LabError(f"{key}: expected {kind.__name__}, got {value!r}"[:200])
-    return value
+        a, b = (
+            SideFigures(**{item.name: get(side, item.name, type(item.default)) for item in fields(SideFigures)})
+            for side in (get(plain, "a", dict), get(plain, "b", dict))
+        )
+        end, moves = get(plain, "end", str), tuple(get(plain, "moves", str).split())
+        real = RealGame.from_plain(get(plain, "real", dict)) if "real" in plain else None
+        return cls(game, points, end, moves, a, b, real)

@@ -10,12 +10,14 @@ from typing import Any
 from cluster.chooser import Measured
 from cluster.engine_spec import Variety
 from cluster.lab.errors import LabError
+from cluster.lab.real import report as real_report
+from cluster.lab.real.report import RealResult, summarize_real
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Point
 from cluster.lab.settings import LabSettings
 from cluster.settings import Mode
 from cluster.strategies import strategy
-from worker.arena.statistics import Strength, Tally, strength, tally
+from worker.arena.statistics import Sprt, Strength, Tally, Verdict, strength, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class PointResult:
     plies: int
     a: SideFigures
     b: SideFigures
+    real: RealResult | None = None
+    """Of games in real time."""
 
     @property
     def agreement(self) -> float | None:
@@ -70,24 +74,41 @@ def _result(point: Point, records: Sequence[GameRecord]) -> PointResult:
         a.add(record.a)
         b.add(record.b)
     counted = tally([(record.game.pair, record.points) for record in records])
-    return PointResult(point, counted, strength(counted), sum(len(record.moves) for record in records), a, b)
+    plies = sum(len(record.moves) for record in records)
+    return PointResult(point, counted, strength(counted), plies, a, b, summarize_real(records))
 
 
-def facts(settings: LabSettings, results: Sequence[PointResult], finished: bool) -> dict[str, Any]:
-    """As plain values: JSON has no infinity, so an Elo without an end is null."""
+def facts(
+    settings: LabSettings, results: Sequence[PointResult], finished: bool, sprt: Sprt | None = None
+) -> dict[str, Any]:
+    """As plain values: JSON has no infinity, so an Elo without an end is null. ``sprt``: a test of each point."""
+    pace = (
+        {"ms": settings.ms, "against_ms": settings.opponent_ms}
+        if settings.ms
+        else {"budget": settings.budget, "against_budget": settings.opponent_budget}
+    )
     return {
-        "budget": settings.budget,
+        "real": bool(settings.ms),
+        **pace,
         "against": settings.against,
-        "against_budget": settings.opponent_budget,
         "seed": settings.seed,
         "finished": finished,
-        "points": [_facts(result) for result in results],
+        "points": [
+            _facts(result) | ({} if sprt is None else {"sprt": sprt.facts(result.tally.pairs)}) for result in results
+        ],
     }
+
+
+def undecided(records: Sequence[GameRecord], point: Point, sprt: Sprt) -> bool:
+    """Whether the test of a point is still open."""
+    own = [(record.game.pair, record.points) for record in records if record.game.point == point]
+    return sprt.verdict(tally(own).pairs) is Verdict.OPEN
 
 
 def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
     """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more, all
-    alike but for the depths that they leave out, and without pondering.
+    alike but for the depths that they leave out, and without pondering. In real time the budget is what the one node
+    searched in its time, on average.
 
     Raises:
         LabError: the games are against something else.
@@ -101,12 +122,13 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
         Measured(
             strategy=point["strategy"],
             nodes=point["nodes"],
-            budget=settings.budget,
+            budget=settings.budget or max(1, point["nodes_per_move_b"]),
             elo=point["elo"],
             low=point["elo_low"],
             high=point["elo_high"],
             games=point["games"],
             net=settings.net,
+            ms=settings.ms or None,
         )
         for point in points
     ]
@@ -122,7 +144,7 @@ def _facts(result: PointResult) -> dict[str, Any]:
         return round(value, digits) if value is not None and math.isfinite(value) else None
 
     games, counted, measured = max(1, result.tally.games), result.tally, result.strength
-    return {
+    plain = {
         "strategy": result.point.strategy,
         "nodes": result.point.nodes,
         "games": counted.games,
@@ -143,6 +165,7 @@ def _facts(result: PointResult) -> dict[str, Any]:
         "nodes_per_move_a": round(result.a.nodes / max(1, result.a.moves)),
         "nodes_per_move_b": round(result.b.nodes / max(1, result.b.moves)),
     }
+    return plain if result.real is None else plain | {"real": real_report.facts(result.real)}
 
 
 def elo_text(value: float) -> str:
@@ -158,8 +181,34 @@ HEADINGS = (
 
 def table(results: Sequence[PointResult]) -> str:
     """The table for people; `docs/lab.md` says what the columns mean."""
-    rows = [HEADINGS, *(_row(result) for result in results)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    return _aligned([HEADINGS, *(_row(result) for result in results)])
+
+
+def sprt_table(results: Sequence[PointResult], sprt: Sprt) -> str:
+    """The test of each point, a line each."""
+    lower, upper = sprt.bounds
+    head = f"SPRT, H0 {sprt.elo0:g} and H1 {sprt.elo1:g} Elo; LLR from {lower:.2f} (H0) to {upper:.2f} (H1)"
+    lines = (
+        f"  {result.point}: {sprt.llr(result.tally.pairs):.2f}, {sprt.verdict(result.tally.pairs).value}"
+        for result in results
+    )
+    return "\n".join((head, *lines))
+
+
+def real_table(results: Sequence[PointResult]) -> str:
+    """The same of games in real time: what both sides searched, and what that took; empty where there is none."""
+    parts: list[str] = []
+    for result in results:
+        if (real := result.real) is not None:
+            moves, nodes = (result.a.moves, result.b.moves), (result.a.nodes, result.b.nodes)
+            rows = _aligned([real_report.HEADINGS, *real_report.rows(real, moves, nodes)])
+            doubts = "".join(f"\n  careful: {doubt}" for doubt in real_report.doubts(real))
+            parts.append(f"{result.point}: {real_report.line(real)}\n{rows}{doubts}")
+    return "\n\n".join(parts)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.rjust(width) if column else cell.ljust(width) for column, (cell, width) in enumerate(pairs))
         for pairs in (tuple(zip(row, widths, strict=True)) for row in rows)

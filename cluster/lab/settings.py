@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from cluster.lab.errors import LabError
 from cluster.strategies import StrategyError, strategy
@@ -55,7 +56,7 @@ class Opponent:
         """For people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
         if self.strategy is None:
             return "one node" if self.times == 1 else f"one node with {self.times:g} times the budget"
-        return f"{self.strategy} with {self.nodes or 'as many'} nodes"
+        return f"{self.strategy} with {self.nodes or 'as many'} node{'' if self.nodes == 1 else 's'}"
 
     def __str__(self) -> str:
         if self.strategy is None:
@@ -71,8 +72,8 @@ class LabSettings:
         LabError: a value is out of range, or the opponent cannot be read.
     """
 
-    budget: int
-    """Nodes a move of every node."""
+    budget: int = 0
+    """Nodes a move of every node, in virtual time; 0: real time."""
     against: str = "1x"
     """As `Opponent.parse` takes it."""
     seed: int = 1
@@ -89,9 +90,14 @@ class LabSettings:
     resign_moves: int = 3
     opening_plies: int = DEFAULT_PLIES
     opening_margin_cp: int = DEFAULT_MARGIN_CP
+    ms: int = 0
+    """Milliseconds a move of either side, in real time; 0: virtual time."""
 
     def __post_init__(self) -> None:
-        for name, low in (("budget", 1), ("hash_mb", 1), ("max_moves", 1), ("resign_cp", 0), ("resign_moves", 1)):
+        pace = "ms" if self.ms else "budget"
+        if self.ms and self.budget:
+            raise LabError(f"budget {self.budget} and {self.ms} ms a move: expected one of them")
+        for name, low in ((pace, 1), ("hash_mb", 1), ("max_moves", 1), ("resign_cp", 0), ("resign_moves", 1)):
             if getattr(self, name) < low:
                 raise LabError(f"{name} is {getattr(self, name)}: expected {low} or more")
         object.__setattr__(self, "against", str(Opponent.parse(self.against)))
@@ -104,3 +110,18 @@ class LabSettings:
     def opponent_budget(self) -> int:
         """Nodes a move of every node of B."""
         return max(1, math.floor(self.budget * self.opponent.times + 0.5))
+
+    @property
+    def opponent_ms(self) -> int:
+        """Milliseconds a move of B."""
+        return max(1, math.floor(self.ms * self.opponent.times + 0.5))
+
+    @property
+    def title(self) -> str:
+        """What the Elo is over, and at what pace."""
+        pace = f"{self.ms} ms a move in real time" if self.ms else f"{self.budget} nodes a move for each node"
+        return f"Elo over {self.opponent.words}; {pace}"
+
+    def plain(self) -> dict[str, Any]:
+        """As the folder keeps them: with the pace that there is."""
+        return {name: value for name, value in asdict(self).items() if name != ("budget" if self.ms else "ms")}

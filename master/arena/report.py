@@ -93,14 +93,7 @@ def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any
         "finished": finished(settings, result),
     }
     if settings.sprt is not None:
-        lower, upper = settings.sprt.bounds
-        found["sprt"] = {
-            "elo0": settings.sprt.elo0,
-            "elo1": settings.sprt.elo1,
-            "llr": round(settings.sprt.llr(result.pairs), 3),
-            "bounds": [round(lower, 3), round(upper, 3)],
-            "verdict": decided(settings, result).value,
-        }
+        found["sprt"] = settings.sprt.facts(result.pairs)
     return found
 
 

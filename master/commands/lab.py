@@ -15,14 +15,22 @@ import typer
 
 from master.commands.checks import check_folder, check_net
 from master.commands.common import INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
+from master.commands.lab_board import Board
+from master.commands.lab_real import Place, place_of, tell
 
 if TYPE_CHECKING:
     from cluster.chooser import Measured
     from cluster.lab.folder import LabFolder
     from cluster.lab.records import GameRecord
     from cluster.lab.report import PointResult
-    from cluster.lab.schedule import Plan, Point
+    from cluster.lab.schedule import Plan
     from cluster.lab.settings import LabSettings
+    from worker.arena.statistics import Sprt
+
+_BUDGET = 4000
+_HASH_MB = 4
+_REAL_HASH_MB = 128
+"""As a node has it that nobody configured."""
 
 
 def lab(
@@ -30,11 +38,39 @@ def lab(
     strategy: Annotated[
         str, typer.Option(metavar="NAME,NAME,…", help="Strategies (--list names them). Default: all.")
     ] = "",
-    budget: Annotated[int, typer.Option(min=100, metavar="N", help="Nodes a move that each node searches.")] = 4000,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            min=100, metavar="N", help="Nodes a move that each node searches, in virtual time. Default: 4000."
+        ),
+    ] = None,
     games: Annotated[int, typer.Option(min=2, metavar="N", help="Games a point; even.")] = 100,
     against: Annotated[
-        str, typer.Option(metavar="KX|NAME[@N]", help="One node with K times the budget; or a strategy with N nodes.")
+        str,
+        typer.Option(
+            metavar="KX|NAME[@N]", help="One node with K times the budget or time; or a strategy with N nodes."
+        ),
     ] = "1x",
+    sprt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ELO0,ELO1", help="Play no more games of a point whose test between these two is decided."
+        ),
+    ] = None,
+    real: Annotated[
+        bool,
+        typer.Option("--real", help="Real node processes on a real clock, pinned to cores, instead of virtual ones."),
+    ] = False,
+    ms: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="With --real: milliseconds a move of either side.")
+    ] = None,
+    cores: Annotated[
+        str,
+        typer.Option(metavar="LIST", help="With --real: the cores to play on, such as 0-7,12. Default: all of ours."),
+    ] = "",
+    oversubscribe: Annotated[
+        bool, typer.Option("--oversubscribe", help="With --real: allow more nodes than cores.")
+    ] = False,
     net: Annotated[Path | None, typer.Option(metavar="FILE", help="A nn.bin. Default: ours.")] = None,
     fv_scale: Annotated[
         int | None,
@@ -43,9 +79,12 @@ def lab(
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the games are kept. The same again goes on with them.")
     ] = Path("runs/lab"),
-    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time, a process each.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the openings.")] = 1,
-    hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each virtual node.")] = 4,
+    hash_mb: Annotated[
+        int | None,
+        typer.Option("--hash", min=1, metavar="MB", help="Table of each node. Default: 4, with --real 128."),
+    ] = None,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="End a game where both sides see one so far ahead. 0: never.")
     ] = 2000,
@@ -69,10 +108,14 @@ def lab(
         bool, typer.Option("--list", help="Name the strategies and their settings; no games.")
     ] = False,
 ) -> int:
-    """Play virtual fleets against one node, and say how much stronger each strategy is with N nodes.
+    """Play fleets against one node, and say how much stronger each strategy is with N nodes.
 
     All nodes are virtual: they search one after the other on this machine, in virtual time, each within its budget. The
     same seed gives the same games, however many run at a time. The figures are explained in docs/lab.md.
+
+    With --real they are processes, on cores of their own: a fleet is what gougi usi starts, one node (1x) is its single
+    searcher, and a move takes --ms milliseconds. The sides of a game move in turn on the same cores, as many as the
+    larger one has nodes. So a strategy's worth is known with its overhead; the machine has to be idle.
 
     FOLDER gets a line for each game, the result and a plot (elo.svg). Ctrl-C keeps what was played; the same command
     goes on with it, also with more games, nodes or strategies.
@@ -86,6 +129,8 @@ def lab(
       gougi lab --nodes 4,8 --strategy split --against consult:majority --out runs/lab-vote
 
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
+
+      gougi lab --real --ms 300 --nodes 2 --strategy consult:majority --cores 0-1 --games 200 --out runs/lab-real
     """
     from cluster.chooser import TableError
     from cluster.lab.errors import LabError
@@ -105,22 +150,25 @@ def lab(
             check_folder(table.parent, "--table")
             _known_points(table)
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
+        place = place_of(plan, against, concurrency, real, ms, cores, oversubscribe, budget)
         settings = LabSettings(
-            budget=budget,
+            budget=0 if real else budget or _BUDGET,
+            ms=ms or 0,
             against=against,
             seed=seed,
             net=_network_hash(net),
             fv_scale=fv_scale,
-            hash_mb=hash_mb,
+            hash_mb=hash_mb or (_REAL_HASH_MB if real else _HASH_MB),
             max_moves=max_moves,
             resign_cp=resign,
             resign_moves=resign_moves,
             opening_plies=opening_plies,
             opening_margin_cp=opening_margin,
         )
+        test = _test(sprt)
         folder = LabFolder(out)
         with folder.held():
-            code = _run(folder, settings, plan, net, concurrency, as_json)
+            code = _run(folder, settings, plan, test, net, concurrency, place, as_json)
             if table is not None and code == 0:
                 _enter(folder, settings, table)
             return code
@@ -135,13 +183,22 @@ def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
 
     points = measured(settings, summarize(folder.read()[0]))
     write_table(table, [*_known_points(table), *points])
-    _tell(f"{len(points)} points entered in {table}")
+    tell(f"{len(points)} points entered in {table}")
 
 
 def _known_points(table: Path) -> tuple[Measured, ...]:
     from cluster.chooser import read_table
 
     return read_table(table) if table.exists() else ()
+
+
+def _test(sprt: str | None) -> Sprt | None:
+    from worker.arena.statistics import Sprt
+
+    try:
+        return None if sprt is None else Sprt.parse(sprt)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def _words(text: str) -> list[str]:
@@ -163,44 +220,59 @@ def _network_hash(net: Path | None) -> str:
 
 
 def _run(
-    folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None, concurrency: int, as_json: bool
+    folder: LabFolder,
+    settings: LabSettings,
+    plan: Plan,
+    sprt: Sprt | None,
+    net: Path | None,
+    concurrency: int,
+    place: Place | None,
+    as_json: bool,
 ) -> int:
     from cluster.engine_spec import EngineSpec
     from cluster.lab.engines import EngineMaker
     from cluster.lab.plot import plot
     from cluster.lab.processes import play_all
-    from cluster.lab.report import facts, summarize, table
+    from cluster.lab.report import facts, real_table, sprt_table, summarize, table, undecided
 
-    _tell(folder.claim(settings))
+    for words in folder.claim(settings, None if place is None else place.about):
+        tell(words)
     records, notice = folder.read()
-    _tell(notice)
+    tell(notice)
+    if place is not None:
+        place.check(records)
     left = list(plan.left([record.game for record in records]))
-    title = f"Elo over {settings.opponent.words}; {settings.budget} nodes a move for each node"
+    title = settings.title
 
     def keep(finished: bool) -> tuple[list[PointResult], dict[str, Any]]:
         results = summarize(records)
-        found = facts(settings, results, finished)
+        found = facts(settings, results, finished, sprt)
         folder.keep_result(found, plot(results, title))
         return results, found
 
     interrupted = False
     if left:
         openings = _openings(folder, settings, plan, net)
-        tasks = [(game, openings[game.pair]) for game in left]
+        # Looked at when a game is due, so that a test that was decided meanwhile ends its point.
+        due = (game for game in left if sprt is None or undecided(records, game.point, sprt))
+        tasks = ((game, openings[game.pair]) for game in due)
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
-        playing = play_all(settings, EngineMaker(spec), tasks, concurrency)
-        interrupted = not _take(playing, folder, records, _Board(plan, records), lambda: keep(False))
+        if place is None:
+            playing = play_all(settings, EngineMaker(spec), tasks, concurrency)
+        else:
+            playing = place.play(settings, spec, tasks)
+        interrupted = not _take(playing, folder, records, Board(plan, records), lambda: keep(False))
     results, found = keep(not interrupted)
-    print(json.dumps(found, ensure_ascii=False) if as_json else f"{title}\n\n{table(results)}\n\nplot: {folder.plot}")
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        test = "" if sprt is None else sprt_table(results, sprt)
+        parts = (title, table(results), test, real_table(results), f"plot: {folder.plot}")
+        print("\n\n".join(part for part in parts if part))
     if interrupted:
         print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
         return INTERRUPTED
     return 0
-
-
-def _tell(notice: str) -> None:
-    if notice:
-        print(f"gougi: {notice}", file=sys.stderr, flush=True)
 
 
 def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
@@ -232,7 +304,7 @@ def _take(
     games: Generator[GameRecord],
     folder: LabFolder,
     records: list[GameRecord],
-    board: _Board,
+    board: Board,
     keep: Callable[[], object],
 ) -> bool:
     """Play on: each game goes into the folder, to ``records`` and on the board; then ``keep`` is called.
@@ -246,51 +318,3 @@ def _take(
             board.show(record.game.point)
             keep()
     return block.finished
-
-
-class _Board:
-    """The standing on stderr: a bar for each point at a terminal, else a line after each game."""
-
-    def __init__(self, plan: Plan, records: list[GameRecord]) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        from master.ui.console import Console
-
-        self._records = records
-        self._games = plan.games
-        self._live = sys.stderr.isatty()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            disable=not self._live,
-        )
-        self._tasks = {point: self._bar.add_task(str(point), total=plan.games) for point in plan.points}
-        for point in plan.points:
-            self._update(point)
-
-    def _update(self, point: Point) -> str:
-        from cluster.lab.report import elo_text, summarize
-
-        own = [record for record in self._records if record.game.point == point]
-        words = str(point)
-        for result in summarize(own):
-            elo = result.strength
-            words += f": Elo {elo_text(elo.elo)} ({elo_text(elo.low)} to {elo_text(elo.high)})"
-        self._bar.update(self._tasks[point], description=words, completed=min(len(own), self._games))
-        return f"{len(own)}/{self._games} {words}"
-
-    def show(self, point: Point) -> None:
-        """A game of ``point`` is over."""
-        words = self._update(point)
-        if not self._live:
-            print(words, file=sys.stderr, flush=True)
-
-    def __enter__(self) -> _Board:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()

@@ -168,11 +168,7 @@ def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
     if bounds is None:
         return None
     try:
-        elo0, elo1 = (float(part) for part in bounds.split(","))
-    except ValueError:
-        raise SettingsError(f"--sprt {bounds}: expected two numbers ELO0,ELO1, such as 0,10") from None
-    try:
-        return Sprt(elo0, elo1, alpha, beta)
+        return Sprt.parse(bounds, alpha, beta)
     except ValueError as error:
         raise SettingsError(str(error)) from error
 

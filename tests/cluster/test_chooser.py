@@ -131,3 +131,32 @@ def test_what_is_no_table_is_said(text: str, tmp_path: Path) -> None:
         read_table(path)
     with pytest.raises(TableError, match="missing"):
         read_table(tmp_path / "missing.json")
+
+
+REAL = replace(SPLIT, budget=140_000, ms=300, elo=50.0, low=10.0, high=90.0)
+
+
+def test_what_was_measured_in_real_time_is_heeded_where_there_is_both() -> None:
+    """Its Elo has the overhead in it, and so is lower than that of a better strategy in virtual time."""
+    better = replace(REAL, strategy="consult:majority", budget=141_000, elo=80.0, low=40.0, high=120.0)
+    table = (*TABLE, REAL, better)
+    assert choose(table, 4, 4000) == better, "the budgets of two measurements at one time a move are one"
+    assert choose(table, 3, 140_000) == better
+    assert choose(table, 16, 4000) == TABLE[2], "nothing real was measured with so many nodes"
+    assert choose((REAL,), 16, 4000) == REAL
+    slow = replace(REAL, ms=3000, budget=1_400_000, strategy="tiers")
+    assert choose((*table, slow), 4, 10_000_000) == slow
+    assert choose((*table, slow), 4, 300_000) == better
+
+
+def test_a_table_with_both_kinds_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    again = replace(REAL, budget=150_000, elo=55.0)
+    write_table(path, [*TABLE, REAL, again])
+    assert set(read_table(path)) == {*TABLE, again}, "the same time a move is the same measurement"
+    plain = json.loads(path.read_text())["points"]
+    assert [point.get("ms") for point in plain].count(300) == 1
+    assert sum("ms" in point for point in plain) == 1
+    path.write_text(json.dumps({"points": [{**asdict(REAL), "ms": 0}]}))
+    with pytest.raises(TableError, match="ms is 0, expected milliseconds"):
+        read_table(path)

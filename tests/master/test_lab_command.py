@@ -33,6 +33,15 @@ def run(*arguments: str) -> object:
         (("--nodes", "0"), "0 nodes"),
         (("--games", "5"), "even number"),
         (("--against", "soon"), "against soon"),
+        (("--sprt", "5"), "--sprt 5: expected two numbers"),
+        (("--sprt", "5,5"), "elo0"),
+        (("--ms", "300"), "--ms is for real time: give --real too"),
+        (("--cores", "0"), "--cores is for real time"),
+        (("--oversubscribe",), "--oversubscribe is for real time"),
+        (("--real",), "--real needs the time of a move: --ms N"),
+        (("--real", "--ms", "300", "--budget", "4000"), "--budget 4000 is for virtual time"),
+        (("--real", "--ms", "300", "--cores", "99999"), "core 99999 is not there for us"),
+        (("--real", "--ms", "300", "--nodes", "1,999"), "999 nodes against one node need 999 cores"),
     ],
 )
 def test_errors_have_exit_code_2(arguments: Sequence[str], words: str, tmp_path: Path) -> None:
@@ -97,3 +106,13 @@ def test_ctrl_c_keeps_what_was_played_and_the_same_command_goes_on(tmp_path: Pat
     assert after.startswith(before)
     assert len(after.splitlines()) == wanted
     assert f"  {wanted} " in done.stdout
+
+
+@pytest.mark.slow
+def test_a_point_whose_test_is_decided_is_played_no_more(tmp_path: Path) -> None:
+    words = ("lab", *TINY, "--nodes", "1", "--strategy", SPLIT, "--out", str(tmp_path / "lab"), "--json")
+    done = gougi(*words, "--games", "400", "--sprt", "100,400", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (point,) = json.loads(done.stdout)["points"]
+    assert point["sprt"]["verdict"] == "H0", "one node is not 100 Elo better than itself"
+    assert point["games"] < 400

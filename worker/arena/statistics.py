@@ -12,7 +12,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Score per game of the five outcomes of a pair."""
@@ -161,6 +161,15 @@ class Sprt:
             if not 0 < value < 0.5:
                 raise ValueError(f"SPRT: {name} is {value:g}: expected between 0 and 0.5")
 
+    @classmethod
+    def parse(cls, text: str, alpha: float = 0.05, beta: float = 0.05) -> Sprt:
+        """``0,10``: ``elo0`` and ``elo1``, as the command line has them. Raises ValueError, which names ``--sprt``."""
+        try:
+            elo0, elo1 = (float(part) for part in text.split(","))
+        except ValueError:
+            raise ValueError(f"--sprt {text}: expected two numbers ELO0,ELO1, such as 0,10") from None
+        return cls(elo0, elo1, alpha, beta)
+
     @property
     def bounds(self) -> tuple[float, float]:
         """The LLR at which H0, and at which H1, is accepted (Wald)."""
@@ -174,6 +183,16 @@ class Sprt:
         likely0 = _most_likely(counts, score_of(self.elo0))
         likely1 = _most_likely(counts, score_of(self.elo1))
         return sum(n * math.log(p1 / p0) for n, p0, p1 in zip(counts, likely0, likely1, strict=True))
+
+    def facts(self, pairs: Sequence[int]) -> dict[str, Any]:
+        """The test so far, as plain values."""
+        return {
+            "elo0": self.elo0,
+            "elo1": self.elo1,
+            "llr": round(self.llr(pairs), 3),
+            "bounds": [round(bound, 3) for bound in self.bounds],
+            "verdict": self.verdict(pairs).value,
+        }
 
     def verdict(self, pairs: Sequence[int]) -> Verdict:
         """The decision after these pairs."""

@@ -8,9 +8,11 @@ from xml.etree import ElementTree
 import pytest
 
 from cluster.lab.plot import plot
-from cluster.lab.report import facts, summarize, table
+from cluster.lab.report import facts, sprt_table, summarize, table, undecided
+from cluster.lab.schedule import Point
 from cluster.lab.settings import LabSettings
 from tests.cluster.lab.games import record
+from worker.arena.statistics import Sprt
 
 SVG = "{http://www.w3.org/2000/svg}"
 GAMES = [
@@ -88,3 +90,18 @@ def test_more_strategies_than_colours() -> None:
     root = ElementTree.fromstring(plot(summarize(games), "many"))
     lines = list(root.iter(f"{SVG}polyline"))
     assert len({(line.attrib["stroke"], line.attrib.get("stroke-dasharray")) for line in lines}) == 10
+
+
+def test_each_point_has_a_test_of_its_own() -> None:
+    games = [record(number, 1.0 if number % 4 else 0.5, nodes=4) for number in range(40)] + [record(0, 1.0)]
+    sprt = Sprt.parse("0,100")
+    assert not undecided(games, Point("split", 4), sprt)
+    assert undecided(games, Point("split", 2), sprt), "half a pair says nothing"
+    assert undecided(games, Point("split", 8), sprt)
+    found = facts(LabSettings(4000), summarize(games), True, sprt)
+    assert [point["sprt"]["verdict"] for point in found["points"]] == ["open", "H1"]
+    head, two, four = sprt_table(summarize(games), sprt).splitlines()
+    assert head == "SPRT, H0 0 and H1 100 Elo; LLR from -2.94 (H0) to 2.94 (H1)"
+    assert two == "  split, 2 nodes: 0.00, open"
+    assert four.endswith(", H1")
+    assert "sprt" not in facts(LabSettings(4000), summarize(games), True)["points"][0]

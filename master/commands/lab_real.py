@@ -1,0 +1,83 @@
+"""``gougi lab --real``: where it plays, and on which cores."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from master.commands.common import CommandError
+
+if TYPE_CHECKING:
+    from cluster.engine_spec import EngineSpec
+    from cluster.lab.processes import Task
+    from cluster.lab.real.cores import Seating
+    from cluster.lab.records import GameRecord
+    from cluster.lab.schedule import Plan
+    from cluster.lab.settings import LabSettings
+
+
+def tell(notice: str) -> None:
+    """A line for the user, where there is something to say."""
+    if notice:
+        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """This machine, and who plays on which of its cores."""
+
+    seating: Seating
+    about: dict[str, Any]
+    """`cluster.lab.real.machine.about`, when the command began."""
+
+    def check(self, records: Sequence[GameRecord]) -> None:
+        """Raises LabError: a folder's games were played on another number of cores than those to come."""
+        from cluster.lab.real.report import check_cores
+
+        check_cores(records, self.seating)
+
+    def play(self, settings: LabSettings, engine: EngineSpec, tasks: Iterable[Task]) -> Generator[GameRecord]:
+        """`cluster.lab.real.slots.play_all_real`, after what speaks against this machine now."""
+        from cluster.lab.real.machine import warnings
+        from cluster.lab.real.report import crowded
+        from cluster.lab.real.slots import play_all_real
+
+        for words in (crowded(self.seating), *warnings(self.seating.cores)):
+            tell(words)
+        return play_all_real(settings, engine, tasks, self.seating, tell)
+
+
+def place_of(
+    plan: Plan,
+    against: str,
+    concurrency: int,
+    real: bool,
+    ms: int | None,
+    cores: str,
+    oversubscribe: bool,
+    budget: int | None,
+) -> Place | None:
+    """Where a laboratory in real time plays; None where it is a virtual one.
+
+    Raises:
+        CommandError: the options do not go together.
+        LabError: the cores are not there, or too few.
+    """
+    from cluster.lab.real.cores import Seating, parse_cores
+    from cluster.lab.real.machine import about
+    from cluster.lab.settings import Opponent
+
+    if not real:
+        for name, given in (("--ms", ms), ("--cores", cores), ("--oversubscribe", oversubscribe)):
+            if given:
+                raise CommandError(f"{name} is for real time: give --real too")
+        return None
+    if ms is None:
+        raise CommandError("--real needs the time of a move: --ms N, such as --ms 300")
+    if budget is not None:
+        raise CommandError(f"--budget {budget} is for virtual time: with --real the pace is --ms {ms}")
+    own = parse_cores(cores, os.sched_getaffinity(0))
+    return Place(Seating(own, concurrency, plan.points, Opponent.parse(against), oversubscribe), about(own))

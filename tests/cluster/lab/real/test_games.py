@@ -1,0 +1,147 @@
+"""Games in real time with players that are no processes: what is asked of them, and games that are void."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from cluster.api import FleetError
+from cluster.engine_spec import EngineSpec
+from cluster.lab.errors import LabError
+from cluster.lab.real.cores import Seating
+from cluster.lab.real.games import RealArena
+from cluster.lab.real.side import SideLost
+from cluster.lab.real.slots import play_all_real
+from cluster.lab.schedule import Game, Plan, Point
+from cluster.lab.settings import LabSettings
+from tests.cluster.lab.real.games import FakeSides
+from worker.engine import STARTPOS
+
+SETTINGS = LabSettings(ms=20, max_moves=6)
+TWO = Point("consult:majority", 2)
+PONDERS = Point("consult:majority+ponder=1", 2)
+
+
+class Lab:
+    """An arena with its players, and what was told."""
+
+    def __init__(self, sides: FakeSides, settings: LabSettings = SETTINGS, *points: Point) -> None:
+        self.sides = sides
+        self.told: list[str] = []
+        self.ended = threading.Event()
+        seating = Seating(tuple(range(8)), 1, points or (TWO,), settings.opponent)
+        self.arena = RealArena(settings, EngineSpec(), seating, 0, self.ended, self.told.append, sides)
+
+
+@pytest.fixture(autouse=True)
+def _no_settling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.lab.real.games._QUIET_S", 0.0)
+
+
+def test_a_game_and_its_figures() -> None:
+    sides = FakeSides()
+    game = Lab(sides).arena.play(Game(TWO, 1), STARTPOS)
+    a, b = sides.opened
+    assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 6)
+    assert (a.spec.nodes, a.spec.cores, a.spec.strategy.name) == (2, (0, 1), "consult:majority")
+    assert (b.spec.nodes, b.spec.cores, b.spec.strategy.name) == (0, (0, 1), "single")
+    assert (game.a.moves, game.a.nodes, game.a.votes, game.b.nodes, game.b.votes) == (3, 600, 3, 300, 0)
+    assert game.real is not None
+    assert (game.real.a.asked_ms, game.real.b.asked_ms, game.real.voids) == (60, 60, 0)
+    assert 0 < game.real.a.used_ms < 60_000
+    assert (game.real.cores, game.real.cores_b) == ((0, 1), (0, 1))
+    assert a.orders == ["new game", "search", "search", "search"], "who does not ponder is left alone"
+
+
+def test_the_opponent_has_so_many_times_the_time() -> None:
+    game = Lab(FakeSides(), replace(SETTINGS, against="4x")).arena.play(Game(TWO, 0), STARTPOS)
+    assert game.real is not None
+    assert (game.real.a.asked_ms, game.real.b.asked_ms) == (60, 240)
+
+
+def test_players_stay_from_game_to_game_and_request_ids_rise() -> None:
+    sides = FakeSides()
+    lab = Lab(sides, SETTINGS, TWO, Point("split", 4))
+    lab.arena.play(Game(TWO, 0), STARTPOS)
+    lab.arena.play(Game(TWO, 1), STARTPOS)
+    assert len(sides.opened) == 2
+    lab.arena.play(Game(Point("split", 4), 0), STARTPOS)
+    a, b, other, b_on_more = sides.opened
+    assert (a.closed, b.closed, other.closed) == (True, True, False)
+    assert b_on_more.spec.cores == (0, 1, 2, 3)
+    assert all(side.ids == sorted(set(side.ids)) for side in sides.opened)
+    lab.arena.close()
+    assert all(side.closed for side in sides.opened)
+
+
+def test_who_ponders_does_so_while_the_other_searches_and_rests_after_the_game() -> None:
+    sides = FakeSides()
+    Lab(sides, SETTINGS, PONDERS).arena.play(Game(PONDERS, 0), STARTPOS)
+    a, b = sides.opened
+    assert a.orders == ["new game", *["search", "ponder"] * 3, "rest"]
+    assert "ponder" not in b.orders
+    assert not set(a.spec.cores) & set(b.spec.cores)
+
+
+def test_a_game_in_which_a_node_died_is_void_and_played_again() -> None:
+    sides = FakeSides(["", "node lost (node node-1)"])
+    lab = Lab(sides)
+    game = lab.arena.play(Game(TWO, 0), STARTPOS)
+    assert lab.told == [
+        "consult:majority, 2 nodes, game 0 is void and played again: A: node lost (node node-1)",
+    ]
+    assert game.real is not None
+    assert (game.real.voids, game.a.moves, len(game.moves)) == (1, 3, 6)
+    assert len(sides.opened) == 2, "the fleet makes its nodes anew itself"
+    assert sides.opened[0].orders.count("new game") == 2
+
+
+def test_a_player_whose_process_died_is_started_again() -> None:
+    sides = FakeSides([], [SideLost("the player's process died (-9)")])
+    lab = Lab(sides)
+    game = lab.arena.play(Game(TWO, 0), STARTPOS)
+    assert "the player's process died (-9)" in lab.told[0]
+    assert game.real is not None
+    assert game.real.voids == 1
+    assert [side.closed for side in sides.opened] == [True, True, False, False]
+
+
+def test_a_game_that_is_void_again_and_again_ends_the_laboratory() -> None:
+    lab = Lab(FakeSides(["node lost"] * 3))
+    with pytest.raises(LabError, match="game 0: void 3 times in a row, now because A: node lost"):
+        lab.arena.play(Game(TWO, 0), STARTPOS)
+
+
+class TestSlots:
+    def play(self, sides: FakeSides, slots: int, games: int = 8) -> list[tuple[Game, tuple[int, ...]]]:
+        plan = Plan(("consult",), (2,), games)
+        seating = Seating(tuple(range(8)), slots, plan.points, SETTINGS.opponent)
+        tasks = [(game, STARTPOS) for game in plan.left([])]
+        found = list(play_all_real(SETTINGS, EngineSpec(), tasks, seating, lambda _: None, sides))
+        assert all(side.closed for side in sides.opened)
+        return [(record.game, record.real.cores) for record in found if record.real is not None]
+
+    def test_games_side_by_side_each_on_its_cores(self) -> None:
+        sides = FakeSides()
+        found = self.play(sides, 3)
+        assert sorted(game.number for game, _ in found) == list(range(8))
+        assert {side.spec.cores for side in sides.opened} == {(0, 1), (2, 3), (4, 5)}
+
+    def test_what_goes_wrong_ends_all(self) -> None:
+        sides = FakeSides([], [], [FleetError("no such net")])
+        with pytest.raises(LabError, match=r"consult:majority, 2 nodes, game \d: no such net"):
+            self.play(sides, 2, 40)
+        assert all(side.closed for side in sides.opened)
+
+    def test_closing_it_ends_the_games_in_progress(self) -> None:
+        sides = FakeSides()
+        plan = Plan(("consult",), (2,), 1000)
+        seating = Seating((0, 1), 1, plan.points, SETTINGS.opponent)
+        tasks = [(game, STARTPOS) for game in plan.left([])]
+        playing = play_all_real(SETTINGS, EngineSpec(), tasks, seating, lambda _: None, sides)
+        assert next(playing).game.number == 0
+        playing.close()
+        assert all(side.closed for side in sides.opened)
+        assert sides.opened[0].orders.count("new game") < 1000
