@@ -31,8 +31,6 @@ from worker.warm import warm_up
 
 _log = logging.getLogger(__name__)
 
-NICENESS: Final = 5
-"""Nodes give way to the master and to Ray's own processes, and the fallback (19) to the nodes."""
 NOT_NEEDED: Final = 0
 """Exit status: the master has sent it away for good."""
 AGAIN: Final = 75

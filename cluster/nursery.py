@@ -359,7 +359,6 @@ def _prepare() -> None:
 def _live(spec: bytes, before: str, pause_s: float) -> int:
     from cluster import node_process
 
-    os.nice(max(0, node_process.NICENESS - os.nice(0)))
     return node_process.live(pickle.loads(spec), before, pause_s)
 
 
