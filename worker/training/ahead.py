@@ -34,9 +34,6 @@ class Ahead(Generic[T]):
             self._hand_over(None)
         except BaseException as error:
             self._hand_over(error)
-        finally:
-            if isinstance(self._source, Ahead):
-                self._source.close()
 
     def _hand_over(self, value: tuple[T] | BaseException | None) -> bool:
         """Wait for room. False: it was closed meanwhile."""

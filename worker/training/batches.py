@@ -30,6 +30,9 @@ class Place:
     batch: int = 0
 
 
+START: Final = Place()
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Some positions.
@@ -45,13 +48,13 @@ class Batch:
     enemy: Rows
     scores: npt.NDArray[np.float32]
     results: npt.NDArray[np.float32]
-    after: Place = Place()
+    after: Place = START
 
     def __len__(self) -> int:
         return len(self.scores)
 
 
-def make_batch(tables: RowTables, records: Records, order: npt.NDArray[np.int64], after: Place = Place()) -> Batch:
+def make_batch(tables: RowTables, records: Records, order: npt.NDArray[np.int64], after: Place = START) -> Batch:
     """The records at the places ``order`` as a batch."""
     count = len(order)
     own, enemy = (np.empty((count, tables.active), np.int32) for _ in range(2))
