@@ -23,6 +23,7 @@ from master.commands import (
     selfplay,
     settings,
     status,
+    train,
     tune,
     usi,
 )
@@ -56,6 +57,7 @@ app.command(name="log", cls=PlainCommand)(log.log)
 app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.command(name="status", cls=PlainCommand)(status.status)
 app.add_typer(selfplay.app, name="selfplay")
+app.command(name="train", cls=PlainCommand)(train.train)
 app.add_typer(tune.app, name="tune")
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config", cls=PlainCommand)(settings.config)

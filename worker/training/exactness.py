@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.nnue import Network, NnueState
-from worker.nnue.features import K_P, tables
 from worker.nnue.format import NetworkFile
 from worker.shogi.state import new_record
 from worker.training.batches import batches_of
@@ -28,12 +27,9 @@ def evaluator_raw(network: NetworkFile, records: Records) -> npt.NDArray[np.int6
     """The raw output of the player's own evaluator for each record."""
     state = NnueState(Network(network))
     position = new_record()
-    codes, numbers = piece_codes(), tables(K_P)
+    codes = piece_codes()
     out = np.zeros(len(records), np.int64)
-    evaluate_records(
-        position, state.record, records.ctypes.data, len(records), codes.ctypes.data, out.ctypes.data
-    )
-    del numbers
+    evaluate_records(position, state.record, records.ctypes.data, len(records), codes.ctypes.data, out.ctypes.data)
     return out
 
 

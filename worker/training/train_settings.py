@@ -13,8 +13,9 @@ LAST_RATE: Final = 0.01
 """The learning rate at the end, as a share of the highest."""
 VALIDATIONS: Final = 50
 """Of a run, when no early stop ends it."""
-MOST_VALIDATION: Final = 200_000
-"""Positions that validation looks at."""
+_VALIDATION_POSITIONS: Final = (20_000, 200_000)
+"""That a validation looks at, from and to; in between such a share of a run as takes little of its time."""
+_VALIDATION_SHARE: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,12 @@ class Schedule:
         """The share of the score in a label."""
         share = min(1.0, over / self.total)
         return self.settings.score_from + (self.settings.score_to - self.settings.score_from) * share
+
+    @property
+    def validation_positions(self) -> int:
+        """How many a validation looks at, at most."""
+        least, most = _VALIDATION_POSITIONS
+        return min(most, max(least, self.total // _VALIDATION_SHARE))
 
     def validations(self, over: int) -> int:
         """How many validations are due up to this moment."""

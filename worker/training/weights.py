@@ -153,9 +153,11 @@ def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
     )
 
 
-def snapped(net: FloatNet, *, layer: int) -> FloatNet:
-    """The net with the weights of one layer (a place in `LAYERS`) rounded to what its integers can hold."""
-    names = ("transformer_weight", "transformer_bias") if layer == 0 else (f"weight{layer}", f"bias{layer}")
+def snapped(net: FloatNet, *, layer: int | None = None) -> FloatNet:
+    """The net with the weights of one layer (a place in `LAYERS`), or of all, rounded to what its integers can hold."""
+    names: list[str] = []
+    for place in range(len(LAYERS)) if layer is None else (layer,):
+        names += ("transformer_weight", "transformer_bias") if place == 0 else (f"weight{place}", f"bias{place}")
     rounded = {
         name: (np.rint(getattr(net, name) * np.float32(SCALES[name])) / SCALES[name]).astype(np.float32)
         for name in names

@@ -20,7 +20,7 @@ from worker.training.corpus import Corpus, Records
 from worker.training.features import row_tables
 from worker.training.network.model import Model, learning_threads
 from worker.training.train_settings import Schedule, TrainSettings
-from worker.training.weights import OUTPUT_ONE, FloatNet
+from worker.training.weights import OUTPUT_ONE, FloatNet, snapped
 
 CHECKPOINT_S: Final = 300.0
 """Seconds between two checkpoints, at most; there is one after each validation too."""
@@ -72,7 +72,7 @@ class Outcome:
 
     finished: bool
     net: FloatNet
-    """The best of its last part."""
+    """The best of its last part; where that computed with integers, with the weights that they stand for."""
     rows: list[Row]
     positions: int
     spent_s: float
@@ -297,4 +297,6 @@ class Trainer:
     def _best_net(self) -> FloatNet:
         if self._best is None:
             return self.model.net()
-        return FloatNet(**{name: value.numpy() for name, value in self._best["net"].items()})
+        net = FloatNet(**{name: value.numpy() for name, value in self._best["net"].items()})
+        # What was learned in the last part are the rounded weights; the others only say where they are going.
+        return snapped(net) if self._best["quantised"] else net
