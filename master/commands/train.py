@@ -43,11 +43,16 @@ def train(
     begin: Annotated[
         Path | None,
         typer.Option(
-            "--from", exists=True, dir_okay=False, metavar="FILE", help="Begin with this nn.bin. Default: random weights."
+            "--from",
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="Begin with this nn.bin. Default: random weights.",
         ),
     ] = None,
     features: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_hm1(Friend), … Default: K+P.")
+        str | None,
+        typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_hm1(Friend), … Default: K+P."),
     ] = None,
     width: Annotated[
         int | None, typer.Option(metavar="N", help="Of the feature transformer, for each side. Default: 256.")
@@ -56,7 +61,8 @@ def train(
         str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
     ] = None,
     factorise: Annotated[
-        bool, typer.Option("--factorise/--no-factorise", help="Whether inputs of one kind share a part of their weights.")
+        bool,
+        typer.Option("--factorise/--no-factorise", help="Whether inputs of one kind share a part of their weights."),
     ] = True,
     epochs: Annotated[
         float | None, typer.Option(metavar="N", help="Times that each position is learned from. Default: 10.")
@@ -73,8 +79,9 @@ def train(
     score_share: Annotated[
         str,
         typer.Option(
-            "--lambda", metavar="A-B", help="Share of the score in a label, at the start and at the end; the rest is "
-            "the game's result.",
+            "--lambda",
+            metavar="A-B",
+            help="Share of the score in a label, at the start and at the end; the rest is the game's result.",
         ),
     ] = "1-0.9",
     scale: Annotated[
@@ -116,14 +123,13 @@ def train(
       gougi train --data runs/generation1 --out runs/net1
 
       gougi train --data runs/generation1 --data runs/generation2 --out runs/net2 --from runs/net1/nn.bin --epochs 3
-
-      gougi match --engine runs/net1/nn.bin --help
     """
     if importlib.util.find_spec("torch") is None:
         raise CommandError(NO_TORCH, FAILED)
     from worker.nnue.format import NetworkFileError, read_network
     from worker.training.corpus import CorpusError
     from worker.training.network.checkpoint import CheckpointError
+    from worker.training.network.device import find_device
     from worker.training.network.trainer import TrainingError
     from worker.training.train_folder import TrainFolder, TrainFolderError
     from worker.training.train_settings import TrainSettings
@@ -138,7 +144,7 @@ def train(
             score_to=last, scale=scale, quantised=quantised, validation=validation, every=everything,
             patience=patience, seed=seed,
         )  # fmt: skip
-        where = _device(device)
+        where = find_device(device)
         wanted = {
             "data": [str(folder.resolve()) for folder in data],
             "from": None if begin is None else hashlib.sha256(begin.read_bytes()).hexdigest(),
@@ -184,22 +190,6 @@ def _span(text: str) -> tuple[float, float]:
         return float(first), float(last or first)
     except ValueError:
         raise CommandError(f"--lambda {text}: expected two shares A-B, such as 1-0.9") from None
-
-
-def _device(name: str) -> str:
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        kind = torch.device(name).type
-    except RuntimeError:
-        raise CommandError(f"--device {name}: expected cpu, cuda, cuda:N or auto") from None
-    if kind not in ("cpu", "cuda"):
-        raise CommandError(f"--device {name}: expected cpu, cuda, cuda:N or auto")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise CommandError(f"--device {name}: PyTorch {torch.__version__} sees no GPU here")
-    return name
 
 
 def _processors() -> int:
@@ -341,9 +331,7 @@ def _export(
     architecture = settings.architecture if source is None else source.architecture
     network = to_file(outcome.net, architecture)
     wanted = Schedule.of(settings, corpus.training).validation_positions
-    found = interruptible(
-        lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source))
-    )
+    found = interruptible(lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source)))
     if not found.rms <= tolerance:
         raise CommandError(
             f"{folder.path}: the net in integers differs from the one in floating point by {found.rms:.1f} centipawns "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def cut(count: int, size: int) -> list[tuple[int, int]]:
     """From and to of the batches of so many positions: as even as may be, none larger than ``size``."""
     number = -(-count // size)
     edges = [count * place // number for place in range(number + 1)]
-    return list(zip(edges, edges[1:], strict=False))
+    return list(itertools.pairwise(edges))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from worker.training.corpus import Records
 from worker.training.evaluate import evaluate_records, piece_codes
 from worker.training.features import RowTables, row_tables
 from worker.training.sparse import sum_rows
-from worker.training.weights import LAYER_ONE, LAYERS, ONE, OUTPUT_ONE, SCALES, FloatNet, snapped
+from worker.training.weights import LAYER_ONE, LAYERS, ONE, SCALES, FloatNet, snapped
 
 _BATCH = 8192
 

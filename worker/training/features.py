@@ -1,8 +1,8 @@
-"""Tables that turn a record's numbers (`worker.training.replay`) into rows of a feature set, and rows that share weight.
+"""Tables that turn a record's numbers (`worker.training.replay`) into rows of a feature set; rows that share weight.
 
 A *factor* is a row of its own that a group of rows adds to each of theirs while a net is trained: what holds for a
-piece wherever the own king stands (HalfKP and its kin: "virtual P"), or wherever it stands itself (K+P), is learned from
-all positions that have it. In the file a row has its factor's weights added, so the evaluator knows nothing of them.
+piece wherever the own king stands (HalfKP and its kin: "virtual P"), or wherever it stands itself (K+P), is learned
+from all positions that have it. In the file a row has its factor's weights added: the evaluator knows nothing of them.
 """
 
 from __future__ import annotations

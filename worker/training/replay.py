@@ -197,7 +197,16 @@ def game_hash(game: int, length: int) -> Any:
 
 @jit()
 def replay_games(
-    pos: Any, payload: int, size: int, tables: int, below: Any, part: int, every: int, records: int, room: int, told: Any
+    pos: Any,
+    payload: int,
+    size: int,
+    tables: int,
+    below: Any,
+    part: int,
+    every: int,
+    records: int,
+    room: int,
+    told: Any,
 ) -> int:
     """Go through a shard's games and write a record of each position that is kept.
 

@@ -32,5 +32,5 @@ def warm_up_training(progress: Progress | None = None) -> bool:
     fresh = warm_up_selfplay(progress)
     digest = hashlib.sha256()
     for module in (evaluate, replay, sparse):  # they lie in no compiled room: a change leaves the folder as it is
-        digest.update(Path(module.__file__).read_bytes())
+        digest.update(Path(str(module.__file__)).read_bytes())
     return compile_once(_STAGES, f"complete-training-{digest.hexdigest()[:16]}", progress) or fresh

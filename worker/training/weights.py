@@ -8,7 +8,7 @@ more in their biases makes that a rounding to the nearest.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -111,18 +111,17 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
 
 def from_file(network: NetworkFile) -> FloatNet:
     """The floating-point twin of a network: `to_file` gives the same integers back, where limits are kept."""
-    integers = {
+    integers: dict[str, npt.NDArray[Any]] = {
         "transformer_weight": network.transformer_weight,
         "transformer_bias": network.transformer_bias,
         **{f"weight{number}": weight for number, weight in enumerate(network.weights, 1)},
         **{f"bias{number}": bias for number, bias in enumerate(network.biases, 1)},
     }
-    return FloatNet(
-        **{
-            name: ((values.astype(np.float64) - _HALF_STEPS.get(name, 0)) / SCALES[name]).astype(np.float32)
-            for name, values in integers.items()
-        }
-    )
+
+    def floats(name: str, values: npt.NDArray[Any]) -> Floats:
+        return ((values.astype(np.float64) - _HALF_STEPS.get(name, 0)) / SCALES[name]).astype(np.float32)
+
+    return FloatNet(**{name: floats(name, values) for name, values in integers.items()})
 
 
 def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
@@ -133,7 +132,7 @@ def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
     """
 
     def integers(name: str, dtype: type, layer: str) -> npt.NDArray[np.int64]:
-        values = getattr(net, name)
+        values: Floats = getattr(net, name)
         # In float32, as the net is trained: a product on the edge between two integers goes the same way there.
         scaled = np.rint(values * np.float32(SCALES[name]))
         info = np.iinfo(dtype)

@@ -1,1 +1,1 @@
-"""The part of the trainer that needs PyTorch. Only ``gougi train`` imports it, and nothing else of Gougi imports torch."""
+"""The part of the trainer that needs PyTorch: only ``gougi train`` imports it, and nothing else imports torch."""

@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run needs to go on as if nothing had been. Whole on the disk or not there, with a checksum."""
+"""Checkpoints: all that a run needs to go on as if nothing had been. Whole on the disk or not there."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ float32, so that a pass with rounded weights gives the evaluator's output to the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ class SparseSums:
             sum_rows(weight, bias, rows, out, side * width, np.float32(top), first, last)
 
         edges = [len(batch) * place // self._threads for place in range(self._threads + 1)]
-        self._each(work, [(side, *edge) for side in range(2) for edge in zip(edges, edges[1:], strict=False)])
+        self._each(work, [(side, *edge) for side in range(2) for edge in itertools.pairwise(edges)])
         return out
 
     def backward(self, shape: tuple[int, int], batch: Batch, out: Any, slopes: Any, top: float) -> tuple[Any, Any]:
@@ -79,7 +80,7 @@ class SparseSums:
         lines = max(1, width // _COLUMNS)
         count = min(self._threads, lines)
         edges = [lines * place // count * _COLUMNS for place in range(count)] + [width]
-        self._each(work, list(zip(edges, edges[1:], strict=False)))
+        self._each(work, list(itertools.pairwise(edges)))
         return weight, bias
 
     def _each(self, work: Callable[[Any], None], parts: list[Any]) -> None:
@@ -134,7 +135,9 @@ class Model:
         parameters: by name (`worker.training.weights.FloatNet`), and ``factor`` where rows share weights.
     """
 
-    def __init__(self, net: FloatNet, architecture: Architecture, *, factorise: bool, device: str, threads: int) -> None:
+    def __init__(
+        self, net: FloatNet, architecture: Architecture, *, factorise: bool, device: str, threads: int
+    ) -> None:
         """Begin with a net.
 
         Args:
