@@ -92,20 +92,22 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
         values: Floats = (rng.standard_normal(shape, np.float32) * np.float32(deviation)).astype(np.float32)
         return values
 
-    def same(value: float, length: int) -> Floats:
-        return np.full(length, value, np.float32)
+    def centred(weight: Floats) -> Floats:
+        """The bias by which inputs in the middle of their range give an output there: no unit begins at an end."""
+        bias: Floats = np.float32(0.5) - np.float32(0.5) * weight.sum(axis=1)
+        return bias
 
-    features, width = architecture.features.dimensions, architecture.width
-    hidden1, hidden2 = architecture.hidden1, architecture.hidden2
+    arch = architecture
+    layers = [normal(1 / np.sqrt(inputs), outputs, inputs) for outputs, inputs in arch.layers]
     return FloatNet(
-        normal(0.04, features, width),
-        same(0.5, width),
-        normal(0.5 / np.sqrt(width), hidden1, 2 * width),
-        same(0.3, hidden1),
-        normal(1 / np.sqrt(hidden1), hidden2, hidden1),
-        same(0.3, hidden2),
-        normal(1 / np.sqrt(hidden2), 1, hidden2),
-        same(0, 1),
+        normal(0.04, arch.features.dimensions, arch.width),
+        np.full(arch.width, 0.5, np.float32),
+        layers[0],
+        centred(layers[0]),
+        layers[1],
+        centred(layers[1]),
+        layers[2] * np.float32(2),
+        -layers[2].sum(axis=1),
     )
 
 
