@@ -61,9 +61,12 @@ def train(
         str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
     ] = None,
     factorise: Annotated[
-        bool,
-        typer.Option("--factorise/--no-factorise", help="Whether inputs of one kind share a part of their weights."),
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--factorise/--no-factorise",
+            help="Whether inputs of one kind share a part of their weights. Default: where they name the king's square.",
+        ),
+    ] = None,
     epochs: Annotated[
         float | None, typer.Option(metavar="N", help="Times that each position is learned from. Default: 10.")
     ] = None,

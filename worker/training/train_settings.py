@@ -30,7 +30,8 @@ class TrainSettings:
     width: int = 256
     hidden1: int = 32
     hidden2: int = 32
-    factorise: bool = True
+    factorise: bool | None = None
+    """Whether inputs of one kind share a part of their weights; None: where the own king's square multiplies them."""
     epochs: float | None = 10.0
     """Times that each position is learned from; None: ``positions`` says how long a run is."""
     positions: int | None = None
@@ -84,6 +85,11 @@ class TrainSettings:
                 raise ValueError(f"{name} is {value}: expected {least:g} to {most:g}")
         if self.width % 128:
             raise ValueError(f"width is {self.width}: expected a multiple of 128")
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether inputs share a part of their weights."""
+        return TRAINABLE[self.features].king_rows if self.factorise is None else self.factorise
 
     @property
     def architecture(self) -> Architecture:

@@ -99,6 +99,7 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
 
     arch = architecture
     layers = [normal(1 / np.sqrt(inputs), outputs, inputs) for outputs, inputs in arch.layers]
+    output = (layers[2] * 2).clip(-OUTPUT_LIMIT, OUTPUT_LIMIT)
     return FloatNet(
         normal(0.04, arch.features.dimensions, arch.width),
         np.full(arch.width, 0.5, np.float32),
@@ -106,8 +107,8 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
         centred(layers[0]),
         layers[1],
         centred(layers[1]),
-        layers[2] * np.float32(2),
-        -layers[2].sum(axis=1),
+        output,
+        centred(output) - np.float32(0.5),
     )
 
 
