@@ -64,7 +64,7 @@ def train(
         bool | None,
         typer.Option(
             "--factorise/--no-factorise",
-            help="Whether inputs of one kind share a part of their weights. Default: where they name the king's square.",
+            help="Whether inputs of a kind share a part of their weights. Default: where they name the king's square.",
         ),
     ] = None,
     epochs: Annotated[
@@ -118,7 +118,7 @@ def train(
     """Train a network on the games of gougi selfplay.
 
     FOLDER gets nn.bin, the log (log.jsonl), a plot of the losses (loss.svg) and checkpoints. Ctrl-C, a kill or a full
-    disk lose five minutes at most: the same command goes on, and comes to the same end as without the break. It goes on
+    disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. It goes on
     with the shards that it began with. docs/training.md explains the settings.
 
     Examples:

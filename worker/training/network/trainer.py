@@ -22,8 +22,8 @@ from worker.training.network.model import Model, learning_threads
 from worker.training.train_settings import Schedule, TrainSettings
 from worker.training.weights import OUTPUT_ONE, FloatNet, snapped
 
-CHECKPOINT_S: Final = 300.0
-"""Seconds between two checkpoints, at most; there is one after each validation too."""
+CHECKPOINT_S: Final = 120.0
+"""Seconds between two checkpoints; there is one at the end too, whatever ends a run."""
 
 
 class TrainingError(Exception):
@@ -203,7 +203,6 @@ class Trainer:
                 on_progress(self._progress())
                 if self._schedule.validations(self._over) > due or self.finished:
                     on_row(self._validate())
-                    kept = 0.0
                 if now - kept > CHECKPOINT_S:
                     keep(self.state())
                     kept = time.monotonic()
