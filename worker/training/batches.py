@@ -64,10 +64,9 @@ def make_batch(tables: RowTables, records: Records, order: npt.NDArray[np.int64]
         records.ctypes.data, places.ctypes.data, count, tables.flip.ctypes.data, tables.planes.ctypes.data,
         tables.blocks.ctypes.data, tables.active, own.ctypes.data, enemy.ctypes.data,
     )  # fmt: skip
-    found: Any = records[places]
-    return Batch(
-        own, enemy, found["score"].astype(np.float32), (found["result"].astype(np.float32) + 1) / 2, after=after
-    )
+    fields: Any = records
+    scores = fields["score"][places].astype(np.float32)
+    return Batch(own, enemy, scores, (fields["result"][places].astype(np.float32) + 1) / 2, after=after)
 
 
 def cut(count: int, size: int) -> list[tuple[int, int]]:
