@@ -21,7 +21,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="Look at network files (nn.bin).",
+    help="""Look at network files (nn.bin): what one holds, and where two differ.
+
+    Examples:
+
+      gougi net info runs/net1/nn.bin
+
+      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/generation1
+    """,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -142,7 +142,7 @@ def train(
         shape = _shape(source, features, width, hidden)
         first, last = _span(score_share)
         settings = TrainSettings(
-            **shape, factorise=factorise, epochs=(epochs or 10.0) if positions is None else epochs,
+            **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
             score_to=last, scale=scale, quantised=quantised, validation=validation, every=everything,
             patience=patience, seed=seed,

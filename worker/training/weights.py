@@ -98,10 +98,12 @@ def random_net(architecture: Architecture, seed: int) -> FloatNet:
         return bias
 
     arch = architecture
+    transformer = normal(0.04, arch.features.dimensions, arch.width)
+    transformer[arch.features.zero_rows] = 0
     layers = [normal(1 / np.sqrt(inputs), outputs, inputs) for outputs, inputs in arch.layers]
     output = (layers[2] * 2).clip(-OUTPUT_LIMIT, OUTPUT_LIMIT)
     return FloatNet(
-        normal(0.04, arch.features.dimensions, arch.width),
+        transformer,
         np.full(arch.width, 0.5, np.float32),
         layers[0],
         centred(layers[0]),
