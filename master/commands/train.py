@@ -73,7 +73,7 @@ def train(
     positions: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Positions to learn from in all, instead of --epochs.")
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of a step.")] = 16384,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of a step.")] = 4096,
     rate: Annotated[float, typer.Option(metavar="R", help="The highest learning rate.")] = 0.001,
     decay: Annotated[float, typer.Option(metavar="D", help="Weight decay of AdamW.")] = 0.01,
     warm_up: Annotated[

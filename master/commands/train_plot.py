@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, Final
 
 _WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 60, 60
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 50, 60, 60
 _LINES: Final = (("training_loss", "training", "#56b4e9"), ("validation_loss", "validation", "#d55e00"))
 _TICKS: Final = (1, 1.5, 2, 3, 5, 7)
 

@@ -35,7 +35,7 @@ class TrainSettings:
     epochs: float | None = 10.0
     """Times that each position is learned from; None: ``positions`` says how long a run is."""
     positions: int | None = None
-    batch: int = 16384
+    batch: int = 4096
     rate: float = 0.001
     """The highest learning rate."""
     decay: float = 0.01

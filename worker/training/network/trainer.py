@@ -44,9 +44,9 @@ class Row:
     """Learning rate."""
     score_share: float
     training_loss: float
-    """Mean since the line before, with the labels of those moments."""
+    """Mean since the line before,"""
     validation_loss: float
-    """With the labels of the run's end, so that lines compare."""
+    """and of the validation positions: both by the labels of the run's end, so that lines compare."""
     score_loss: float
     """Of the validation positions against the score alone,"""
     result_loss: float
@@ -240,7 +240,9 @@ class Trainer:
         loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
         self._optimizer.step()
         self.model.clip()
-        value = float(loss.detach())
+        with torch.no_grad():
+            at_the_end = self._labels(batch, self._settings.score_to)
+            value = float(loss_of(output, at_the_end, self._to_logit).mean())
         if value != value:
             raise TrainingError(
                 f"the loss is no number any more after {self._positions:,} positions: try a lower --rate"
