@@ -227,7 +227,7 @@ def test_a_full_disk_leaves_the_checkpoint_that_was_there(tmp_path: Path, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr("worker.training.shard.os.fsync", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(OSError, match=r"No space left.*checkpoint\.pt"):
             write_checkpoint(tmp_path, {"positions": 2})
     assert read_checkpoint(tmp_path) == ({"positions": 1}, [])
     write_checkpoint(tmp_path, {"positions": 3})

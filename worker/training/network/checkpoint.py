@@ -23,7 +23,11 @@ class CheckpointError(Exception):
 
 
 def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint; the one before is kept beside it. Raises OSError; what was there is then there still."""
+    """Write a checkpoint; the one before is kept beside it.
+
+    Raises:
+        OSError: that names it. What was there is then there still.
+    """
     buffer = io.BytesIO()
     torch.save(state, buffer)
     data = buffer.getvalue()
@@ -32,7 +36,10 @@ def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
         before = folder / BEFORE
         before.unlink(missing_ok=True)
         before.hardlink_to(path)
-    write_whole(path, _MAGIC + hashlib.sha256(data).digest() + data)
+    try:
+        write_whole(path, _MAGIC + hashlib.sha256(data).digest() + data)
+    except OSError as error:  # of a write, which names no file
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _read(path: Path) -> dict[str, Any]:
