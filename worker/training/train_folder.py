@@ -39,8 +39,8 @@ class TrainFolder:
             OSError: it cannot be made.
         """
         with held(self.path, "gougi train", TrainFolderError):
-            for name in (".checkpoint.pt.*", ".data.json.*", ".train.json.*"):
-                for path in self.path.glob(name):  # of a process that was killed while it wrote
+            for name in ("*.pt", "*.json", "*.jsonl", "*.svg", "*.bin"):
+                for path in self.path.glob(f".{name}.*"):  # of a process that was killed while it wrote
                     path.unlink()
             yield
 

@@ -26,16 +26,14 @@ def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
     """Write a checkpoint; the one before is kept beside it.
 
     Raises:
-        OSError: that names it. What was there is then there still.
+        OSError: that names it. What was there is then the one before.
     """
     buffer = io.BytesIO()
     torch.save(state, buffer)
     data = buffer.getvalue()
     path = folder / NAME
     if path.exists():
-        before = folder / BEFORE
-        before.unlink(missing_ok=True)
-        before.hardlink_to(path)
+        path.replace(folder / BEFORE)
     try:
         write_whole(path, _MAGIC + hashlib.sha256(data).digest() + data)
     except OSError as error:  # of a write, which names no file
