@@ -4,13 +4,14 @@
 #   make test [TESTS="-m 'not slow'"]   the test suite
 #   make lint                           ruff, mypy, import-linter
 #   make checkov                       policies of terraform/ and deploy/; `make test` runs them where this was made once
+#   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
 #   make lock                           resolve the lock files again, from pyproject.toml
 #   make clean                          remove the environment and what the tools left behind
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: play test lint format checkov checkov-venv lock venv clean help
+.PHONY: play test lint format checkov checkov-venv torch lock venv clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +26,7 @@ TESTS ?=
 WORKERS ?= 3
 
 help:
-	@sed -n '2,10s/^# \{0,1\}//p' Makefile
+	@sed -n '2,11s/^# \{0,1\}//p' Makefile
 
 play: $(STAMP)
 	@exec $(BIN)/gougi play $(ARGS)
@@ -46,6 +47,12 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 venv: $(STAMP)
+
+# Which build of PyTorch is right depends on the machine, so it is in no lock file: pip takes what its settings say.
+torch: $(STAMP)
+	@$(BIN)/python -c 'import torch' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    "$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["train"])')"
 
 # checkov pins much of what others need in other versions: it has an environment of its own.
 CHECKED := .venv-checkov/.lock-$(call hash,requirements-checkov.lock)

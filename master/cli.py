@@ -19,10 +19,12 @@ from master.commands import (
     lab,
     log,
     match,
+    net,
     replay,
     selfplay,
     settings,
     status,
+    train,
     tune,
     usi,
 )
@@ -55,7 +57,9 @@ app.command(name="replay", cls=PlainCommand)(replay.replay)
 app.command(name="log", cls=PlainCommand)(log.log)
 app.command(name="lab", cls=PlainCommand)(lab.lab)
 app.command(name="status", cls=PlainCommand)(status.status)
+app.add_typer(net.app, name="net")
 app.add_typer(selfplay.app, name="selfplay")
+app.command(name="train", cls=PlainCommand)(train.train)
 app.add_typer(tune.app, name="tune")
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config", cls=PlainCommand)(settings.config)

@@ -87,15 +87,18 @@ def interruptible(work: Callable[[], T]) -> T:
     return results[0]
 
 
-def compile_searcher(*, selfplay: bool = False) -> None:
+def compile_searcher(*, selfplay: bool = False, training: bool = False) -> None:
     """Compile what is not in the cache yet, telling stderr how far it is. Nothing is said where all is there.
 
     Args:
         selfplay: what makes teacher games too.
+        training: what a net is trained with too.
     """
 
     def work() -> None:
-        if selfplay:
+        if training:
+            from worker.training.warm import warm_up_training as warm_up
+        elif selfplay:
             from worker.selfplay.warm import warm_up_selfplay as warm_up
         else:
             from worker.warm import warm_up

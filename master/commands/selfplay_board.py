@@ -100,7 +100,7 @@ class Board:
         if self._rate():
             text += f", {self._rate():,.0f} positions a CPU second"
         if made and done < self._wanted:
-            text += f", {_span((time.monotonic() - self._began) * (self._wanted - done) / made)} left"
+            text += f", {span((time.monotonic() - self._began) * (self._wanted - done) / made)} left"
         return text
 
     def _note(self, text: str) -> None:
@@ -117,7 +117,7 @@ class Board:
             print(file=sys.stderr, flush=True)
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """A time in words: ``3 h 20 min``, ``4 min``, ``50 s``."""
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -20,7 +20,8 @@ _MOST_KEYS: Final = 1 << 25
 """Positions among which duplicates are looked for: 256 MB."""
 _BIN: Final = 10
 """Centipawns that the fit of the scale takes for one score."""
-_BINS: Final = 2 * QUIET_SCORE // _BIN
+BINS: Final = 2 * QUIET_SCORE // _BIN
+"""Of scores, for `fitted_scale`."""
 _STEPS: Final = 50
 _STEEPEST: Final = 1.0
 """Per centipawn: beyond it every score but 0 decides, and nothing is to be fitted."""
@@ -40,8 +41,8 @@ class ShardTally:
         self._nets: Counter[str] = Counter()
         self._keys: list[npt.NDArray[np.uint64]] = []
         self._known_keys = 0
-        self._points = np.zeros(_BINS)
-        self._weights = np.zeros(_BINS)
+        self._points = np.zeros(BINS)
+        self._weights = np.zeros(BINS)
 
     def add(self, shard: Shard) -> None:
         """Count a shard. Raises ShardError: a game of it is not legal."""
@@ -65,9 +66,7 @@ class ShardTally:
             self._facts["decided"] += int(np.count_nonzero(sizes >= QUIET_SCORE))
             self._facts["kept"] += int(np.count_nonzero(quiet))
             self._sizes += np.bincount(np.searchsorted(_EDGES, sizes, "right") - 1, minlength=len(_EDGES))
-            bins = (scores[quiet] + QUIET_SCORE) // _BIN
-            np.add.at(self._weights, bins, 1)
-            np.add.at(self._points, bins, (walked.outcomes[quiet] + 1) / 2)
+            add_points(self._weights, self._points, scores[quiet], walked.outcomes[quiet])
             if self._known_keys < _MOST_KEYS:
                 self._keys.append(walked.keys.copy())
                 self._known_keys += len(walked.keys)
@@ -115,6 +114,25 @@ class ShardTally:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
+
+
+def add_points(
+    weights: npt.NDArray[np.float64],
+    points: npt.NDArray[np.float64],
+    scores: npt.NDArray[Any],
+    outcomes: npt.NDArray[np.int8],
+) -> None:
+    """Count positions for `fitted_scale`; those with a score of `QUIET_SCORE` and more are passed over.
+
+    Args:
+        weights, points: float64 [`BINS`], added to.
+        scores, outcomes: as the side to move sees them; 1 for a win, -1 for a loss.
+    """
+    wide = scores.astype(np.int64)
+    near = np.abs(wide) < QUIET_SCORE
+    bins = (wide[near] + QUIET_SCORE) // _BIN
+    weights += np.bincount(bins, minlength=BINS)
+    points += np.bincount(bins, (outcomes[near].astype(np.float64) + 1) / 2, minlength=BINS)
 
 
 def fitted_scale(weights: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> float | None:

@@ -1,0 +1,221 @@
+"""``gougi net``: what a network file holds, and how two of them differ."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import FAILED, CommandError, compile_searcher, interruptible
+from master.commands.plain import PlainCommand
+from worker.files import described
+
+if TYPE_CHECKING:
+    from worker.nnue import Network
+    from worker.training.compare import Ranking, Sample
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    help="""Look at network files (nn.bin): what one holds, and where two differ.
+
+    Examples:
+
+      gougi net info runs/net1/nn.bin
+
+      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/generation1
+    """,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_NET = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin.")]
+_DATA = Annotated[
+    list[Path] | None,
+    typer.Option("--data", exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay. May be repeated."),
+]
+_JSON = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+
+
+@app.command(cls=PlainCommand)
+def info(
+    file: _NET,
+    data: _DATA = None,
+    positions: Annotated[int, typer.Option(min=1, metavar="N", help="Of --data, at most.")] = 20_000,
+    as_json: _JSON = False,
+) -> None:
+    """Show a network's architecture, size, hash, and the ranges of each layer.
+
+    With --data also how often the units of each layer are at their ends, 0 and 127, over positions of these games, and
+    how many units never leave them.
+
+    Examples:
+
+      gougi net info runs/net1/nn.bin
+
+      gougi net info runs/net1/nn.bin --data runs/generation1
+    """
+    from worker.nnue.format import NetworkFileError, parse_network
+    from worker.training.net_facts import activation_facts, file_facts
+
+    try:
+        content = file.read_bytes()
+        network = parse_network(content, file=str(file))
+    except (NetworkFileError, OSError) as error:
+        raise CommandError(described(error)) from error
+    facts = {"file": str(file), **file_facts(network, content)}
+    if data:
+        compile_searcher(training=True)
+        records = interruptible(lambda: _records(data, positions))
+        facts["activations"] = interruptible(lambda: activation_facts(network, records))
+    print(json.dumps(facts) if as_json else _info_text(facts))
+
+
+def _records(data: list[Path], most: int) -> Any:
+    """Quiet positions of some shards, evenly."""
+    import numpy as np
+
+    from worker.training.corpus import CorpusError, Replayer, Split, shard_files
+    from worker.training.replay import TRAINING
+    from worker.training.shard import ShardError, read_shard
+
+    try:
+        files = shard_files(data)
+        replayer = Replayer(Split(1e-9, every=False))
+        chosen = files[:: max(1, len(files) // 8)]
+        found = np.concatenate([replayer.records(read_shard(path), TRAINING) for path in chosen])
+    except (CorpusError, ShardError) as error:
+        raise CommandError(str(error), FAILED) from error
+    if not len(found):
+        raise CommandError(f"{data[0]}: no quiet position in it", FAILED)
+    return found[np.linspace(0, len(found) - 1, min(most, len(found))).astype(np.int64)]
+
+
+def _info_text(facts: dict[str, Any]) -> str:
+    named = "" if facts["fv_scale_named"] else " (the file names none)"
+    head = [
+        ("file", f"{facts['file']}, {facts['bytes']:,} bytes"),
+        ("sha256", facts["sha256"]),
+        ("architecture", facts["architecture"]),
+        ("parameters", f"{facts['parameters']:,}"),
+        ("inputs", f"{facts['inputs']:,}, {facts['unused_inputs']:,} of them with no weight"),
+        ("raw to a centipawn", f"{facts['fv_scale']}{named}"),
+    ]
+    wide = max(len(name) for name, _ in head)
+    lines = [f"{name:{wide}}  {value}" for name, value in head]
+    lines.append(f"\n{'layer':20}{'shape':>12}{'weights':>16}{'deviation':>11}{'zeros':>8}{'at ends':>9}{'biases':>18}")
+    for layer in facts["layers"]:
+        shape = f"{layer['outputs']}<-{layer['inputs']}"
+        weights = f"{layer['least']}..{layer['most']}"
+        biases = f"{layer['bias_least']}..{layer['bias_most']}"
+        lines.append(
+            f"{layer['name']:20}{shape:>12}{weights:>16}{layer['deviation']:>11.1f}{layer['zeros']:>8.1%}"
+            f"{layer['at_the_ends']:>9.2%}{biases:>18}"
+        )
+    if "activations" in facts:
+        lines.append(f"\n{'units':20}{'number':>8}{'at 0':>9}{'at 127':>9}{'always 0':>10}{'always 127':>12}")
+        lines += [
+            f"{layer['name']:20}{layer['units']:>8}{layer['at_0']:>9.1%}{layer['at_127']:>9.1%}"
+            f"{layer['always_0']:>10}{layer['always_127']:>12}"
+            for layer in facts["activations"]
+        ]
+    return "\n".join(lines)
+
+
+@app.command(cls=PlainCommand)
+def compare(
+    first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="A nn.bin.")],
+    second: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one.")],
+    data: _DATA = None,
+    positions: Annotated[int, typer.Option(min=2, metavar="N", help="That are looked at.")] = 5000,
+    show: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Boards shown of the positions over which they differ most.")
+    ] = 3,
+    as_json: _JSON = False,
+) -> None:
+    """Compare what two networks say of the same positions: rms, correlation, and where they differ most.
+
+    The positions are quiet ones of teacher games (--data), else of random games. Of teacher games also how each network
+    ranks the move that was played among the legal ones, by its evaluation after each, without a search: the share of
+    pairs that it orders as the teacher (pair rate), and the mean rank.
+
+    Examples:
+
+      gougi net compare runs/net1/nn.bin runs/net2/nn.bin
+
+      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/generation2 --show 10
+    """
+    from worker.nnue import NetworkFileError, load_network
+    from worker.training.compare import (
+        comparison,
+        evaluations,
+        most_different,
+        random_samples,
+        ranking,
+        teacher_samples,
+    )
+    from worker.training.corpus import CorpusError, shard_files
+
+    try:
+        networks = [load_network(path) for path in (first, second)]
+    except (NetworkFileError, OSError) as error:
+        raise CommandError(described(error)) from error
+    compile_searcher(training=True)
+    try:
+        samples = interruptible(
+            lambda: teacher_samples(shard_files(data), positions) if data else random_samples(positions)
+        )
+    except (CorpusError, OSError) as error:
+        raise CommandError(described(error), FAILED) from error
+    values = interruptible(lambda: [evaluations(network, samples) for network in networks])
+    ranks = interruptible(lambda: [ranking(network, samples) if data else None for network in networks])
+    facts: dict[str, Any] = {"a": str(first), "b": str(second), **comparison(values[0], values[1])}
+    for name, rank in zip("ab", ranks, strict=True):
+        facts[f"ranking_{name}"] = None if rank is None else asdict(rank)
+    places = most_different(values[0], values[1], show)
+    facts["most_different"] = [
+        {"sfen": samples[place].position.sfen(), "where": samples[place].where, "a": int(values[0][place]),
+         "b": int(values[1][place])}
+        for place in places
+    ]  # fmt: skip
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(_compare_text(facts, networks, ranks))
+    for place in places:
+        _show(samples[place], int(values[0][place]), int(values[1][place]))
+
+
+def _compare_text(facts: dict[str, Any], networks: list[Network], ranks: list[Ranking | None]) -> str:
+    rows = [
+        ("A", networks[0].name),
+        ("B", networks[1].name),
+        ("positions", f"{facts['positions']:,}"),
+        ("B less A", f"{facts['rms']:.1f} centipawns rms, {facts['mean']:+.1f} on average"),
+        ("correlation", "none" if facts["correlation"] is None else f"{facts['correlation']:.4f}"),
+        ("B by A", "none" if facts["slope"] is None else f"{facts['slope']:.3f}"),
+        ("same side ahead", f"{facts['same_side']:.1%}"),
+    ]
+    for name, rank in zip("AB", ranks, strict=True):
+        if rank is not None:
+            rows.append(
+                (
+                    f"teacher's moves, {name}",
+                    f"pair rate {rank.pair_rate:.1%}, mean rank {rank.mean_rank:.2f}, first {rank.first:.1%}",
+                )
+            )
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{wide}}  {value}" for name, value in rows)
+
+
+def _show(sample: Sample, a: int, b: int) -> None:
+    from master.commands.book_show import print_board
+    from master.ui.console import Console
+    from worker.training.compare import played_text
+
+    move = played_text(sample)
+    print(f"\n{sample.where}: A {a:+d}, B {b:+d} for the side to move" + (f"; played: {move}" if move else ""))
+    print_board(Console(), sample.position)

@@ -1,0 +1,191 @@
+"""``gougi train``: a network out of teacher games."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from master.commands.common import FAILED, CommandError
+from worker.files import described
+
+if TYPE_CHECKING:
+    from worker.nnue.format import NetworkFile
+
+TORCH = "torch==2.13.0"
+NO_TORCH = f"gougi train needs PyTorch, which is not installed: pip install {TORCH} (or Gougi with its extra: train)"
+
+
+def train(
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            "--data", exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay. May be given again."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+    ] = Path("runs/train"),
+    begin: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="Begin with this nn.bin. Default: random weights.",
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_hm1(Friend), … Default: K+P."),
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option(metavar="N", help="Of the feature transformer, for each side. Default: 256.")
+    ] = None,
+    hidden: Annotated[
+        str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
+    ] = None,
+    factorise: Annotated[
+        bool | None,
+        typer.Option(
+            "--factorise/--no-factorise",
+            help="Whether inputs of a kind share a part of their weights. Default: where they name the king's square.",
+        ),
+    ] = None,
+    epochs: Annotated[
+        float | None, typer.Option(metavar="N", help="Times that each position is learned from. Default: 10.")
+    ] = None,
+    positions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Positions to learn from in all, instead of --epochs.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of a step.")] = 4096,
+    rate: Annotated[float, typer.Option(metavar="R", help="The highest learning rate.")] = 0.001,
+    decay: Annotated[float, typer.Option(metavar="D", help="Weight decay of AdamW.")] = 0.01,
+    warm_up: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the run over which the learning rate rises.")
+    ] = 0.02,
+    score_share: Annotated[
+        str,
+        typer.Option(
+            "--lambda",
+            metavar="A-B",
+            help="Share of the score in a label, at the start and at the end; the rest is the game's result.",
+        ),
+    ] = "1-0.9",
+    scale: Annotated[
+        float | None,
+        typer.Option(metavar="CP", help="Centipawns to one logistic unit. Default: what the games fit."),
+    ] = None,
+    quantised: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the run, at its end, that computes with integers.")
+    ] = 0.2,
+    validation: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the games that nothing is learned from.")
+    ] = 0.02,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Learn from positions that are not quiet too: checks, captures, promotions.")
+    ] = False,
+    patience: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Validations without a better loss that end a part. 0: none do.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the first weights and of the order.")] = 1,
+    tolerance: Annotated[
+        float, typer.Option(min=0, metavar="CP", help="How far integers may be from floating point, rms.")
+    ] = 10.0,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, …; auto: cuda where there is one.")
+    ] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="On the CPU. Default: its processors.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+) -> int:
+    """Train a network on the games of gougi selfplay.
+
+    FOLDER gets nn.bin, the log (log.jsonl), a plot of the losses (loss.svg) and checkpoints. Ctrl-C, a kill or a full
+    disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. It goes on
+    with the shards that it began with. docs/training.md explains the settings.
+
+    Examples:
+
+      gougi train --data runs/generation1 --out runs/net1
+
+      gougi train --data runs/generation1 --data runs/generation2 --out runs/net2 --from runs/net1/nn.bin --epochs 3
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise CommandError(NO_TORCH, FAILED)
+    from master.commands.train_run import run
+    from worker.nnue.format import NetworkFileError, read_network
+    from worker.training.corpus import CorpusError
+    from worker.training.network.checkpoint import CheckpointError
+    from worker.training.network.device import find_device
+    from worker.training.network.trainer import TrainingError
+    from worker.training.train_folder import TrainFolder, TrainFolderError
+    from worker.training.train_settings import TrainSettings
+
+    try:
+        source = read_network(begin) if begin is not None else None
+        shape = _shape(source, features, width, hidden)
+        first, last = _span(score_share)
+        settings = TrainSettings(
+            **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
+            positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
+            score_to=last, scale=scale, quantised=quantised, validation=validation, every=everything,
+            patience=patience, seed=seed,
+        )  # fmt: skip
+        where = find_device(device)
+        wanted = {
+            "data": [str(folder.resolve()) for folder in data],
+            "from": None if begin is None else hashlib.sha256(begin.read_bytes()).hexdigest(),
+            **asdict(settings),
+        }
+        folder = TrainFolder(out)
+        with folder.held():
+            folder.claim(wanted)
+            return run(folder, settings, source, data, tolerance, where, threads or _processors(), as_json)
+    except (ValueError, NetworkFileError, TrainFolderError) as error:
+        raise CommandError(str(error)) from error
+    except (CorpusError, CheckpointError, TrainingError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except OSError as error:
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+def _shape(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
+    """The shape that is asked for: that of the net to begin with, where there is one."""
+    asked: dict[str, Any] = {}
+    if features is not None:
+        asked["features"] = features
+    if width is not None:
+        asked["width"] = width
+    if hidden is not None:
+        try:
+            asked["hidden1"], asked["hidden2"] = (int(part) for part in hidden.split("-"))
+        except ValueError:
+            raise CommandError(f"--hidden {hidden}: expected two whole numbers N-M, such as 32-32") from None
+    if source is None:
+        return asked
+    arch = source.architecture
+    own = {"features": arch.features.name, "width": arch.width, "hidden1": arch.hidden1, "hidden2": arch.hidden2}
+    for name, value in asked.items():
+        if own[name] != value:
+            raise CommandError(f"--from: its {name} is {own[name]}, not {value}: a net keeps its shape")
+    return own
+
+
+def _span(text: str) -> tuple[float, float]:
+    first, _, last = text.partition("-")
+    try:
+        return float(first), float(last or first)
+    except ValueError:
+        raise CommandError(f"--lambda {text}: expected two shares A-B, such as 1-0.9") from None
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,140 @@
+"""Which positions a run learns from, and in which order."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.worker.selfplay.games import made
+from tests.worker.training.shards import corpus_of, folder_of
+from worker.nnue.features import K_P
+from worker.training import corpus as corpus_module
+from worker.training.batches import START, Batch, Place, cut, training_batches
+from worker.training.corpus import Corpus, CorpusError, Split, shard_files
+from worker.training.features import row_tables
+
+TABLES = row_tables(K_P)
+
+
+def first_batches(corpus: Corpus, count: int, place: Place = START, threads: int = 1, size: int = 50) -> list[Batch]:
+    with training_batches(corpus, TABLES, size, 7, place, threads) as batches:
+        return list(islice(batches, count))
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return (
+        bool((one.own == other.own).all() and (one.enemy == other.enemy).all() and (one.scores == other.scores).all())
+        and one.after == other.after
+    )
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_module, "CHUNK_SHARDS", 2)
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_an_epoch_has_every_training_position_once_and_the_next_another_order(tmp_path: Path) -> None:
+    corpus = corpus_of(folder_of(tmp_path, shards=5))
+    seen: dict[int, list[Batch]] = {0: [], 1: []}
+    epoch = 0
+    for batch in first_batches(corpus, 2 * (corpus.training // 50 + 10)):
+        seen.setdefault(epoch, []).append(batch)
+        epoch = batch.after.epoch
+    every = corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)[0]
+    expected = sorted(every["score"].tolist())
+    for number in (0, 1):
+        scores = np.concatenate([batch.scores for batch in seen[number]])
+        assert sorted(scores.tolist()) == expected
+        assert len(scores) == corpus.training
+    first, second = (np.concatenate([batch.scores for batch in seen[number]]) for number in (0, 1))
+    assert (first != second).any()
+    # Neighbours of a game do not stay neighbours.
+    assert (
+        abs(np.corrcoef(first[:-1], first[1:])[0, 1])
+        < 0.2
+        < abs(np.corrcoef(every["score"][:-2], every["score"][2:])[0, 1])
+    )
+
+
+def _pool():  # type: ignore[no-untyped-def]
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(1)
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_the_order_goes_on_from_any_place_whatever_the_threads(tmp_path: Path) -> None:
+    corpus = corpus_of(folder_of(tmp_path, shards=5))
+    whole = first_batches(corpus, corpus.training // 25)
+    assert whole[-1].after.epoch >= 1
+    for start in (0, 3, len(whole) // 3, len(whole) // 2, len(whole) - 4):
+        place = whole[start].after
+        for one, other in zip(first_batches(corpus, 3, place, threads=3), whole[start + 1 :], strict=False):
+            assert same(one, other)
+
+
+def test_batches_are_even() -> None:
+    assert cut(10, 4) == [(0, 3), (3, 6), (6, 10)]
+    for count, size in ((1, 4), (4, 4), (5, 4), (1000, 7)):
+        parts = cut(count, size)
+        assert [low for low, _ in parts] == [0] + [high for _, high in parts[:-1]]
+        assert parts[-1][1] == count
+        assert {high - low for low, high in parts} <= {count // len(parts), count // len(parts) + 1}
+        assert max(high - low for low, high in parts) <= size
+
+
+def test_validation_shares_no_game_with_training(tmp_path: Path) -> None:
+    corpus = corpus_of(folder_of(tmp_path), every=True)
+    assert corpus.training + corpus.validation == sum(source.positions for source in corpus.sources)
+    held = corpus.validation_records(10**9)
+    assert len(held) == corpus.validation
+    learned, _ = corpus.chunk(corpus.sources, 0, 0, 0, _pool(), 1)
+    # Positions may meet by chance near the opening, games do not.
+    assert len({tuple(one) for one in held["pieces"]} & {tuple(one) for one in learned["pieces"]}) < 5
+    few = corpus.validation_records(20)
+    assert len(few) == 20
+
+
+def test_the_scale_is_that_of_the_tally(tmp_path: Path) -> None:
+    from worker.training.tally import ShardTally
+
+    corpus = corpus_of(folder_of(tmp_path, shards=4, games=20), validation=0.05)
+    tally = ShardTally()
+    for number in range(4):
+        tally.add(made(number, games=20))
+    assert corpus.scale == pytest.approx(tally.facts()["win_rate_scale"], rel=0.15)
+
+
+def test_shards_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "games")
+    corpus = corpus_of(folder)
+    assert Corpus.from_json(corpus.to_json(), corpus.split).sources == corpus.sources
+    path = folder / "shard-000001.games"
+    whole = path.read_bytes()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match="empty: no shards of gougi selfplay in it"):
+        shard_files([folder, tmp_path / "empty"])
+
+    path.write_bytes(whole[:-3])
+    with pytest.raises(CorpusError, match=r"shard-000001\.games: its checksum is wrong"):
+        corpus_of(folder)
+    with pytest.raises(CorpusError, match=r"shard-000001\.games: its checksum is wrong"):
+        first_batches(corpus, 1)
+    path.write_bytes(made(7, games=12).to_bytes())
+    with pytest.raises(CorpusError, match=r"shard-000001\.games: other games than those"):
+        first_batches(corpus, 1)
+    path.unlink()
+    with pytest.raises(CorpusError, match=r"shard-000001\.games: it is gone"):
+        corpus.validation_records(10)
+
+
+def test_too_few_games_are_told_of(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, shards=1, games=2)
+    with pytest.raises(CorpusError, match="no positions for validation in 1 shards"):
+        corpus_of(folder, validation=1e-9)
+    with pytest.raises(ValueError, match=r"validation is 0\.7"):
+        Split(0.7, every=False)

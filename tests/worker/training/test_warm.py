@@ -1,0 +1,72 @@
+"""After the warm-up of the trainer nothing compiles any more: threads and processes would, each for itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+# In a process of its own: this one has compiled things for other tests.
+SCRIPT = """
+import sys
+from pathlib import Path
+from worker.training.warm import warm_up_training
+warm_up_training()
+import gc
+import numba
+from tests.worker.training.shards import corpus_of, folder_of
+from worker.nnue import default_network
+from worker.nnue.features import K_P
+from worker.nnue.format import Architecture
+from worker.training.batches import START, training_batches
+from worker.training.compare import evaluations, ranking, teacher_samples
+from worker.training.corpus import shard_files
+from worker.training.exactness import measure
+from worker.training.features import row_tables
+from worker.training.net_facts import activation_facts
+from worker.training.weights import random_net, to_file
+folder = folder_of(Path(sys.argv[1]), shards=2)
+corpus = corpus_of(folder)
+with training_batches(corpus, row_tables(K_P), 100, 1, START, 2) as batches:
+    next(batches)
+arch = Architecture(K_P, 128, 8, 8)
+net = random_net(arch, 1)
+records = corpus.validation_records(100)
+measure(net, to_file(net, arch), records, 16)
+activation_facts(to_file(net, arch), records)
+samples = teacher_samples(shard_files([folder]), 20)
+evaluations(default_network(), samples), ranking(default_network(), samples)
+try:
+    from worker.training.network.model import SparseSums
+    import torch
+except ImportError:
+    pass
+else:
+    from worker.training.batches import make_batch
+    import numpy as np
+    batch = make_batch(row_tables(K_P), records, np.arange(len(records)))
+    arrays = (net.transformer_weight, net.transformer_bias)
+    weight, bias = (torch.from_numpy(value).requires_grad_() for value in arrays)
+    SparseSums(2)(weight, bias, batch, 1.0).sum().backward()
+compiled = {
+    d.py_func.__qualname__: dict(d.stats.cache_misses)
+    for d in gc.get_objects()
+    if isinstance(d, numba.core.dispatcher.Dispatcher)
+    and d.py_func.__module__.startswith("worker.")
+    and d.stats.cache_misses
+}
+print(compiled or "nothing")
+"""
+
+
+def test_nothing_compiles_after_the_warm_up(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("games")
+    warm = "from worker.training.warm import warm_up_training; warm_up_training()"
+    for script in (warm, SCRIPT):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(folder)],
+            capture_output=True, text=True, timeout=280, check=False, cwd=".",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert done.stdout == "nothing\n"

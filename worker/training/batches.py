@@ -1,0 +1,109 @@
+"""Batches of rows, scores and results, made by threads of their own while the ones before are learned from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.training.ahead import Ahead
+from worker.training.corpus import Corpus, Records, chunks_from
+from worker.training.features import RowTables
+from worker.training.replay import write_rows
+
+_AHEAD: Final = 4
+"""Batches that are ready, at most."""
+
+Rows = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a batch stands in the order of all."""
+
+    epoch: int = 0
+    chunk: int = 0
+    batch: int = 0
+
+
+START: Final = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some positions.
+
+    Attributes:
+        own, enemy: rows that they switch on as the side to move and as the other side sees them, int32 [n][active].
+        scores: float32 [n], centipawns from the side to move.
+        results: float32 [n]: 1 where the side to move wins, 0 where it loses, 0.5 for a draw.
+        after: where the batch that follows stands.
+    """
+
+    own: Rows
+    enemy: Rows
+    scores: npt.NDArray[np.float32]
+    results: npt.NDArray[np.float32]
+    after: Place = START
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def make_batch(tables: RowTables, records: Records, order: npt.NDArray[np.int64], after: Place = START) -> Batch:
+    """The records at the places ``order`` as a batch."""
+    count = len(order)
+    own, enemy = (np.empty((count, tables.active), np.int32) for _ in range(2))
+    places = np.ascontiguousarray(order, np.int64)
+    write_rows(
+        records.ctypes.data, places.ctypes.data, count, tables.flip.ctypes.data, tables.planes.ctypes.data,
+        tables.blocks.ctypes.data, tables.active, own.ctypes.data, enemy.ctypes.data,
+    )  # fmt: skip
+    fields: Any = records
+    scores = fields["score"][places].astype(np.float32)
+    return Batch(own, enemy, scores, (fields["result"][places].astype(np.float32) + 1) / 2, after=after)
+
+
+def cut(count: int, size: int) -> list[tuple[int, int]]:
+    """From and to of the batches of so many positions: as even as may be, none larger than ``size``."""
+    number = -(-count // size)
+    edges = [count * place // number for place in range(number + 1)]
+    return list(itertools.pairwise(edges))
+
+
+@contextmanager
+def training_batches(
+    corpus: Corpus, tables: RowTables, size: int, seed: int, place: Place, threads: int
+) -> Iterator[Iterator[Batch]]:
+    """Batches of the training positions without an end, from a place on; threads make them until the ``with`` ends.
+
+    Args:
+        size: positions of a batch, at most.
+        threads: that replay games.
+    """
+    with Ahead(chunks_from(corpus, seed, place.epoch, place.chunk, threads), 1, "chunks") as chunks:
+
+        def make() -> Iterator[Batch]:
+            first = place.batch
+            for epoch, number, is_last, records, order in chunks:
+                edges = cut(len(order), size)
+                follows = Place(epoch + 1) if is_last else Place(epoch, number + 1)
+                for batch in range(first, len(edges)):
+                    low, high = edges[batch]
+                    after = Place(epoch, number, batch + 1) if batch + 1 < len(edges) else follows
+                    yield make_batch(tables, records, order[low:high], after)
+                first = 0
+
+        with Ahead(make(), _AHEAD, "batches") as batches:
+            yield batches
+
+
+def batches_of(tables: RowTables, records: Records, size: int) -> Iterator[Batch]:
+    """All records in their order."""
+    for low, high in cut(len(records), size):
+        yield make_batch(tables, records, np.arange(low, high))

@@ -1,0 +1,98 @@
+"""The folder of a training run: settings, which shards it learns from, checkpoints, log, and the net that comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from worker.files import replace_file
+from worker.run_folder import check_settings, held
+from worker.training.corpus import Corpus, Split, shard_files
+from worker.training.shard import write_whole
+
+
+class TrainFolderError(Exception):
+    """A folder is not one for what is asked; the text says why."""
+
+
+class TrainFolder:
+    """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``loss.svg``, ``nn.bin``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = path / "train.json"
+        self.data = path / "data.json"
+        self.log = path / "log.jsonl"
+        self.plot = path / "loss.svg"
+        self.net = path / "nn.bin"
+        self.report = path / "report.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep it from other processes.
+
+        Raises:
+            TrainFolderError: another process is at work in it.
+            OSError: it cannot be made.
+        """
+        with held(self.path, "gougi train", TrainFolderError):
+            for name in ("*.pt", "*.json", "*.jsonl", "*.svg", "*.bin"):
+                for path in self.path.glob(f".{name}.*"):  # of a process that was killed while it wrote
+                    path.unlink()
+            yield
+
+    def claim(self, wanted: Mapping[str, Any]) -> None:
+        """Note the settings in a new folder, or check those of an old one.
+
+        Raises:
+            TrainFolderError: it was begun with others, named; or it cannot be read.
+            OSError: it cannot be written.
+        """
+        if not self.settings.exists():
+            write_whole(self.settings, (json.dumps(wanted, indent=2) + "\n").encode())
+            return
+        before = self._read(self.settings)
+        check_settings(self.path, before, wanted, TrainFolderError)
+
+    def corpus(
+        self, folders: Sequence[Path], split: Split, on_shard: Callable[[int, int], None]
+    ) -> tuple[Corpus, list[str]]:
+        """The shards that the run was begun with, read for the first time where it is new, and what the user should
+        know of them.
+
+        Raises:
+            TrainFolderError: what was noted cannot be read.
+            CorpusError: a shard cannot be used.
+            OSError: one cannot be read.
+        """
+        files = shard_files(folders)
+        if not self.data.exists():
+            corpus = Corpus.index(files, split, on_shard)
+            write_whole(self.data, (json.dumps(corpus.to_json(), indent=1) + "\n").encode())
+            return corpus, []
+        try:
+            corpus = Corpus.from_json(self._read(self.data), split)
+        except (KeyError, TypeError) as error:
+            raise TrainFolderError(f"{self.data}: not readable: {error!r}") from error
+        known = {source.path for source in corpus.sources}
+        if more := sum(str(path) not in known for path in files):
+            return corpus, [f"{more} shards came later than this run: it goes on with its own {len(known)}"]
+        return corpus, []
+
+    def keep_log(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the log: a JSON object a line. Raises OSError."""
+        replace_file(self.log, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def known_report(self) -> dict[str, Any] | None:
+        """What a finished run has said of its net; None: it has none yet. Raises TrainFolderError."""
+        return self._read(self.report) if self.report.exists() and self.net.exists() else None
+
+    @staticmethod
+    def _read(path: Path) -> dict[str, Any]:
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise TrainFolderError(f"{path}: not readable: {error!r}") from error

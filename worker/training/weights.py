@@ -1,0 +1,169 @@
+"""A net in floating point, and the exact way from it to the integers of a file, and back.
+
+Units are the field's. An activation of 1 is 127 in integers, the transformer's weights count 127 to one, those of the
+layers 64, the output 9,600. The evaluator (`worker.nnue`) rounds the sums of hidden layers down (``>> 6``); half a step
+more in their biases makes that a rounding to the nearest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.nnue.format import Architecture, NetworkFile
+
+ONE: Final = 127
+"""An activation of 1."""
+LAYER_ONE: Final = 64
+"""A weight of 1 in a hidden layer."""
+OUTPUT_ONE: Final = 9600
+"""An output of 1: with FV_SCALE 16 it is 600 centipawns."""
+HALF_STEP: Final = LAYER_ONE // 2
+"""In the bias of a hidden layer."""
+
+LAYER_LIMIT: Final = 127 / LAYER_ONE
+"""Weights of hidden layers lie within ± this, those of the output within ± `OUTPUT_LIMIT`: they are int8."""
+OUTPUT_LIMIT: Final = 127 * ONE / OUTPUT_ONE
+TRANSFORMER_LIMIT: Final = 5.2
+"""With a factor of `FACTOR_LIMIT`, 40 rows and a bias of `TRANSFORMER_BIAS_LIMIT` no sum leaves int16."""
+FACTOR_LIMIT: Final = 1.0
+TRANSFORMER_BIAS_LIMIT: Final = 9.0
+HIDDEN_BIAS_LIMIT: Final = 500.0
+"""So that every sum of a layer is exact in float32, which holds integers up to 2^24."""
+OUTPUT_BIAS_LIMIT: Final = 400.0
+
+LAYERS: Final = ("feature transformer", "layer 1", "layer 2", "output")
+"""Their names for users."""
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class FloatNet:
+    """Weights in floating point; shapes as in `worker.nnue.format.NetworkFile`."""
+
+    transformer_weight: Floats
+    transformer_bias: Floats
+    weight1: Floats
+    bias1: Floats
+    weight2: Floats
+    bias2: Floats
+    weight3: Floats
+    bias3: Floats
+
+    def by_name(self) -> dict[str, Floats]:
+        """Its arrays by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+SCALES: Final = {
+    "transformer_weight": ONE,
+    "transformer_bias": ONE,
+    "weight1": LAYER_ONE,
+    "bias1": LAYER_ONE * ONE,
+    "weight2": LAYER_ONE,
+    "bias2": LAYER_ONE * ONE,
+    "weight3": OUTPUT_ONE / ONE,
+    "bias3": OUTPUT_ONE,
+}
+"""By array: integers to one."""
+LIMITS: Final = {
+    "transformer_weight": TRANSFORMER_LIMIT,
+    "transformer_bias": TRANSFORMER_BIAS_LIMIT,
+    "weight1": LAYER_LIMIT,
+    "bias1": HIDDEN_BIAS_LIMIT,
+    "weight2": LAYER_LIMIT,
+    "bias2": HIDDEN_BIAS_LIMIT,
+    "weight3": OUTPUT_LIMIT,
+    "bias3": OUTPUT_BIAS_LIMIT,
+}
+"""By array: its values lie within ± this."""
+_HALF_STEPS: Final = {"bias1": HALF_STEP, "bias2": HALF_STEP}
+
+
+def random_net(architecture: Architecture, seed: int) -> FloatNet:
+    """A net to begin with: most activations lie inside of their range. The same for the same arguments."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed & (1 << 64) - 1, 0x6E6E])))
+
+    def normal(deviation: float, *shape: int) -> Floats:
+        values: Floats = (rng.standard_normal(shape, np.float32) * np.float32(deviation)).astype(np.float32)
+        return values
+
+    def centred(weight: Floats) -> Floats:
+        """The bias by which inputs in the middle of their range give an output there: no unit begins at an end."""
+        bias: Floats = np.float32(0.5) - np.float32(0.5) * weight.sum(axis=1)
+        return bias
+
+    arch = architecture
+    transformer = normal(0.04, arch.features.dimensions, arch.width)
+    transformer[arch.features.zero_rows] = 0
+    layers = [normal(1 / np.sqrt(inputs), outputs, inputs) for outputs, inputs in arch.layers]
+    output = (layers[2] * 2).clip(-OUTPUT_LIMIT, OUTPUT_LIMIT)
+    return FloatNet(
+        transformer,
+        np.full(arch.width, 0.5, np.float32),
+        layers[0],
+        centred(layers[0]),
+        layers[1],
+        centred(layers[1]),
+        output,
+        centred(output) - np.float32(0.5),
+    )
+
+
+def from_file(network: NetworkFile) -> FloatNet:
+    """The floating-point twin of a network: `to_file` gives the same integers back, where limits are kept."""
+    integers: dict[str, npt.NDArray[Any]] = {
+        "transformer_weight": network.transformer_weight,
+        "transformer_bias": network.transformer_bias,
+        **{f"weight{number}": weight for number, weight in enumerate(network.weights, 1)},
+        **{f"bias{number}": bias for number, bias in enumerate(network.biases, 1)},
+    }
+
+    def floats(name: str, values: npt.NDArray[Any]) -> Floats:
+        return ((values.astype(np.float64) - _HALF_STEPS.get(name, 0)) / SCALES[name]).astype(np.float32)
+
+    return FloatNet(**{name: floats(name, values) for name, values in integers.items()})
+
+
+def to_file(net: FloatNet, architecture: Architecture) -> NetworkFile:
+    """The integers of a net, as the evaluator reads them.
+
+    Raises:
+        ValueError: a value does not fit into its integers, or is none; the text names the layer.
+    """
+
+    def integers(name: str, dtype: type, layer: str) -> npt.NDArray[np.int64]:
+        values: Floats = getattr(net, name)
+        # In float32, as the net is trained: a product on the edge between two integers goes the same way there.
+        scaled = np.rint(values * np.float32(SCALES[name]))
+        info = np.iinfo(dtype)
+        if not np.isfinite(scaled).all():
+            raise ValueError(f"{layer}: a weight is no number")
+        if scaled.max() > info.max or scaled.min() < info.min:
+            raise ValueError(f"{layer}: a weight does not fit into {np.dtype(dtype)}")
+        whole: npt.NDArray[np.int64] = scaled.astype(np.int64) + _HALF_STEPS.get(name, 0)
+        return whole
+
+    return NetworkFile(
+        architecture,
+        integers("transformer_bias", np.int16, LAYERS[0]).astype(np.int16),
+        integers("transformer_weight", np.int16, LAYERS[0]).astype(np.int16),
+        tuple(integers(f"bias{number}", np.int32, LAYERS[number]).astype(np.int32) for number in (1, 2, 3)),
+        tuple(integers(f"weight{number}", np.int8, LAYERS[number]).astype(np.int8) for number in (1, 2, 3)),
+    )
+
+
+def snapped(net: FloatNet, *, layer: int | None = None) -> FloatNet:
+    """The net with the weights of one layer (a place in `LAYERS`), or of all, rounded to what its integers can hold."""
+    names: list[str] = []
+    for place in range(len(LAYERS)) if layer is None else (layer,):
+        names += ("transformer_weight", "transformer_bias") if place == 0 else (f"weight{place}", f"bias{place}")
+    rounded = {
+        name: (np.rint(getattr(net, name) * np.float32(SCALES[name])) / SCALES[name]).astype(np.float32)
+        for name in names
+    }
+    return replace(net, **rounded)
