@@ -19,8 +19,8 @@ from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
+from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from cluster.local_driver import LocalSearcher
 from master.analysis.calibration import calibration_json
 from master.analysis.game import Game, PlayedMove
 from master.analysis.judgement import Judged, judge

@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 from cluster.api import SearchRequest
+from cluster.coordination.strategies import SINGLE, StrategyError, strategy
 from cluster.engine_spec import EngineSpec, Networks
 from cluster.lab.engines import EngineMaker
-from cluster.strategies import SINGLE, StrategyError, strategy
-from cluster.virtual_driver import VirtualFleet
-from cluster.virtual_node import VirtualNode
+from cluster.virtual.driver import VirtualFleet
+from cluster.virtual.node import VirtualNode
 from worker.engine import Limits
 from worker.score import MATE
 

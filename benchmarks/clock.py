@@ -29,7 +29,7 @@ from benchmarks.figures import Figures, machine
 from master.clock import ClockSettings, GameClock, Watch
 from master.clock.plan import most_moves
 from master.csa.timecontrol import TimeControl
-from master.instructions import PlayerSettings
+from master.player.instructions import PlayerSettings
 
 SETTINGS = ClockSettings()
 GUARD_MS = PlayerSettings().guard_ms

@@ -18,14 +18,14 @@ import time
 
 from benchmarks.figures import Figures, machine, show
 from cluster.api import SearchRequest
-from cluster.coordinator import Coordinator
-from cluster.events import Event, NodeJoined, NodeLost, Received, SendJob, Start, StopNode, Tick
-from cluster.host import spare_the_collector
-from cluster.messages import Job, Report, decode, encode
-from cluster.root import prepare_rules
-from cluster.settings import Mode, Settings
-from worker.engine import STARTPOS, Bound
-from worker.shogi import Position, move_to_usi
+from cluster.coordination.coordinator import Coordinator
+from cluster.coordination.events import Event, NodeJoined, NodeLost, Received, SendJob, Start, StopNode, Tick
+from cluster.coordination.root import prepare_rules
+from cluster.coordination.settings import Mode, Settings
+from cluster.drivers.host import spare_the_collector
+from cluster.network.messages import Job, Report, decode, encode
+from worker.engine import Bound
+from worker.shogi import STARTPOS, Position, move_to_usi
 
 PLIES = 12
 HZ = 20

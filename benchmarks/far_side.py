@@ -23,9 +23,9 @@ from typing import Annotated, Final, NamedTuple, cast
 import typer
 import uvloop
 
-from master.csa.server import PracticeServer, ServerOptions
-from master.csa.server_room import RoomOptions
-from master.log import open_log
+from master.logs.log import open_log
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
 
 _MOVE: Final = re.compile(rb"([+-])[0-9]{4}[A-Z]{2}")
 

@@ -29,17 +29,17 @@ import structlog
 import uvloop
 
 from cluster.api import Decision, Known, Listener, SearchRequest
+from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from cluster.local_driver import LocalSearcher
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.csa.address import ServerAddress
-from master.csa.server import PracticeServer, ServerOptions
-from master.csa.server_room import RoomOptions
-from master.events import GameEvent, GameOutcome, MovePlayed
-from master.game import GameSettings, next_search_id, play_game
-from master.instructions import Login, PlayerSettings
+from master.game.driver import GameSettings, next_search_id, play_game
+from master.player.events import GameEvent, GameOutcome, MovePlayed
+from master.player.instructions import Login, PlayerSettings
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
 
 GAME = "learning-9000-10F"
 """So much time that only nodes limit a search."""

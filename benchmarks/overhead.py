@@ -30,11 +30,11 @@ from typing import Any
 from benchmarks.figures import Figures, machine, show
 from benchmarks.paced import now_us, paced_engine
 from cluster.api import Decision, Listener, SearchRequest
-from cluster.events import FALLBACK
-from cluster.messages import Done, Message, Report
-from cluster.ray_driver import RaySearcher
-from cluster.settings import Mode, Settings
-from worker.engine import STARTPOS
+from cluster.coordination.events import FALLBACK
+from cluster.coordination.settings import Mode, Settings
+from cluster.drivers.ray_driver import RaySearcher
+from cluster.network.messages import Done, Message, Report
+from worker.shogi import STARTPOS
 
 _LISTEN_S = 0.2
 """For so long reports are listened to in each round."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult
-from worker.search.rules import Rules
+from worker.rules import Rules
 from worker.shogi import Position, move_to_usi
 
 _INTERVAL_S = 0.05

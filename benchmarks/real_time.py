@@ -35,9 +35,9 @@ from rich.table import Table
 
 from benchmarks.figures import machine
 from benchmarks.nemesis.processes import log_events
-from cluster.status import masters
+from cluster.machine.status import masters
 from worker.search.bench import POSITIONS
-from worker.usi_process import UsiProcess
+from worker.usi.process import UsiProcess
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _START_S = 200.0
@@ -114,7 +114,7 @@ class Player:
             for pid in children[left.pop()]:
                 with suppress(OSError):
                     words = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-                    other = "fallback" if "cluster.node_process" in words else "others"
+                    other = "fallback" if "cluster.node.process" in words else "others"
                     found[pid] = known.get(pid, other)
                 left.append(pid)
         return found

@@ -34,10 +34,10 @@ import typer
 
 from benchmarks.figures import machine
 from cluster.api import Listener, SearchRequest
-from cluster.nursery_link import holder, nursery_name
-from cluster.processes import in_session
-from cluster.ray_driver import RaySearcher
-from worker.engine import STARTPOS
+from cluster.drivers.ray_driver import RaySearcher
+from cluster.machine.processes import in_session
+from cluster.node.nursery_link import holder, nursery_name
+from worker.shogi import STARTPOS
 
 _PATIENCE_S = 300.0
 _SETTLED_S = 4.0

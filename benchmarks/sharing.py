@@ -27,10 +27,10 @@ import numpy as np
 import typer
 import zmq
 
-from cluster.channel import ChannelAddress
-from cluster.messages import Peers, Shared
-from cluster.sharing import ENTRY_BYTES
-from cluster.sharing_node import TableSharing
+from cluster.network.channel import ChannelAddress
+from cluster.network.messages import Peers, Shared
+from cluster.sharing.node import TableSharing
+from cluster.sharing.table import ENTRY_BYTES
 from worker.engine import Entries, Limits
 from worker.search.bench import POSITIONS
 from worker.search.engine import NumbaEngine

@@ -27,8 +27,9 @@ from rsshogi.types import RepetitionState
 
 from benchmarks.usi_dialogue import Dialogue, Scene, SoakError
 from tests.worker.search.playouts import STARTS
-from worker.engine import STARTPOS, EngineError
-from worker.usi_process import UsiProcess
+from worker.engine import EngineError
+from worker.shogi import STARTPOS
+from worker.usi.process import UsiProcess
 
 ODD_STARTS = (
     "8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2",  # mated

@@ -9,9 +9,9 @@ from pathlib import Path
 from rsshogi.core import Board, Move
 
 from worker.engine import EngineError
-from worker.search.rules import EnteringKingRule
+from worker.rules import EnteringKingRule
 from worker.shogi import Position, declaration
-from worker.usi_process import UsiProcess
+from worker.usi.process import UsiProcess
 
 ANSWERS = ("bestmove", "checkmate")
 

@@ -1,7 +1,7 @@
 """What the master sees of the cluster: a request in, progress and one decision out.
 
-A driver (`cluster.ray_driver`, `cluster.local_driver`, `cluster.virtual_driver`) runs the same pure coordinator behind
-this face. Scores are `worker.score` scores from the side to move at the root; moves are USI text.
+A driver (`cluster.drivers.ray_driver`, `cluster.drivers.local_driver`, `cluster.virtual.driver`) runs the same pure
+coordinator behind this face. Scores are `worker.score` scores from the side to move at the root; moves are USI text.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class NodeView:
     hashfull: int = 0
     """Use of its transposition table in permille, as last reported."""
     speed: float = 1.0
-    """Beside the median of the nodes with the same engine, over its last searches (`cluster.roster`)."""
+    """Beside the median of the nodes with the same engine, over its last searches (`cluster.coordination.roster`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class UsiSpec:
 
     def build(self) -> Engine:
         """Start it. Raises EngineError: it does not start, is no USI engine, or refuses an option."""
-        from worker.usi_engine import UsiEngine
+        from worker.usi.engine import UsiEngine
 
         return UsiEngine(self.command, dict(self.options))
 

@@ -31,7 +31,7 @@ from master.commands import (
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
 from master.commands.plain import PlainCommand, complaint
-from master.terminal import guarded
+from master.ui.terminal import guarded
 from master.ui.texts import error_words
 from worker.files import described, disk_is_full
 

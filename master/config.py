@@ -44,7 +44,7 @@ ENV_OTHER = frozenset(
     }
 )
 """Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
-`cluster.presence`'s."""
+`cluster.machine.presence`'s."""
 
 
 _Location = tuple[int | str, ...]
@@ -308,7 +308,7 @@ class LogConfig(_Section):
     """The least level that the terminal gets."""
 
     def options(self) -> dict[str, Any]:
-        """As `master.log.open_log` wants them."""
+        """As `master.logs.log.open_log` wants them."""
         return {
             "file_level": self.file_level,
             "console_level": self.console_level,

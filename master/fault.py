@@ -8,7 +8,7 @@ from cluster.api import FleetError
 
 
 class FleetFault:
-    """Hears the fleet's events; see `cluster.ray_driver.RaySearcher.open`.
+    """Hears the fleet's events; see `cluster.drivers.ray_driver.RaySearcher.open`.
 
     Args:
         then: called once, when the fault is known.

@@ -22,8 +22,8 @@ from typing import Any, Final, TypeVar
 
 import uvloop
 
-from cluster.private_folder import remove_all_leftovers
-from master.terminal import raw
+from cluster.machine.private_folder import remove_all_leftovers
+from master.ui.terminal import raw
 
 T = TypeVar("T")
 

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 if TYPE_CHECKING:
     import numpy as np
 
-    from worker.search.rules import Rules
-
-STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+    from worker.rules import Rules
 
 
 class Bound(enum.IntEnum):

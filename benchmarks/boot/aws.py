@@ -18,7 +18,7 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from tests.cluster.metadata_service import MetadataService
-from tests.master.fleet.stand_in import REGION, client
+from tests.master.cloud.stand_in import REGION, client
 
 METADATA = "169.254.169.254"
 GATEWAY = "10.81.255.254"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.boot.aws import BUCKET, GATEWAY
-from tests.master.fleet.stand_in import client, environment, module
+from tests.master.cloud.stand_in import client, environment, module
 
 TRIP = "trip-that-stands-nowhere-4711"
 GAME = "test-20-2F"

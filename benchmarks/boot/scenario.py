@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.boot.aws import Aws, Instance
 from benchmarks.boot.machine import REBOOT, Machine, MachineError
 from benchmarks.boot.owner import GAME, TRIP, Owner
-from tests.master.fleet.stand_in import client
+from tests.master.cloud.stand_in import client
 
 HEAD_UNITS = ("gougi-setup", "gougi-warm", "gougi-head", "gougi-keep", "gougi-master", "gougi-stop.timer")
 NODE_UNITS = ("gougi-setup", "gougi-warm", "gougi-node", "gougi-spot-watch")

@@ -15,7 +15,7 @@ from benchmarks.fuzz.target import FIXTURES, Target
 from master.analysis.game import GameFileError, parse_games
 from master.book.floodgate import GameRules, read_game
 from master.config import ConfigError, load_config, sample
-from master.replay import ReplayError, read_log
+from master.game.replay import ReplayError, read_log
 from worker.book import Book, BookError
 from worker.nnue.format import NetworkFileError, parse_network, serialise_network
 from worker.shogi import MoveError, Position, SfenError

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.fuzz.target import Target, client_lines, server_lines
 from cluster.api import Decision, SearchRequest
-from cluster.messages import (
+from cluster.network.messages import (
     Done,
     Heartbeat,
     Hello,
@@ -26,14 +26,14 @@ from cluster.messages import (
     decode,
     encode,
 )
-from cluster.sharing import MEANING_BYTES, BatchError, decode_batch, encode_batch
+from cluster.sharing.table import MEANING_BYTES, BatchError, decode_batch, encode_batch
 from master.clock import ClockSettings
 from master.csa.lines import LineProtocol
-from master.csa.server_room import Room
-from master.instructions import AskBook, Instruction, Login, PlayerSettings, PrepareSearcher, Send, StartSearch
-from master.player import Player
-from worker.engine import STARTPOS, Bound
-from worker.shogi import Position, move_to_usi
+from master.player.instructions import AskBook, Instruction, Login, PlayerSettings, PrepareSearcher, Send, StartSearch
+from master.player.player import Player
+from master.practice.server_room import Room
+from worker.engine import Bound
+from worker.shogi import STARTPOS, Position, move_to_usi
 
 _MEANING: Final = bytes(range(MEANING_BYTES))
 _MESSAGES: Final[tuple[Message, ...]] = (

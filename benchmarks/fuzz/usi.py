@@ -27,9 +27,8 @@ from master.usi.options import FleetOptions
 from worker.book import BookReply
 from worker.engine import EngineError, Limits
 from worker.mate import MateResult, MateStatus
-from worker.search.usi import NoEngineError, UsiLoop
 from worker.shogi import Position, move_to_usi
-from worker.usi_lines import (
+from worker.usi.lines import (
     dialect_of,
     go_line,
     parse_bestmove,
@@ -37,6 +36,7 @@ from worker.usi_lines import (
     parse_nodes,
     parse_option,
 )
+from worker.usi.loop import NoEngineError, UsiLoop
 from worker.warm import warm_up
 
 _DIALOGUES: Final = (

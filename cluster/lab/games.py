@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cluster.api import Decision, SearchRequest
+from cluster.coordination.strategies import SINGLE, Strategy, strategy
 from cluster.lab.engines import EnginePool, MakeEngine
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.strategies import SINGLE, Strategy, strategy
-from cluster.virtual_driver import VirtualFleet
-from cluster.virtual_node import VirtualNode
+from cluster.virtual.driver import VirtualFleet
+from cluster.virtual.node import VirtualNode
 from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, play_game
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 
 from cluster.api import Decision
 from cluster.lab.errors import LabError
-from cluster.lab.real.figures import RealGame, get
+from cluster.lab.real_figures import RealGame, get
 from cluster.lab.schedule import Game, Point
 
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.chooser import Measured
+from cluster.coordination.chooser import Measured
+from cluster.coordination.settings import Mode
+from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
 from cluster.lab.errors import LabError
 from cluster.lab.real import report as real_report
@@ -15,8 +17,6 @@ from cluster.lab.real.report import RealResult, summarize_real
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Point
 from cluster.lab.settings import LabSettings
-from cluster.settings import Mode
-from cluster.strategies import strategy
 from worker.arena.statistics import Sprt, Strength, Tally, Verdict, strength, tally
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from cluster.coordination.strategies import StrategyError, strategy
 from cluster.lab.errors import LabError
 from cluster.lab.settings import MOST_NODES
-from cluster.strategies import StrategyError, strategy
 
 
 @dataclass(frozen=True, slots=True, order=True)

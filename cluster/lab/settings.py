@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cluster.coordination.strategies import StrategyError, strategy
 from cluster.lab.errors import LabError
-from cluster.strategies import StrategyError, strategy
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 
 MOST_NODES = 1000

@@ -1,12 +1,12 @@
-"""Shards as tasks of a fleet (`cluster.ray_work`)."""
+"""Shards as tasks of a fleet (`cluster.drivers.ray_work`)."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
 
-from cluster.ray_process import RayLost
-from cluster.ray_work import work_on_ray
+from cluster.drivers.ray_process import RayLost
+from cluster.drivers.ray_work import work_on_ray
 from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
 
 

@@ -1,4 +1,4 @@
-"""Pairs of games as tasks of a fleet (`cluster.ray_work`)."""
+"""Pairs of games as tasks of a fleet (`cluster.drivers.ray_work`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.ray_process import RayLost
-from cluster.ray_work import MOST_LOSSES, work_on_ray
+from cluster.drivers.ray_process import RayLost
+from cluster.drivers.ray_work import MOST_LOSSES, work_on_ray
 from cluster.tuning.games import Order, play_pair
 from cluster.tuning.run import PairName, Played, Run
 from cluster.tuning.settings import PlayError

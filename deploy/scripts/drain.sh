@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Send this machine's node processes away, and wait until the master has dealt their work to others (at most 5 s): before
-# the unit or the pod that runs Ray is stopped. They say how they are in $GOUGI_RUN_DIR (cluster/presence.py).
+# the unit or the pod that runs Ray is stopped. They say how they are in $GOUGI_RUN_DIR (cluster/machine/presence.py).
 set -euo pipefail
 shopt -s nullglob
 run=${GOUGI_RUN_DIR:?}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from master.analysis.plan import Point
 from master.analysis.report import GameReport
-from master.ui.notation import pv_text, score_text
+from master.records.notation import pv_text, score_text
 from worker.shogi import Position
 
 DECLARATION = "入玉宣言"

@@ -1,6 +1,6 @@
 """A player's process in a match: kept alive from game to game, started anew where it died.
 
-It is driven by whole USI lines and not through `worker.usi_engine`: a match has a clock for each side, and reads of a
+It is driven by whole USI lines and not through `worker.usi.engine`: a match has a clock for each side, and reads of a
 search its last line only, so that the referee takes next to nothing of the players' time.
 """
 
@@ -14,8 +14,8 @@ from typing import Final
 from master.arena.players import Player
 from master.arena.referee import Answer
 from worker.engine import Bound, EngineError
-from worker.usi_lines import dialect_of, parse_bestmove, parse_info, parse_nodes
-from worker.usi_process import UsiProcess
+from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
+from worker.usi.process import UsiProcess
 
 _START_S: Final = 60.0
 """To ``usiok``; on a busy machine an interpreter with its libraries takes its time."""

@@ -13,7 +13,7 @@ from cluster.lab.folder import sources
 from master.arena.players import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
-from master.records import GameRecord
+from master.records.csa import GameRecord
 from worker.run_folder import held
 
 

@@ -14,7 +14,7 @@ from master.arena.players import SettingsError
 from master.arena.referee import Referee
 from master.arena.schedule import Faults, PlayedGame, SideFigures, colour_of_a, pair_of
 from master.arena.settings import MatchSettings, Pace
-from master.records import GameRecord
+from master.records.csa import GameRecord
 from worker.engine import EngineError
 
 _FIRST_SEARCH_MS: Final = 60_000

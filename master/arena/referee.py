@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from master.arena.settings import MatchSettings, Pace, ResignBy
-from master.records import Ending, RecordedMove
+from master.records.csa import Ending, RecordedMove
 from worker.arena.adjudication import Adjudicator, Resignation
-from worker.engine import STARTPOS
-from worker.shogi import MoveError, Position, Repetition
+from worker.shogi import STARTPOS, MoveError, Position, Repetition
 
 _COLOURS: Final = ("black", "white")
 

@@ -56,7 +56,7 @@ class PlayedGame:
     points: float
     """Of A: 0, 1/2 or 1."""
     end: str
-    """As `master.records.Ending.reason`."""
+    """As `master.records.csa.Ending.reason`."""
     comment: str
     """What more there is to say of the end."""
     plies: int

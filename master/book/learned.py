@@ -36,7 +36,7 @@ class PlayedGame:
     opponent: str
     colour: int
     result: str
-    """``WIN``, ``LOSE``, ``DRAW`` …: `master.events.Conclusion`."""
+    """``WIN``, ``LOSE``, ``DRAW`` …: `master.player.events.Conclusion`."""
     reason: str
     own: tuple[OwnMove, ...] = ()
 

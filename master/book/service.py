@@ -4,7 +4,7 @@ How to use one::
 
     service = BookService(OpeningSettings(files=(Path("book.db"),)), learn=Path("learned.sqlite"))
     service.open()
-    settings = GameSettings(player=…, book=service)       # `master.game` asks it, and tells it of the game
+    settings = GameSettings(player=…, book=service)       # `master.game.driver` asks it, and tells it of the game
     …
     await service.close()
 
@@ -31,8 +31,8 @@ from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
 from master.book.speed import Speed
 from master.book.thoughts import Thought
-from master.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
-from master.instructions import AskBook, BookAnswer
+from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
+from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError
 from worker.shogi import Position
 
@@ -131,7 +131,7 @@ class BookService:
         self._submit(lambda: self._reply(question)).add_done_callback(tell)
 
     def observe(self, event: GameEvent) -> None:
-        """Follow a game: `master.game.Observer`."""
+        """Follow a game: `master.game.driver.Observer`."""
         if isinstance(event, ThinkingEnded):
             self.searched(event.decision)
         if not self.learns:

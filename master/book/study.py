@@ -20,7 +20,7 @@ from master.book.lessons import Lesson
 from master.book.notes import thought_of
 from master.book.service import BookService
 from master.book.thoughts import REFERENCE_NPS, Thought
-from master.events import GameEnded, GameEvent, GameFound, LoggedIn
+from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
 from worker.score import MATE_BOUND
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book.study")
@@ -52,7 +52,7 @@ class StudyingSearcher:
     Args:
         searcher: does the searching, for games and lessons.
         service: has the lessons, and takes what they bring.
-        next_id: gives rising search ids, the same as the games' (`master.game.next_search_id`).
+        next_id: gives rising search ids, the same as the games' (`master.game.driver.next_search_id`).
         by_nodes: lessons end by nodes searched, not by time: for one node, and repeatable.
         between_games: whether `observe` begins to study.
     """
@@ -87,7 +87,7 @@ class StudyingSearcher:
     # Study
 
     def observe(self, event: GameEvent) -> None:
-        """Begin to study where a game is waited for, and stop where one is found: `master.game.Observer`."""
+        """Begin to study where a game is waited for, and stop where one is found: `master.game.driver.Observer`."""
         if isinstance(event, (LoggedIn, GameEnded)):
             if self._between_games:
                 self.begin()

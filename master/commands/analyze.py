@@ -271,7 +271,7 @@ async def _whole(searcher: Searcher) -> None:
         FleetError: none has come.
     """
     from cluster.api import FleetError
-    from cluster.ray_driver import RaySearcher
+    from cluster.drivers.ray_driver import RaySearcher
 
     if isinstance(searcher, RaySearcher) and not await searcher.whole(_PATIENCE_S):
         raise FleetError(f"no node is there after {_PATIENCE_S:.0f} s: is one of the cluster's machines up?")

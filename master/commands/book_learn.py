@@ -57,11 +57,11 @@ def learn(
     from master.book.thoughts import reference_seconds
     from master.commands.game import logged, make_fleet, make_single
     from master.fault import FleetFault
-    from master.game import next_search_id
-    from master.log import fleet_listener
+    from master.game.driver import next_search_id
+    from master.logs.log import fleet_listener
+    from master.records.notation import count_text, score_text
     from master.run import Interrupted, run_to_end
     from master.ui.console import Console
-    from master.ui.notation import count_text, score_text
     from worker.book import BookError
 
     try:

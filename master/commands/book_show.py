@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from master.book.thoughts import Thought
+from master.records.notation import move_text, pv_text, score_text
 from master.ui.board import board_text, hand_text
 from master.ui.console import Console
-from master.ui.notation import move_text, pv_text, score_text
 from worker.book import BookMove
 from worker.shogi import Position
 

@@ -28,9 +28,9 @@ from master.commands.fleet_shared import (
 from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
-    from master.fleet.facts import Facts
-    from master.fleet.operator import Operator
-    from master.fleet.plan import FleetPlan
+    from master.cloud.facts import Facts
+    from master.cloud.operator import Operator
+    from master.cloud.plan import FleetPlan
 
 app = typer.Typer(
     name="fleet",
@@ -160,7 +160,7 @@ def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None)
 
       gougi fleet status
     """
-    from master.ui.fleet import status_table
+    from master.cloud.display import status_table
 
     with told():
         operator = operator_of(config, folder)
@@ -180,7 +180,7 @@ def cost(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -
 
       gougi fleet cost
     """
-    from master.ui.fleet import cost_table
+    from master.cloud.display import cost_table
 
     with told():
         operator = operator_of(config, folder)
@@ -228,7 +228,7 @@ def _estimate(operator: Operator, nodes: int | None) -> None:
 
 
 def _wait(operator: Operator, facts: Facts, wait_s: float) -> None:
-    from master.ui.fleet import Waiting
+    from master.cloud.display import Waiting
 
     with Waiting(console(), facts.nodes) as waiting:
         now = operator.wait(facts, wait_s, waiting.news)

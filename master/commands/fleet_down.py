@@ -24,8 +24,8 @@ from master.commands.fleet_shared import (
 from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
-    from master.fleet.operator import Operator
-    from master.fleet.plan import FleetPlan, Place
+    from master.cloud.operator import Operator
+    from master.cloud.plan import FleetPlan, Place
 
 
 def down(
@@ -73,8 +73,8 @@ def down(
 
 def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: Path) -> None:
     """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
-    from master.fleet.end import bucket_is_in_the_way, empty
-    from master.fleet.terraform import TerraformError
+    from master.cloud.end import bucket_is_in_the_way, empty
+    from master.cloud.terraform import TerraformError
 
     own = place if place is not None and place.bucket_is_own else None
     if own is not None and end.full_bucket_goes:
@@ -97,14 +97,14 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
 
 
 def _copy_records(place: Place, records: Path) -> None:
-    from master.fleet.end import copy_records
+    from master.cloud.end import copy_records
 
     note(f"{copy_records(place, records, note)} files of the bucket {place.bucket} are in {records}")
 
 
 def _prove(operator: Operator, name: str, place: Place | None, wait_s: float) -> None:
     """Ask AWS for what is left of the fleet; where nothing is, the folder forgets it."""
-    from master.fleet.end import left_over
+    from master.cloud.end import left_over
 
     keep = [place.bucket] if place is not None and not place.bucket_is_own else []
     note("asking AWS what is left")

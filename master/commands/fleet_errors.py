@@ -11,14 +11,14 @@ from master.commands.common import BAD_INPUT, FAILED, CommandError
 @contextlib.contextmanager
 def told() -> Iterator[None]:
     """What goes wrong becomes the command's one clear message."""
+    from master.cloud.archive import ArchiveError
+    from master.cloud.aws import AwsError
+    from master.cloud.costs import LedgerError
+    from master.cloud.folder import FolderError
+    from master.cloud.lock import FolderBusy
+    from master.cloud.operator import FleetDown, NotReady, PriceUnknown
+    from master.cloud.terraform import TerraformError
     from master.csa.login import LoginError
-    from master.fleet.archive import ArchiveError
-    from master.fleet.aws import AwsError
-    from master.fleet.costs import LedgerError
-    from master.fleet.folder import FolderError
-    from master.fleet.lock import FolderBusy
-    from master.fleet.operator import FleetDown, NotReady, PriceUnknown
-    from master.fleet.terraform import TerraformError
 
     try:
         yield

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from master.cloud.agreed import RELEASED
 from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.fleet_errors import told
 from master.commands.settings import ConfigFile, load
-from master.fleet.agreed import RELEASED
 from worker.files import described
 
 if TYPE_CHECKING:
-    from master.fleet.archive import Archive
+    from master.cloud.archive import Archive
 
 
 def watch(
@@ -38,9 +38,9 @@ def watch(
 
     Ends with exit code 10 when the machine is to go and its nodes are dismissed; with 0 after SIGTERM.
     """
-    from cluster.instance_metadata import InstanceMetadata
-    from cluster.presence import present
-    from master.fleet.node_watch import NodeWatch
+    from cluster.machine.presence import present
+    from cluster.node.instance_metadata import InstanceMetadata
+    from master.cloud.node_watch import NodeWatch
 
     with told():
         try:
@@ -75,13 +75,13 @@ def keep(
     Ends with exit code 10 where [fleet] idle_hours or price_cap_usd says that the fleet is to end, and with 0 after
     SIGTERM; the last copies are made then.
     """
-    from cluster.instance_metadata import InstanceMetadata, MetadataError
-    from master.fleet.cloud import Cloud
-    from master.fleet.drained import Drained
-    from master.fleet.ending import EndRule
-    from master.fleet.keep import Copies, LedgerKeeper
-    from master.fleet.keep import keep as run
-    from master.fleet.prices import planned, types_of
+    from cluster.node.instance_metadata import InstanceMetadata, MetadataError
+    from master.cloud.cloud import Cloud
+    from master.cloud.drained import Drained
+    from master.cloud.ending import EndRule
+    from master.cloud.keep import Copies, LedgerKeeper
+    from master.cloud.keep import keep as run
+    from master.cloud.prices import planned, types_of
 
     settings = load(config)
     fleet = settings.fleet
@@ -115,7 +115,7 @@ def keep(
 
 
 def _archive(where: str, region: str) -> Archive | None:
-    from master.fleet.archive import open_archive
+    from master.cloud.archive import open_archive
 
     return open_archive(where, region or None) if where else None
 

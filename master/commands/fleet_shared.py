@@ -14,8 +14,8 @@ from master.commands.common import CommandError
 from master.commands.settings import load
 
 if TYPE_CHECKING:
-    from master.fleet.operator import Operator
-    from master.fleet.plan import FleetPlan
+    from master.cloud.operator import Operator
+    from master.cloud.plan import FleetPlan
 
 Dir = Annotated[
     str | None,
@@ -40,8 +40,8 @@ def settings(config: Path | None, folder: str | None) -> Any:
 
 def operator_of(config: Path | None, folder: str | None) -> Operator:
     """Who does what the command asks for."""
+    from master.cloud.operator import Operator
     from master.config import find_file
-    from master.fleet.operator import Operator
 
     return Operator(settings(config, folder), config or find_file())
 
@@ -72,7 +72,7 @@ def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd:
 
 def apply(operator: Operator, wanted: FleetPlan) -> None:
     """Do what was shown, with its progress."""
-    from master.ui.fleet import Progress
+    from master.cloud.display import Progress
 
     with Progress(console(), len(wanted.changes)) as progress:
         operator.apply(wanted, progress.step)

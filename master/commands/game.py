@@ -17,12 +17,12 @@ from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError,
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
+    from cluster.drivers.local_driver import LocalSearcher
+    from cluster.drivers.ray_driver import RaySearcher
     from cluster.engine_spec import EngineSpec, NodeKind
-    from cluster.local_driver import LocalSearcher
-    from cluster.ray_driver import RaySearcher
     from master.config import Config, NodeKindConfig
-    from master.events import GameOutcome
-    from master.instructions import PlayerSettings
+    from master.player.events import GameOutcome
+    from master.player.instructions import PlayerSettings
     from master.ui.show import Show
 
 MAX_MOVES_HELP = "Moves after which a game is drawn."
@@ -130,8 +130,8 @@ def serve(
     settings = load(config, {"records": {"folder": records}})
     import asyncio
 
-    from master.csa.server import PracticeServer, ServerError, ServerOptions
-    from master.csa.server_room import RoomNote, RoomOptions
+    from master.practice.server import PracticeServer, ServerError, ServerOptions
+    from master.practice.server_room import RoomNote, RoomOptions
     from master.run import Interrupted, run_to_end
     from master.ui.steady import SteadyWriter
 
@@ -165,10 +165,10 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     import asyncio
 
     from cluster.api import FleetError
-    from master.csa.server import ServerError
-    from master.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
     from master.fault import FleetFault
-    from master.log import fleet_listener
+    from master.logs.log import fleet_listener
+    from master.practice.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
+    from master.practice.server import ServerError
     from master.run import Interrupted, run_to_end
     from master.ui.texts import say
 
@@ -215,7 +215,6 @@ def _play_online(settings: Config, plain: bool) -> int:
     import signal
 
     from cluster.api import FleetError
-    from master.apart import play_games_apart
     from master.book.study import StudyingSearcher
     from master.commands.book_settings import open_books
     from master.config import ConfigError, csa_password
@@ -223,13 +222,14 @@ def _play_online(settings: Config, plain: bool) -> int:
     from master.csa.client import CsaConnectionError
     from master.csa.login import LoginError, check_login, login_password
     from master.csa.tls import TlsError, tls_context
-    from master.events import GameEnded, GameEvent
     from master.fault import FleetFault
-    from master.game import GameSettings, LoginRefusedError, WrongGameError, next_search_id
-    from master.game_loop import NameTakenError
-    from master.instructions import Login
-    from master.log import fleet_listener
-    from master.retry import Backoff
+    from master.game.driver import GameSettings, LoginRefusedError, WrongGameError, next_search_id
+    from master.game.loop import NameTakenError
+    from master.game.thread import play_games_apart
+    from master.logs.log import fleet_listener
+    from master.player.events import GameEnded, GameEvent
+    from master.player.instructions import Login
+    from master.player.retry import Backoff
     from master.run import Interrupted, run_to_end
     from master.ui.texts import say
 
@@ -371,7 +371,7 @@ def _path(eval_file: str) -> str | None:
 
 def make_single(settings: Config) -> LocalSearcher:
     """One searcher in this process, as the configuration describes a node; not open yet."""
-    from cluster.local_driver import LocalSearcher
+    from cluster.drivers.local_driver import LocalSearcher
 
     return LocalSearcher(_engine(settings).build)
 
@@ -379,10 +379,10 @@ def make_single(settings: Config) -> LocalSearcher:
 def make_fleet(settings: Config) -> RaySearcher:
     """The fleet that the configuration describes; not open yet."""
 
-    from cluster.consultation import Vote
+    from cluster.coordination.settings import Mode, Settings
+    from cluster.drivers.ray_driver import RaySearcher
     from cluster.engine_spec import FleetSpec, Variety
-    from cluster.ray_driver import RaySearcher
-    from cluster.settings import Mode, Settings
+    from cluster.voting.consultation import Vote
 
     engine, cluster, voters = _engine(settings), settings.cluster, settings.voters
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
@@ -407,7 +407,7 @@ def make_fleet(settings: Config) -> RaySearcher:
 
 def _player_settings(settings: Config) -> PlayerSettings:
     from master.clock import ClockSettings
-    from master.instructions import PlayerSettings
+    from master.player.instructions import PlayerSettings
 
     clock, play = settings.clock, settings.play
     return PlayerSettings(
@@ -433,7 +433,7 @@ def _show(plain: bool) -> Show:
 def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[None]:
     """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``tell_line``
     in the end where it lies."""
-    from master.log import LogError, open_log
+    from master.logs.log import LogError, open_log
     from master.ui.texts import say
 
     log = settings.log

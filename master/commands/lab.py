@@ -19,7 +19,7 @@ from master.commands.lab_board import Board
 from master.commands.lab_real import Place, place_of, tell
 
 if TYPE_CHECKING:
-    from cluster.chooser import Measured
+    from cluster.coordination.chooser import Measured
     from cluster.lab.folder import LabFolder
     from cluster.lab.records import GameRecord
     from cluster.lab.report import PointResult
@@ -132,12 +132,12 @@ def lab(
 
       gougi lab --real --ms 300 --nodes 2 --strategy consult:majority --cores 0-1 --games 200 --out runs/lab-real
     """
-    from cluster.chooser import TableError
+    from cluster.coordination.chooser import TableError
+    from cluster.coordination.strategies import adjustable, offered
     from cluster.lab.errors import LabError
     from cluster.lab.folder import LabFolder
     from cluster.lab.schedule import Plan
     from cluster.lab.settings import LabSettings
-    from cluster.strategies import adjustable, offered
 
     if list_names:
         print("strategies:", *offered())
@@ -178,7 +178,7 @@ def lab(
 
 def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
     """Put what the folder holds into ``table``, in the place of earlier measurements of the same."""
-    from cluster.chooser import write_table
+    from cluster.coordination.chooser import write_table
     from cluster.lab.report import measured, summarize
 
     points = measured(settings, summarize(folder.read()[0]))
@@ -187,7 +187,7 @@ def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
 
 
 def _known_points(table: Path) -> tuple[Measured, ...]:
-    from cluster.chooser import read_table
+    from cluster.coordination.chooser import read_table
 
     return read_table(table) if table.exists() else ()
 

@@ -13,7 +13,7 @@ from master.commands.common import CommandError
 from worker.files import reason
 
 if TYPE_CHECKING:
-    from master.log_summary import LogSummary
+    from master.game.summary import LogSummary
 
 
 def log(
@@ -31,7 +31,7 @@ def log(
 
       gougi log records/gougi-*.jsonl --json
     """
-    from master.log_summary import LogSummary, read
+    from master.game.summary import LogSummary, read
 
     found = LogSummary()
     for file in files:
@@ -49,8 +49,8 @@ def _tell(found: LogSummary) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from master.records.notation import SIDES
     from master.ui.console import Console
-    from master.ui.notation import SIDES
 
     console = Console()
 

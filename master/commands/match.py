@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
-from master.terminal import raw
+from master.ui.terminal import raw
 
 if TYPE_CHECKING:
     from master.arena.match_folder import MatchFolder

@@ -11,7 +11,7 @@ import typer
 from master.commands.common import FAILED, INTERRUPTED, CommandError
 
 if TYPE_CHECKING:
-    from master.replay import LoggedGame, Replay
+    from master.game.replay import LoggedGame, Replay
 
 _MOST_LINES: Final = 3
 """Of each side of a difference."""
@@ -44,7 +44,7 @@ def replay(
 
       gougi replay --check records/gougi-20261121-101500-4711.jsonl
     """
-    from master.replay import ReplayError, read_log
+    from master.game.replay import ReplayError, read_log
 
     try:
         logged = read_log(log, _tell_gap)
@@ -82,7 +82,7 @@ def _why_none(logged: list[LoggedGame], offered: list[LoggedGame]) -> str:
 
 
 def _check(game: LoggedGame) -> bool:
-    from master.replay import Replay
+    from master.game.replay import Replay
 
     again = Replay(game)
     for _ in again.steps():
@@ -93,9 +93,9 @@ def _check(game: LoggedGame) -> bool:
 def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
     import asyncio
 
-    from master.events import GameFound
-    from master.instructions import Emit
-    from master.replay import Replay
+    from master.game.replay import Replay
+    from master.player.events import GameFound
+    from master.player.instructions import Emit
     from master.run import Interrupted, run_to_end
     from master.ui.console import Console
     from master.ui.show import Show

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from master.terminal import raw
+from master.ui.terminal import raw
 
 if TYPE_CHECKING:
     from cluster.teaching.orders import Event

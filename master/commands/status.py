@@ -39,7 +39,7 @@ def status(
 
       gougi status --address 10.0.0.1:6379 --json
     """
-    from cluster.status import masters
+    from cluster.machine.status import masters
 
     try:
         found = [facts for facts in masters() if address in (None, "auto", facts["address"])]
@@ -66,7 +66,7 @@ def status(
 def _ask(address: str) -> dict[str, Any]:
     """What the cluster says; ends the command where it does not answer."""
     from cluster.api import FleetError
-    from cluster.ray_survey import survey
+    from cluster.drivers.ray_survey import survey
 
     check_address(address)
     try:
@@ -79,7 +79,7 @@ def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> No
     from rich.table import Table
     from rich.text import Text
 
-    from master.fleet.view import age
+    from master.cloud.view import age
 
     alive = [machine for machine in cluster["machines"] if machine["alive"]]
     places, taken = (sum(machine[key] for machine in alive) for key in ("places", "taken"))
@@ -112,8 +112,8 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from master.fleet.view import age
-    from master.ui.notation import count_text, score_text
+    from master.cloud.view import age
+    from master.records.notation import count_text, score_text
 
     now = time.time()
 

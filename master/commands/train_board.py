@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from master.commands.selfplay_board import span
-from master.terminal import raw
+from master.ui.terminal import raw
 
 if TYPE_CHECKING:
     from worker.training.network.trainer import Progress, Row

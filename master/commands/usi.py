@@ -17,7 +17,7 @@ from master.commands.common import FAILED, INTERRUPTED, CommandError, interrupti
 from master.commands.game import make_fleet
 from master.commands.settings import ConfigFile, load
 from worker.files import reason
-from worker.usi_door import Door, introduction
+from worker.usi.door import Door, introduction
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
@@ -63,7 +63,7 @@ def usi(
 def _single() -> int:
     from importlib.metadata import version
 
-    from worker.search.usi_options import OPTIONS
+    from worker.usi.options import OPTIONS
 
     with _gui() as write:
         door = Door(_lines(), write, introduction(f"Gougi {version('gougi')}", OPTIONS))
@@ -71,7 +71,7 @@ def _single() -> int:
 
 
 def _serve_single(door: Door, write: Callable[[str], None]) -> int:
-    from worker.search.usi import NoEngineError, UsiLoop
+    from worker.usi.loop import NoEngineError, UsiLoop
 
     loop = UsiLoop(write)
     door.on_quit(loop.quit_came)
@@ -194,7 +194,7 @@ def _lines() -> TextIO:
 @contextlib.contextmanager
 def _logged(settings: Config, records: str | None) -> Iterator[Callable[[str, dict[str, object]], None]]:
     """Who hears of the fleet's events: a log in the folder ``records``, or nobody."""
-    from master.log import LogError, fleet_listener, open_log
+    from master.logs.log import LogError, fleet_listener, open_log
 
     if records is None:
         yield lambda _name, _fields: None

@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.text import Text
 
-from master.ui.notation import FILES, PIECES, RANKS, SIDES
+from master.records.notation import FILES, PIECES, RANKS, SIDES
 from worker.shogi import Position
 from worker.text import in_ascii
 

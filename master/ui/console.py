@@ -1,4 +1,4 @@
-"""Rich's console, for text that others wrote: `master.terminal` says why."""
+"""Rich's console, for text that others wrote: `master.ui.terminal` says why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import rich.console
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from master.terminal import clean, raw
+from master.ui.terminal import clean, raw
 
 
 class Console(rich.console.Console):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from master.events import Conclusion, GameOutcome
-from master.ui.notation import SIDES
+from master.player.events import Conclusion, GameOutcome
+from master.records.notation import SIDES
 from master.ui.texts import later, say
 
 _WON: Final = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from master.events import GameBegan, GameEnded, GameEvent, LoggedIn, MovePlayed
+from master.player.events import GameBegan, GameEnded, GameEvent, LoggedIn, MovePlayed
+from master.records.notation import clock_text, count_text, move_text, pv_text, score_text
 from master.ui.model import GameView, Thought
-from master.ui.notation import clock_text, count_text, move_text, pv_text, score_text
 from master.ui.screen import result_text
 from master.ui.texts import say
 from worker.shogi import MoveError, Position

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, Progress
-from master.events import (
+from master.player.events import (
     Clocks,
     GameBegan,
     GameEnded,
@@ -27,7 +27,7 @@ from master.events import (
     ThinkingProgressed,
 )
 from master.ui.texts import say
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 from worker.shogi.pieces import SQUARES
 
 NOTES_KEPT = 4

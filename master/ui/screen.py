@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.api import Ballot, NodeView
+from master.records.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.endings import result_words
 from master.ui.model import GameView, Thought
-from master.ui.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
 from master.ui.texts import say
 from worker.shogi import MoveError, Position
 

@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from rich.live import Live
 
-from master.events import GameBegan, GameEnded, GameEvent
+from master.player.events import GameBegan, GameEnded, GameEvent
 from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView

@@ -3,7 +3,7 @@
 A line that cannot be heeded is answered by ``info string error: …`` and changes nothing, except that no position is set
 after a wrong ``position``. Every ``go`` is answered by one ``bestmove``, every ``go mate`` by one ``checkmate``, every
 ``isready`` by one ``readyok``, or the process ends with exit code 1: whoever waits for ``readyok`` would wait for ever.
-``usi`` is answered before this is loaded (`worker.usi_door`).
+``usi`` is answered before this is loaded (`worker.usi.door`).
 
 The fleet is opened at ``isready``, and again at a later one where an option that decides over it has changed. That
 takes seconds, on a new machine a minute: meanwhile the GUI is told what goes on, and gets an empty line now and then,
@@ -39,7 +39,8 @@ from master.usi.events import (
 from master.usi.options import FleetOptions
 from master.usi.report import error_line, event_line
 from master.usi.thinking import AskBook, AskKnown, Board, Thinking
-from worker.search.usi_words import (
+from worker.shogi.replay import Replay
+from worker.usi.words import (
     GoOrder,
     best_line,
     mate_lines,
@@ -48,7 +49,6 @@ from worker.search.usi_words import (
     parse_position,
     parse_setoption,
 )
-from worker.shogi.replay import Replay
 
 KEEP_ALIVE_MS: Final = 5000
 """YaneuraOu's interval; GUIs wait for 30 s."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from cluster.api import SearchRequest
-from cluster.consultation import Vote
-from cluster.settings import Mode
+from cluster.coordination.settings import Mode
+from cluster.voting.consultation import Vote
 from master.clock import ClockSettings
 from master.usi.events import FleetPlan
 from master.usi.timing import Habits
-from worker.search.usi_options import PLAY_OPTIONS, Option, OptionValues, engine_options
+from worker.usi.options import PLAY_OPTIONS, Option, OptionValues, engine_options
 
 MOST_NODES: Final = 1024
 

@@ -1,9 +1,10 @@
 """The searches behind ``go``: one at a time, each answered by one ``bestmove``, and what is pondered between them.
 
 **Pondering.** The GUI names one reply of the opponent (``position`` with it, ``go ponder``). The fleet ponders on the
-position before it instead, behind all replies that are likely, the named one in any case (`cluster.pondering`): a
-``ponderhit`` goes on from what is known, and so does the ``go`` after a miss where the real reply was among the others.
-Therefore a ``stop`` of pondering is answered at once, but the fleet goes on for a moment: the real position comes next.
+position before it instead, behind all replies that are likely, the named one in any case
+(`cluster.coordination.pondering`): a ``ponderhit`` goes on from what is known, and so does the ``go`` after a miss
+where the real reply was among the others. Therefore a ``stop`` of pondering is answered at once, but the fleet goes on
+for a moment: the real position comes next.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from master.usi.report import Reporter, error_line
 from master.usi.timing import Turn, bounded
 from worker.book import BookReply, BookSettings
 from worker.careful import careful_move
-from worker.search.usi_words import GoOrder, best_line, book_lines
 from worker.shogi import Position, move_to_usi
+from worker.usi.words import GoOrder, best_line, book_lines
 
 LINGER_MS: Final = 2000
 """How long the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.choices import Chooser, judge, losses, places_of
 from cluster.engine_spec import EngineSpec
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 
 def test_positions_come_from_the_middle_of_games(tmp_path: Path) -> None:

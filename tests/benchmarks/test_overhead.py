@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks import overhead
 from benchmarks.paced import PacedEngine, now_us
-from worker.engine import STARTPOS, Limits, SearchInfo
+from worker.engine import Limits, SearchInfo
+from worker.shogi import STARTPOS
 
 
 def test_the_paced_engine_says_when() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.root import prepare_rules
+from cluster.coordination.root import prepare_rules
 from worker.warm import warm_up
 
 

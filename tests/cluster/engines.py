@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
-from worker.search.rules import Rules
+from worker.rules import Rules
 from worker.shogi import Position, move_to_usi
 
 

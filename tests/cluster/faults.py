@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from cluster.node_process import NodeSpec
+from cluster.node.process import NodeSpec
 from tests.cluster.engines import endless_engine
 from tests.cluster.ray_fleet import OpenFleet
 from tests.cluster.rubbish import Liar
@@ -115,7 +115,7 @@ async def join(fleet: OpenFleet) -> AsyncIterator[Fault]:
     """Another node's process, whose cable is put in at the right moment."""
     spec = NodeSpec("guest", fleet.reached_at(fleet.admit("guest")), endless_engine)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "cluster.node_process"]
+    command = [sys.executable, "-m", "cluster.node.process"]
     fleet.proxy.hold_new(hold=True)
     guest = await asyncio.create_subprocess_exec(*command, env=environment, stdin=asyncio.subprocess.PIPE)
     try:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-from cluster.channel import ChannelAddress
-from cluster.sharing_link import ShareLink, Source
+from cluster.network.channel import ChannelAddress
+from cluster.sharing.link import ShareLink, Source
 
 
 def flood(keys: ChannelAddress) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-OWNER = "import sys; from pathlib import Path; from cluster.private_folder import PrivateFolder; "
+OWNER = "import sys; from pathlib import Path; from cluster.machine.private_folder import PrivateFolder; "
 OWNER += "print(PrivateFolder(Path(sys.argv[1])).path, flush=True); sys.stdin.read()"
 
 

@@ -10,14 +10,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from cluster.api import Decision, SearchRequest
-from cluster.channel import ChannelAddress
-from cluster.ray_driver import RaySearcher
-from cluster.settings import Settings
+from cluster.coordination.settings import Settings
+from cluster.drivers.ray_driver import RaySearcher
+from cluster.network.channel import ChannelAddress
 from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
 from tests.cluster.proxy import Proxy
-from worker.engine import STARTPOS
-from worker.shogi import Position
+from worker.shogi import STARTPOS, Position
 
 _T = TypeVar("_T")
 
@@ -65,7 +64,7 @@ class OpenFleet:
 
     @property
     def ray(self) -> dict[str, Any]:
-        """What the fleet said of the Ray that runs now, as `cluster.ray_cluster.RayFacts` has it."""
+        """What the fleet said of the Ray that runs now, as `cluster.drivers.ray_cluster.RayFacts` has it."""
         return self.heard.named("ray_started")[-1]
 
     @property

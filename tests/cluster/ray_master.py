@@ -12,11 +12,11 @@ import sys
 from dataclasses import asdict
 
 from cluster.api import Decision, Listener, Progress, SearchRequest
-from cluster.host import now_ms
-from cluster.ray_driver import RaySearcher
-from cluster.settings import Mode, Settings
+from cluster.coordination.settings import Mode, Settings
+from cluster.drivers.host import now_ms
+from cluster.drivers.ray_driver import RaySearcher
 from tests.cluster.engines import endless_engine
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 
 def tell(what: str, **fields: object) -> None:

@@ -13,10 +13,10 @@ import signal
 import subprocess
 
 from cluster.api import SearchRequest
-from cluster.ray_driver import RaySearcher
+from cluster.drivers.ray_driver import RaySearcher
 from tests.cluster.engines import endless_engine
 from tests.cluster.heard import Heard
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 
 def descendants(pid: int) -> list[int]:

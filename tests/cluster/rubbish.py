@@ -9,8 +9,8 @@ import threading
 import msgpack
 import zmq
 
-from cluster.channel import ChannelAddress, ChannelClient
-from cluster.messages import Heartbeat, Hello, Job, Leave, NewGame, Report, Stop, encode
+from cluster.network.channel import ChannelAddress, ChannelClient
+from cluster.network.messages import Heartbeat, Hello, Job, Leave, NewGame, Report, Stop, encode
 from worker.engine import Bound
 
 MOVES = ("5e5d", "9i1a+", "K*5e", "zzzz", "0000")

@@ -14,9 +14,9 @@ import threading
 
 import numpy as np
 
-from cluster.channel import ChannelAddress
-from cluster.messages import Peers
-from cluster.sharing_node import TableSharing
+from cluster.network.channel import ChannelAddress
+from cluster.network.messages import Peers
+from cluster.sharing.node import TableSharing
 from tests.cluster.sharing_process import DictTable
 from worker.engine import Entries
 

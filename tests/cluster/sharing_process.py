@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import zmq
 
-from cluster.channel import ChannelAddress
-from cluster.messages import Peers, Shared
-from cluster.sharing_node import TableSharing
+from cluster.network.channel import ChannelAddress
+from cluster.network.messages import Peers, Shared
+from cluster.sharing.node import TableSharing
 from worker.engine import Entries
 
 MEANING = "0123456789abcdef" * 2

@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, SearchRequest
-from cluster.coordinator import Coordinator
-from cluster.events import (
+from cluster.coordination.coordinator import Coordinator
+from cluster.coordination.events import (
     FALLBACK,
     Decide,
     Event,
@@ -24,10 +24,11 @@ from cluster.events import (
     StopSearch,
     Tick,
 )
-from cluster.messages import Done, Heartbeat, Job, Report
-from cluster.root import Root
-from worker.engine import STARTPOS, Bound
+from cluster.coordination.root import Root
+from cluster.network.messages import Done, Heartbeat, Job, Report
+from worker.engine import Bound
 from worker.score import MATE
+from worker.shogi import STARTPOS
 
 NODES = ["n1", "n2", "n3", "n4", "n5", "n6", FALLBACK]
 POSITIONS: list[tuple[str, tuple[str, ...]]] = [

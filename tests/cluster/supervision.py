@@ -19,18 +19,18 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from cluster import places as places_module
 from cluster.api import FleetError
-from cluster.channel import ChannelAddress
-from cluster.coordinator import Coordinator
-from cluster.events import NodeLost, Received, Tick
-from cluster.fleet import Change, Fleet
-from cluster.messages import Begun, Done, Hello, Report
-from cluster.node_process import NodeSpec
-from cluster.places import Places
-from cluster.ray_cluster import ActorDied, RayFacts
-from cluster.ray_process import RayLost
-from cluster.settings import Mode, Settings
+from cluster.coordination.coordinator import Coordinator
+from cluster.coordination.events import NodeLost, Received, Tick
+from cluster.coordination.settings import Mode, Settings
+from cluster.drivers import places as places_module
+from cluster.drivers.fleet import Change, Fleet
+from cluster.drivers.places import Places
+from cluster.drivers.ray_cluster import ActorDied, RayFacts
+from cluster.drivers.ray_process import RayLost
+from cluster.network.channel import ChannelAddress
+from cluster.network.messages import Begun, Done, Hello, Report
+from cluster.node.process import NodeSpec
 from tests.cluster.engines import endless_engine
 from tests.cluster.storm import Storm, root_of
 from worker.engine import Bound
@@ -90,7 +90,7 @@ class Machine:
 
 
 class World:
-    """A `cluster.places.Master`, and all that it sees."""
+    """A `cluster.drivers.places.Master`, and all that it sees."""
 
     def __init__(self, seed: int, machines: int) -> None:
         self.rng = random.Random(seed)
@@ -109,7 +109,7 @@ class World:
         self._lives = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # `cluster.places.Master`
+    # `cluster.drivers.places.Master`
 
     def ray_found(self, facts: RayFacts) -> None:
         self.said.append("ray_found")
@@ -320,7 +320,7 @@ class World:
 
 
 class VirtualRay:
-    """One life of Ray's process, as `cluster.ray_process.RayProcess` has it."""
+    """One life of Ray's process, as `cluster.drivers.ray_process.RayProcess` has it."""
 
     world: World
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cluster.engine_spec import EngineSpec, FleetSpec, Networks, UsiSpec, Variety
-from worker.engine import STARTPOS, EngineError, Limits, SearchResult
+from worker.engine import EngineError, Limits, SearchResult
 from worker.search.engine import NumbaEngine
+from worker.shogi import STARTPOS
 
 USI = UsiSpec(("/usr/games/gpsusi",), (("BookDepth", "0"),))
 
@@ -107,7 +108,7 @@ def test_a_depth_limit_is_searched_to_by_all() -> None:
 
 
 def test_a_usi_engine() -> None:
-    script = Path(__file__).parents[1] / "worker" / "scripted_usi.py"
+    script = Path(__file__).parents[1] / "worker" / "usi" / "scripted_usi.py"
     engine = UsiSpec((sys.executable, str(script)), (("USI_Hash", "32"),)).build()
     assert (engine.name, engine.can_split) == ("Scripted 1.0", True)
     engine.close()

@@ -101,7 +101,7 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
             "keep does not end",
         ),
         ("master/commands/common.py", "INTERRUPTED = 130", "INTERRUPTED = 143", "common.py: INTERRUPTED"),
-        ("master/fleet/agreed.py", "RELEASED: Final = 10", "RELEASED: Final = 11", "RestartPreventExitStatus: ['10']"),
+        ("master/cloud/agreed.py", "RELEASED: Final = 10", "RELEASED: Final = 11", "RestartPreventExitStatus: ['10']"),
         ("docs/fleet.md", "its exit code 10 starts", "its exit code 12 starts", "does not say what exit code 10 does"),
         (
             "docs/fleet-operation.md",
@@ -133,7 +133,7 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
             "raycluster.yaml: GOUGI_CLUSTER_ADDRESS",
         ),
         ("docs/fleet.md", "the report port 6390", "the report port 6391", "docs/fleet.md: the report port"),
-        ("master/fleet/agreed.py", "REPORT_PORT: Final = 6390", "REPORT_PORT: Final = 7000", "master.sh: ports"),
+        ("master/cloud/agreed.py", "REPORT_PORT: Final = 6390", "REPORT_PORT: Final = 7000", "master.sh: ports"),
         # Permissions, and the ways to what they allow.
         ("terraform/iam.tf", '"autoscaling:SetDesiredCapacity", ', "", "iam.tf: head: EndTheFleet: Action"),
         ("terraform/iam.tf", '"s3:ListBucket"', '"s3:ListBuckets"', "List: Action"),
@@ -159,12 +159,12 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ("terraform/network.tf", ", aws_route_table.workers[0].id]", "]", "network.tf: the gateway's ways"),
         ("terraform/variables.tf", "/al2023-ami-kernel", "/al2-ami-kernel", "variables.tf: image"),
         (
-            "master/fleet/cloud.py",
+            "master/cloud/cloud.py",
             "describe_spot_price_history",
             "describe_spot_fleet_requests",
             "DescribeSpotFleetRequests",
         ),
-        ("master/fleet/reports.py", '"fleet/machines/"', '"machines/"', "may not s3:PutObject on machines/"),
+        ("master/cloud/reports.py", '"fleet/machines/"', '"machines/"', "may not s3:PutObject on machines/"),
         (SCRIPT.format("keep-books"), "/books/", "/book/", "may not s3:PutObject on book/"),
         (SCRIPT.format("end-fleet"), "set-desired-capacity", "update-auto-scaling-group", "UpdateAutoScalingGroup"),
         # Names.

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from master.fleet.agreed import GCS_PORT, RAY_PORTS
+from master.cloud.agreed import GCS_PORT, RAY_PORTS
 from tests.deploy.machine import SCRIPTS, script_at, stand_in
 
-# As cluster/presence.py writes it: dismissed 0.3 s after SIGTERM.
+# As cluster/machine/presence.py writes it: dismissed 0.3 s after SIGTERM.
 NODE = """
 import json, os, pathlib, signal, sys, time
 path = pathlib.Path(sys.argv[1]) / f"node-{os.getpid()}.json"

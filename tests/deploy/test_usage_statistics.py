@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.ray_cluster import _ENVIRONMENT
+from cluster.drivers.ray_cluster import _ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

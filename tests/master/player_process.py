@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from cluster.api import Listener
-from master.apart import play_games_apart
 from master.commands.common import INTERRUPTED
 from master.csa.address import ServerAddress
-from master.game import GameSettings
-from master.instructions import Login
+from master.game.driver import GameSettings
+from master.game.thread import play_games_apart
+from master.player.instructions import Login
 from master.run import Interrupted, run_to_end
 from tests.master.scripted import ScriptedSearcher
 

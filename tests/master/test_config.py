@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.consultation import Vote
+from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec, Variety
-from cluster.settings import Mode, Settings
+from cluster.voting.consultation import Vote
 from master.clock import ClockSettings
 from master.config import (
     ClockConfig,
@@ -27,7 +27,7 @@ from master.config import (
     load_config,
     sample,
 )
-from master.instructions import PlayerSettings
+from master.player.instructions import PlayerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,7 @@ import asyncio, sys
 from pathlib import Path
 
 import master.__main__ as script
-import master.book.service as book, master.cli as cli, master.log as log, master.recorder as recorder
+import master.book.service as book, master.cli as cli, master.logs.log as log, master.game.recorder as recorder
 from master.book.thoughts import Thought
 
 folder, fifo = Path(sys.argv[1]), sys.argv[2]

@@ -51,8 +51,8 @@ APART = {
     "play": "goes on, see below",
     "warm": "writes nothing to standard output",
     "match": "tests/master/arena",
-    "selfplay stats": "tests/master/test_selfplay_command.py",
-    "selfplay export": "tests/master/test_selfplay_command.py",
+    "selfplay stats": "tests/master/commands/test_selfplay_command.py",
+    "selfplay export": "tests/master/commands/test_selfplay_command.py",
 }
 LOG = (
     '{"event": "player_begins", "game": 1, "name": "anna", "server": "x:1", "settings": {}}\n'

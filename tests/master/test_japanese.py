@@ -20,7 +20,7 @@ from master.analysis.html import game_page
 from master.analysis.report import Settings as ReportSettings
 from master.analysis.statistics import BANDS
 from master.cli import run
-from master.events import Conclusion, GameOutcome
+from master.player.events import Conclusion, GameOutcome
 from master.ui.endings import result_words
 from master.ui.texts import error_words, say
 from master.usi.report import event_line
@@ -40,9 +40,9 @@ for _package in ("master", "cluster", "worker"):
 ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
 TOLD = [
     *MASTER.glob("commands/*.py"),
-    *(ROOT / "cluster" / f"ray_{name}.py" for name in ("cluster", "driver", "process", "survey")),
-    *(MASTER / name for name in ("csa/login.py", "csa/client.py", "csa/server.py", "fleet/player.py")),
-    *(ROOT / "worker" / "search" / name for name in ("usi_options.py", "usi_words.py")),
+    *(ROOT / "cluster" / "drivers" / f"ray_{name}.py" for name in ("cluster", "driver", "process", "survey")),
+    *(MASTER / name for name in ("csa/login.py", "csa/client.py", "practice/server.py", "cloud/player.py")),
+    *(ROOT / "worker" / "usi" / name for name in ("options.py", "words.py")),
 ]
 """Where errors arise that a command, or a GUI, tells in one line."""
 _PLACE = re.compile(r"--[a-z-]+|\[[a-z]+\]|^[a-z]+: W$|W")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cluster.status import masters
+from cluster.machine.status import masters
 from tests.master.command import Running, gougi
 
 CORE = str(min(os.sched_getaffinity(0)))

@@ -16,10 +16,10 @@ from master.analysis.plan import plan, searches
 from master.analysis.session import Pace, Session
 from master.analysis.store import Store
 from master.csa.address import ServerAddress
-from master.csa.server import PracticeServer, ServerOptions
-from master.csa.server_room import RoomNote, RoomOptions
-from master.game import play_game
-from master.instructions import Login
+from master.game.driver import play_game
+from master.player.instructions import Login
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomNote, RoomOptions
 from tests.master.analysis.records import game
 from tests.master.broken_play import WHY
 from tests.master.command import environment

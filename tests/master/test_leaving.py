@@ -12,7 +12,7 @@ import uvloop
 from rsshogi.record import Record
 
 from master.commands.common import INTERRUPTED
-from master.csa.server import PracticeServer, ServerOptions
+from master.practice.server import PracticeServer, ServerOptions
 from tests.master.csa.test_tcp import Peer
 from tests.master.player_process import GAME
 

@@ -11,7 +11,7 @@ from master.cli import run
 from master.commands.checks import check_fleet
 from master.commands.common import CommandError
 from master.config import ConfigError, load_config
-from master.csa.server import PracticeServer, ServerError, ServerOptions
+from master.practice.server import PracticeServer, ServerError, ServerOptions
 from tests.master.analysis.records import CSA
 
 

@@ -10,11 +10,11 @@ import pytest
 import uvloop
 
 from cluster.api import Listener
-from master.csa.server import PracticeServer, ServerOptions
-from master.csa.server_room import RoomOptions
-from master.game import ServerAddress
-from master.game_loop import play_games
-from master.instructions import Login
+from master.game.driver import ServerAddress
+from master.game.loop import play_games
+from master.player.instructions import Login
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
 from tests.master.player_process import GAME
 from tests.master.scripted import ScriptedSearcher
 

@@ -109,7 +109,7 @@ def test_the_dead_are_reaped_as_they_come(tmp_path: Path) -> None:
 
 def test_a_second_signal_leaves_no_folder(tmp_path: Path) -> None:
     """Neither ours nor that of a child which is killed with us."""
-    child = "from pathlib import Path; from cluster.private_folder import PrivateFolder; "
+    child = "from pathlib import Path; from cluster.machine.private_folder import PrivateFolder; "
     child += f"f = PrivateFolder(Path({str(tmp_path)!r})); print(f.path.name, flush=True); input()"
     body = f"""child = subprocess.Popen([sys.executable, "-c", {child!r}], stdin=subprocess.PIPE)
     try:

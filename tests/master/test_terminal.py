@@ -26,15 +26,15 @@ from cluster.api import Decision, Listener, NodeView
 from master.cli import run
 from master.csa.address import ServerAddress
 from master.csa.position import csa_from_sfen
-from master.game import GameSettings, play_game
-from master.instructions import Login
-from master.log import fleet_listener, open_log
-from master.terminal import CleanStream, clean, guarded, raw
+from master.game.driver import GameSettings, play_game
+from master.logs.log import fleet_listener, open_log
+from master.player.instructions import Login
 from master.ui.console import Console
 from master.ui.show import Show
+from master.ui.terminal import CleanStream, clean, guarded, raw
 from tests.master.command import gougi
 from tests.master.scripted import ScriptedSearcher
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 HOSTILE = "x[/][red]\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x85\u202eevil\u2066\r\x08\x7f\x00\u2028y"
 OWN = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -241,7 +241,7 @@ def test_help_and_the_sample_are_what_they_were(tmp_path: Path) -> None:
 
 def test_nobody_writes_to_the_terminal_by_another_way() -> None:
     """Of the views each is on the console that cleans; prints are cleaned by `master.cli`."""
-    allowed = {"master/terminal.py", "master/ui/console.py"}
+    allowed = {"master/ui/terminal.py", "master/ui/console.py"}
     root = Path(master.__file__).parent
     for path in root.rglob("*.py"):
         if path.relative_to(root.parent).as_posix() in allowed:

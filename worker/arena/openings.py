@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from worker.engine import STARTPOS, Engine, Limits
+from worker.engine import Engine, Limits
 from worker.files import reason, replace_file
-from worker.shogi import MoveError, Position, SfenError, move_to_usi
+from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
 
 DEFAULT_PLIES: Final = 12
 DEFAULT_MARGIN_CP: Final = 120

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from worker.engine import STARTPOS, Limits
+from worker.engine import Limits
 from worker.search.engine import NumbaEngine
+from worker.shogi import STARTPOS
 
 POSITIONS: Final = (
     STARTPOS,

@@ -17,31 +17,22 @@ from typing import Final
 
 import numpy as np
 
-from worker.engine import (
-    STARTPOS,
-    Bound,
-    EngineError,
-    Entries,
-    InfoCallback,
-    Limits,
-    SearchInfo,
-    SearchResult,
-)
+from worker.engine import Bound, EngineError, Entries, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
+from worker.rules import EnteringKingRule, Rules
 from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
 from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
-from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot, elect
 from worker.search.state import NEVER
 from worker.search.steps import Steps
 from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
 from worker.search.timing import Iteration, Outlook
 from worker.search.tt import TranspositionTable, absorb
-from worker.shogi import MoveError, Position, SfenError, declaration, makemove, move_to_usi
+from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, makemove, move_to_usi
 from worker.shogi.replay import Replay
 
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.mate import MateResult, MateSolver, MateStatus
+from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE, MATE_BOUND
-from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position
 from worker.threads import give_way, show_name
 

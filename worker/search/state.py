@@ -90,7 +90,7 @@ TH_DTYPE: Final = np.dtype(
         ("pause_at", np.int64),  # node count at which the search waits for its driver (worker.search.steps)
         ("pause_done", np.int64),  # eventfd that is raised then
         ("pause_go", np.int64),  # eventfd that lets it go on
-        # The rules of the game (worker.search.rules).
+        # The rules of the game (worker.rules).
         ("every_move", np.int64),  # 1: declined promotions too
         ("entering_rule", np.int64),  # worker.shogi.declaration
         ("draw_value", np.int64, (2,)),  # of a draw, by the colour to move

@@ -10,12 +10,12 @@ import numpy as np
 
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
+from worker.rules import Rules
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, is_mate, mate_distance
 from worker.search.outbox import Outbox
 from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
 from worker.search.parts import part
 from worker.search.root import search_root
-from worker.search.rules import Rules
 from worker.search.smp import skips
 from worker.search.state import NEVER, PV_ROW, ThreadState
 from worker.search.tt import TranspositionTable, entry_move, probe

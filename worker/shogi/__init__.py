@@ -1,9 +1,8 @@
 """The rules of shogi. `Position` is the face; compiled functions of the other rooms take ``Position.record``."""
 
-from worker.engine import STARTPOS
 from worker.shogi.notation import MoveError, move_to_csa, move_to_usi
 from worker.shogi.position import Position, Repetition
-from worker.shogi.sfen import HANDICAPS, SfenError
+from worker.shogi.sfen import HANDICAPS, STARTPOS, SfenError
 
 __all__ = [
     "HANDICAPS",

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from worker.engine import STARTPOS
 from worker.score import MAX_PLY
 from worker.shogi import declaration, makemove, notation, sfen, walk
 from worker.shogi.attacks import in_check, is_attacked, update_checks
 from worker.shogi.notation import MoveError, usi_code
 from worker.shogi.pieces import BLACK, KING, SQUARES
-from worker.shogi.sfen import SfenError
+from worker.shogi.sfen import STARTPOS, SfenError
 from worker.shogi.state import MAX_HISTORY, POS_DTYPE, STACK, new_record
 from worker.shogi.tables import ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES, ZOBRIST_SIDE
 

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from worker.engine import STARTPOS
 from worker.shogi import geometry as geo
 from worker.shogi.pieces import (
     BISHOP,
@@ -26,6 +25,8 @@ from worker.shogi.pieces import (
     SQUARES,
     WHITE,
 )
+
+STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 
 HANDICAPS: Final = {
     "even": STARTPOS,

@@ -16,7 +16,7 @@ import numpy as np
 from worker.jit.memory import aligned_zeros
 from worker.jit.options import source_digest
 from worker.nnue import Network, NnueState
-from worker.search.rules import Rules
+from worker.rules import Rules
 from worker.search.state import ThreadState
 from worker.search.tt import TranspositionTable
 from worker.selfplay.game import play

@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from cluster.coordination.strategies import strategy
 from cluster.lab.errors import LabError
 from cluster.lab.schedule import Point
 from cluster.lab.settings import Opponent
-from cluster.strategies import strategy
 
 
 def parse_cores(text: str, allowed: Collection[int]) -> tuple[int, ...]:

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from cluster.api import Decision, SearchRequest
+from cluster.coordination.strategies import SINGLE, strategy
 from cluster.engine_spec import EngineSpec
 from cluster.lab.errors import LabError
 from cluster.lab.real import machine
 from cluster.lab.real.cores import Seating
-from cluster.lab.real.figures import KINDS, RealFigures, RealGame
 from cluster.lab.real.side import Found, Side, SideLost, SideSpec
+from cluster.lab.real_figures import KINDS, RealFigures, RealGame
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.strategies import SINGLE, strategy
 from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, Outcome, play_game
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cluster.lab.real.cores import words
-from cluster.lab.real.figures import KINDS
+from cluster.lab.real_figures import KINDS
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LOOKED_S: Final = 1.0
@@ -85,7 +85,7 @@ def _twins(cores: Sequence[int]) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The processes of a player by kind (`cluster.lab.real.figures.KINDS`), as they were when it was looked at."""
+    """The processes of a player by kind (`cluster.lab.real_figures.KINDS`), as they were when it was looked at."""
 
     kinds: dict[int, str]
 
@@ -106,9 +106,9 @@ class Family:
                     command = Path(f"/proc/{child}/cmdline").read_text(errors="replace")
                 if parent == nursery:
                     kinds[child] = "nodes"  # made by fork: its command is the nursery's
-                elif "cluster.nursery" in command:
+                elif "cluster.node.nursery" in command:
                     nursery, kinds[child] = child, "master"
-                elif "cluster.node_process" in command:
+                elif "cluster.node.process" in command:
                     kinds[child] = "fallback"
                 else:
                     kinds[child] = "ray"

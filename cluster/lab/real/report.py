@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cluster.lab.errors import LabError
 from cluster.lab.real.cores import Seating, words
-from cluster.lab.real.figures import KINDS, RealFigures, RealGame
+from cluster.lab.real_figures import KINDS, RealFigures, RealGame
 from cluster.lab.records import GameRecord
 
 _BUSY: Final = 0.05

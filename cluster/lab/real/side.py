@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, Final
 import uvloop
 
 from cluster.api import Decision, FleetError, Listener, SearchRequest
+from cluster.coordination.events import FALLBACK
+from cluster.coordination.strategies import Strategy
 from cluster.engine_spec import EngineSpec, FleetSpec
-from cluster.events import FALLBACK
 from cluster.lab.processes import deaf_to_ctrl_c
-from cluster.strategies import Strategy
 
 if TYPE_CHECKING:
-    from cluster.local_driver import LocalSearcher
-    from cluster.ray_driver import RaySearcher
+    from cluster.drivers.local_driver import LocalSearcher
+    from cluster.drivers.ray_driver import RaySearcher
 
 _WHOLE_S: Final = 120.0
 """How long nodes, and Ray, may take to be there; one that died begins anew within that."""
@@ -211,10 +211,10 @@ class _Player:
     def _make(self) -> RaySearcher | LocalSearcher:
         spec, how = self._spec, self._spec.strategy
         if not spec.nodes:
-            from cluster.local_driver import LocalSearcher
+            from cluster.drivers.local_driver import LocalSearcher
 
             return LocalSearcher(spec.engine.build, how.settings)
-        from cluster.ray_driver import RaySearcher
+        from cluster.drivers.ray_driver import RaySearcher
 
         engines = FleetSpec((spec.engine,), how.variety)
         fallback = replace(spec.engine, hash_mb=_FALLBACK_HASH_MB)

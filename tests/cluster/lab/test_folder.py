@@ -14,7 +14,7 @@ from cluster.lab.folder import LabFolder
 from cluster.lab.records import GameRecord
 from cluster.lab.settings import LabSettings
 from tests.cluster.lab.games import record
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 SETTINGS = LabSettings(4000)
 

@@ -17,8 +17,8 @@ from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game, Plan, Point
 from cluster.lab.settings import LabSettings
 from tests.cluster.engines import HashEngine, broken_engine
-from worker.engine import STARTPOS, EngineError, InfoCallback, Limits, SearchResult
-from worker.shogi import Position
+from worker.engine import EngineError, InfoCallback, Limits, SearchResult
+from worker.shogi import STARTPOS, Position
 
 SETTINGS = LabSettings(2500, max_moves=24)
 QUICK = LabSettings(2500, max_moves=6)

@@ -8,7 +8,7 @@ from typing import Any
 from cluster.tuning.run import Job, Played
 from cluster.tuning.settings import GameSettings, TuneSettings
 from cluster.tuning.spsa import Parameter, SpsaSettings
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 OPENINGS = (
     STARTPOS,

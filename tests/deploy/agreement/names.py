@@ -24,8 +24,8 @@ def _made(tree: Tree) -> Iterator[str]:
         ("default_result", '"CONTINUE"'),
     ):
         yield from differs("terraform/workers.tf: hook", name, value(hook, name), wanted)
-    if "from master.fleet.agreed import HOOK\n" not in tree.text("master/fleet/drained.py"):
-        yield "master/fleet/drained.py: has a hook of its own"
+    if "from master.cloud.agreed import HOOK\n" not in tree.text("master/cloud/drained.py"):
+        yield "master/cloud/drained.py: has a hook of its own"
     cost = tree.terraform("cost.tf")
     action = value(block(cost, 'resource "aws_autoscaling_schedule" "stop"'), "scheduled_action_name")
     yield from differs("terraform/cost.tf", "scheduled_action_name", action, f'"{agreed.STOP_ACTION}"')

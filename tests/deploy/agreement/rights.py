@@ -11,7 +11,7 @@ from typing import Any, Final
 from tests.deploy.agreement.tree import Tree, block, differs, quoted, value
 
 _ON_HEAD: Final = ("keep.py", "drained.py", "prices.py")
-"""Modules of master/fleet whose calls of the cloud the head makes."""
+"""Modules of master/cloud whose calls of the cloud the head makes."""
 _COPIES: Final = re.compile(r'\bs3 (cp|sync)(?: --[a-z-]+(?: "\$FLEET_REGION")?)* (\S+) (\S+)')
 
 
@@ -191,28 +191,28 @@ def _of_code(tree: Tree) -> Iterator[Asked]:
     """By `Cloud`: which of its methods the head's modules call, and what these ask AWS for."""
     calls = _calls_of_cloud(tree)
     for module in _ON_HEAD:
-        for method in sorted(set(re.findall(r"\b_?cloud\.(\w+)\(", tree.text(f"master/fleet/{module}")))):
+        for method in sorted(set(re.findall(r"\b_?cloud\.(\w+)\(", tree.text(f"master/cloud/{module}")))):
             for service, operation in calls.get(method, ()):
                 action = f"{service}:{operation.title().replace('_', '')}"
                 alone = operation.startswith(("describe", "get"))
-                yield "head", action, "*" if alone else "group", f"master/fleet/{module}: {method}"
+                yield "head", action, "*" if alone else "group", f"master/cloud/{module}: {method}"
     reports, ledger = (
-        tree.constants("master/fleet/reports.py")["PREFIX"],
-        tree.constants("master/fleet/costs.py")["KEY"],
+        tree.constants("master/cloud/reports.py")["PREFIX"],
+        tree.constants("master/cloud/costs.py")["KEY"],
     )
-    kept = re.search(r'place = "(\w+)" if is_log\(key\) else "(\w+)"', tree.text("master/fleet/keep.py"))
-    yield "worker", "s3:PutObject", f"{reports}i-1.json", "master/fleet/node_watch.py"
+    kept = re.search(r'place = "(\w+)" if is_log\(key\) else "(\w+)"', tree.text("master/cloud/keep.py"))
+    yield "worker", "s3:PutObject", f"{reports}i-1.json", "master/cloud/node_watch.py"
     for action in ("s3:PutObject", "s3:GetObject"):
-        yield "head", action, str(ledger), "master/fleet/keep.py: ledger"
-    yield "head", "s3:GetObject", f"{reports}i-1.json", "master/fleet/drained.py"
+        yield "head", action, str(ledger), "master/cloud/keep.py: ledger"
+    yield "head", "s3:GetObject", f"{reports}i-1.json", "master/cloud/drained.py"
     for place in kept.groups() if kept else ("nowhere",):
-        yield "head", "s3:PutObject", f"{place}/x", "master/fleet/keep.py: copies"
-    yield "head", "s3:ListBucket", "bucket", "master/fleet/keep.py: ledger"
+        yield "head", "s3:PutObject", f"{place}/x", "master/cloud/keep.py: copies"
+    yield "head", "s3:ListBucket", "bucket", "master/cloud/keep.py: ledger"
 
 
 def _calls_of_cloud(tree: Tree) -> dict[str, set[tuple[str, str]]]:
     """Method of `Cloud` -> service and operation of each call of AWS in it."""
-    module = ast.parse(tree.text("master/fleet/cloud.py"))
+    module = ast.parse(tree.text("master/cloud/cloud.py"))
     (cloud,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Cloud")
     found: dict[str, set[tuple[str, str]]] = {}
     for method in (node for node in cloud.body if isinstance(node, ast.FunctionDef)):

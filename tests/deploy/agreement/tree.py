@@ -19,7 +19,7 @@ COPIED: Final = (
     "docs/operation.md",
     "master/commands/common.py",
     "master/commands/fleet_services.py",
-    "master/fleet",
+    "master/cloud",
 )
 """All that the checks look at."""
 
@@ -36,7 +36,7 @@ class Tree:
     @cached_property
     def agreed(self) -> ModuleType:
         """The table, as this tree has it."""
-        spec = importlib.util.spec_from_file_location("agreed_of_a_tree", self.root / "master" / "fleet" / "agreed.py")
+        spec = importlib.util.spec_from_file_location("agreed_of_a_tree", self.root / "master" / "cloud" / "agreed.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # dataclasses look there for the types that annotations name

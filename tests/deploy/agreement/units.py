@@ -111,7 +111,7 @@ def _exit_codes(tree: Tree, units: dict[str, Unit]) -> Iterator[str]:
         yield from differs("master/commands/common.py", name, common.get(name), getattr(agreed, name))
     services = tree.text("master/commands/fleet_services.py")
     for command, result in (("watch", "RELEASED if watcher.run("), ("keep", "RELEASED if why else 0")):
-        if f"return {result}" not in services or "from master.fleet.agreed import RELEASED\n" not in services:
+        if f"return {result}" not in services or "from master.cloud.agreed import RELEASED\n" not in services:
             yield f"master/commands/fleet_services.py: {command} does not end with the agreed exit code"
     for name, unit in agreed.UNITS.items():
         does = " ".join(unit.does)

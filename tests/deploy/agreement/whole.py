@@ -1,4 +1,4 @@
-"""Whether terraform, units, scripts, docs and code agree with `master.fleet.agreed`."""
+"""Whether terraform, units, scripts, docs and code agree with `master.cloud.agreed`."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from master.arena.match_folder import MatchFolder
 from master.arena.players import SettingsError, player
 from master.arena.schedule import PlayedGame
 from master.csa.timecontrol import TimeControl
-from master.records import Ending, GameRecord, RecordedMove
+from master.records.csa import Ending, GameRecord, RecordedMove
 from tests.master.arena.test_settings import settings
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 
 def record(number: int) -> GameRecord:

@@ -9,8 +9,8 @@ import pytest
 from master.arena.players import Player
 from master.arena.referee import Answer, Clock, Referee
 from master.arena.settings import MatchSettings, Pace, ResignBy
-from master.records import Ending
-from worker.engine import STARTPOS
+from master.records.csa import Ending
+from worker.shogi import STARTPOS
 
 SETTINGS = MatchSettings(
     (Player("A", ("a",), {}, "/"), Player("B", ("b",), {}, "/")), Pace(nodes=100), 2, resign_cp=1000, resign_moves=2

@@ -15,11 +15,11 @@ from cluster.api import Listener
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
 from master.csa.address import ServerAddress
-from master.csa.server import PracticeServer, ServerOptions
-from master.csa.server_room import RoomOptions
-from master.events import GameEvent, GameOutcome, MovePlayed, Note
-from master.game import GameSettings, PlayersBook, play_game
-from master.instructions import AskBook, BookAnswer, Login, PlayerSettings
+from master.game.driver import GameSettings, PlayersBook, play_game
+from master.player.events import GameEvent, GameOutcome, MovePlayed, Note
+from master.player.instructions import AskBook, BookAnswer, Login, PlayerSettings
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
 from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings
 from worker.shogi import STARTPOS, Position

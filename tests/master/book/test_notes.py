@@ -8,8 +8,8 @@ from master.book.notes import GameNotes, thought_of
 from master.book.speed import Speed
 from master.book.thoughts import Thought
 from master.csa.summary import GameSummary
-from master.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
-from tests.master.test_player import BLACK, WHITE
+from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
+from tests.master.player.test_player import BLACK, WHITE
 from worker.shogi import STARTPOS, Position
 
 CLOCKS = Clocks((1, 1), 0)

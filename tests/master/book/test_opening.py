@@ -14,7 +14,7 @@ from master.book.look_ahead import LookAhead
 from master.book.opening import OpeningBook, OpeningSettings
 from master.book.style import Style, StyleWeights
 from master.book.thoughts import Thought
-from master.instructions import AskBook, BookAnswer
+from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
 

@@ -16,7 +16,7 @@ from master.book.learned import LearnedBook
 from master.book.opening import OpeningSettings
 from master.book.service import BookService
 from master.book.thoughts import Thought
-from master.events import (
+from master.player.events import (
     Clocks,
     Conclusion,
     GameBegan,
@@ -27,8 +27,8 @@ from master.events import (
     ThinkingBegan,
     ThinkingEnded,
 )
-from master.instructions import AskBook, BookAnswer
-from tests.master.test_player import BLACK
+from master.player.instructions import AskBook, BookAnswer
+from tests.master.player.test_player import BLACK
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
 

@@ -16,9 +16,9 @@ from master.book.lessons import Lesson
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.book.thoughts import Thought
-from master.events import GameFound, LoggedIn
+from master.player.events import GameFound, LoggedIn
+from tests.master.player.test_player import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
-from tests.master.test_player import BLACK
 from worker.shogi import STARTPOS, Position
 
 LINES = ((), ("7g7f", "3c3d"), ("2g2f", "8c8d"))

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from master.csa.server_game import StartPosition
-from master.csa.server_room import CloseConnection, Effect, Room, RoomOptions, SendLine
+from master.practice.server_game import StartPosition
+from master.practice.server_room import CloseConnection, Effect, Room, RoomOptions, SendLine
 from tests.master.csa.transcripts import NAMES, Said, load
 from worker.shogi import STARTPOS
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rsshogi.record import Record
 
 from master.csa.gamename import HANDICAPS
-from master.csa.server_game import MAX_DEFERRED, ServerGame, StartPosition
-from master.csa.server_room import (
+from master.practice.server_game import MAX_DEFERRED, ServerGame, StartPosition
+from master.practice.server_room import (
     LOGIN_MS,
     MAX_CONNECTIONS,
     CloseConnection,

@@ -16,8 +16,8 @@ from master.csa import client as client_module
 from master.csa.client import CsaConnection, CsaConnectionError
 from master.csa.lines import LineProtocol
 from master.csa.protocol import MAX_LINE
-from master.csa.server import PracticeServer, ServerError, ServerOptions
-from master.csa.server_room import RoomNote
+from master.practice.server import PracticeServer, ServerError, ServerOptions
+from master.practice.server_room import RoomNote
 
 pytestmark = pytest.mark.timeout(30)
 

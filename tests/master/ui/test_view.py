@@ -11,7 +11,7 @@ import pytest
 from cluster.api import Ballot, Decision, NodeView, Progress
 from master.csa.summary import GameSummary
 from master.csa.timecontrol import TimeControl
-from master.events import (
+from master.player.events import (
     Clocks,
     Conclusion,
     GameBegan,
@@ -25,16 +25,15 @@ from master.events import (
     ThinkingEnded,
     ThinkingProgressed,
 )
+from master.records.notation import clock_text, count_text, pv_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView, usi_target
-from master.ui.notation import clock_text, count_text, pv_text, score_text
 from master.ui.screen import GameScreen, result_text
 from master.ui.show import Show
-from worker.engine import STARTPOS
 from worker.score import mate_in, mated_in
-from worker.shogi import Position
+from worker.shogi import STARTPOS, Position
 
 TIME = TimeControl(total_ms=10_000, increment_ms=1000)
 SUMMARY = GameSummary("g", ("anna", "bert"), my_colour=0, to_move=0, time=(TIME, TIME), start_sfen=STARTPOS)

@@ -9,7 +9,7 @@ import pytest
 
 from master.usi.charges import Answered, Asked, Charges
 from tests.master.usi.bench import Bench
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 FIRST = Asked(STARTPOS, ("7g7f", "3c3d"), 60_000, 0, 0)
 NEXT = replace(FIRST, moves=("7g7f", "3c3d", "2g2f", "8c8d"))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError, Searcher
-from cluster.local_driver import LocalSearcher
-from cluster.settings import Settings
+from cluster.coordination.settings import Settings
+from cluster.drivers.local_driver import LocalSearcher
 from master.usi.driver import UsiDriver
 from master.usi.events import FleetPlan
 from master.usi.options import FleetOptions

@@ -29,9 +29,9 @@ from master.usi.thinking import LINGER_MS
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision
 from tests.worker.search.test_usi import BAD_NUMBERS
 from worker.book import BookReply
-from worker.engine import STARTPOS
 from worker.mate import MateResult, MateStatus
 from worker.score import mate_in
+from worker.shogi import STARTPOS
 
 KNOWN = Known("2g2f", 20, 7, 900, 1.0, 3000, 3000, (RootLine(20, 7, ("2g2f", "8c8d")),))
 MATED = "8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"

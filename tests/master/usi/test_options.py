@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.messages import LONGEST_GAME, MAX_MULTIPV
+from cluster.network.messages import LONGEST_GAME, MAX_MULTIPV
 from master.config import Config
 from master.usi.options import FleetOptions
 from tests.master.usi.bench import PLAN
 from worker.score import MAX_PLY
-from worker.search.usi_options import OPTIONS, PLAY_OPTIONS
+from worker.usi.options import OPTIONS, PLAY_OPTIONS
 
 ALONE = {
     "EvalDir",

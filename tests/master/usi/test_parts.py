@@ -12,9 +12,8 @@ from master.usi.options import FleetOptions
 from master.usi.report import Reporter, info_lines, vote_line
 from master.usi.timing import Habits, Turn, bounded
 from tests.master.usi.bench import PLAN
-from worker.engine import STARTPOS
 from worker.score import mated_in
-from worker.shogi import Position
+from worker.shogi import STARTPOS, Position
 
 HABITS = Habits(ClockSettings(network_margin_ms=100, most_reserve_ms=0))
 REQUEST = SearchRequest(1, STARTPOS)

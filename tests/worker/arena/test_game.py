@@ -8,8 +8,7 @@ import pytest
 
 from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, Outcome, play_game
-from worker.engine import STARTPOS
-from worker.shogi import MoveError
+from worker.shogi import STARTPOS, MoveError
 
 
 def play(moves: Sequence[str], scores: Sequence[int | None] = (), max_moves: int = 320) -> Outcome:

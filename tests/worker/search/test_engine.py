@@ -9,15 +9,15 @@ import time
 import pytest
 
 from tests.worker.search.playouts import positions
-from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo
+from worker.engine import Bound, EngineError, Limits, SearchInfo
+from worker.rules import EnteringKingRule, Rules
 from worker.score import DRAW, MATE, mate_distance, mated_in
 from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN
-from worker.search.rules import EnteringKingRule, Rules
 from worker.search.smp import Ballot
 from worker.search.tt import entry_depth, entry_score
-from worker.shogi import Position, move_to_usi
+from worker.shogi import STARTPOS, Position, move_to_usi
 
 MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
 # Mates met in random games, with the plies that the shortest one takes.

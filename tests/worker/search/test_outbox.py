@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.worker.search.test_tt import thread_on
-from worker.engine import STARTPOS, Limits
+from worker.engine import Limits
 from worker.score import MATE
 from worker.search.engine import NumbaEngine
 from worker.search.outbox import RING, Outbox
@@ -25,7 +25,7 @@ from worker.search.tt import (
     probe,
     store,
 )
-from worker.shogi import Position
+from worker.shogi import STARTPOS, Position
 
 
 def put(th: object, key: int, depth: int, bound: int = LOWER, score: int = 10) -> None:

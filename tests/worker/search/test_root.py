@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from worker.engine import STARTPOS, Limits
+from worker.engine import Limits
 from worker.jit import jit
 from worker.jit.memory import ld16
 from worker.search.engine import NumbaEngine
 from worker.search.history import low_ply_address
 from worker.search.state import LOW_PLY_BEGINS
 from worker.search.tt import EXACT, entry_bound, entry_depth, probe
-from worker.shogi import Position, move_to_usi
+from worker.shogi import STARTPOS, Position, move_to_usi
 
 
 @jit()

@@ -11,11 +11,11 @@ import pytest
 
 from worker.engine import Limits, SearchInfo, SearchResult
 from worker.mate import MateResult, MateStatus
+from worker.rules import EnteringKingRule, Rules
 from worker.score import MATE_BOUND, mate_distance, mate_in
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.engine import NumbaEngine
 from worker.search.root_mate import RootMate, counts
-from worker.search.rules import EnteringKingRule, Rules
 from worker.shogi import Position, move_to_usi
 
 # From games of the engine with itself: it thought itself 3000 centipawns behind, and had a mate.

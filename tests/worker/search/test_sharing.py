@@ -7,12 +7,13 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from worker.engine import STARTPOS, Limits, SharesTable
+from worker.engine import Limits, SharesTable
 from worker.nnue import default_network, kernels, portable
 from worker.nnue.network import DEFAULT_NETWORK
+from worker.rules import EnteringKingRule, Rules
 from worker.search.engine import NumbaEngine
-from worker.search.rules import EnteringKingRule, Rules
 from worker.search.tt import entry_bound, entry_depth
+from worker.shogi import STARTPOS
 
 
 def search(engine: NumbaEngine, depth: int) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.soak import COMMAND, report, soak_games, soak_positions
 from benchmarks.usi_dialogue import Dialogue
-from worker.usi_process import UsiProcess
+from worker.usi.process import UsiProcess
 
 pytestmark = pytest.mark.slow
 

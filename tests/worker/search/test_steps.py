@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from worker.engine import STARTPOS, EngineError, Limits, SearchInfo
+from worker.engine import EngineError, Limits, SearchInfo
 from worker.search.engine import NumbaEngine
+from worker.shogi import STARTPOS
 
 MOVES = ("7g7f", "3c3d", "2g2f")
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 import worker.search
-from worker.engine import STARTPOS, EngineError, Limits
+from worker.engine import EngineError, Limits
 from worker.search import parameters
 from worker.search.engine import NumbaEngine
 from worker.search.tunable import GROUPS, NAMES, TunableError, chosen, tunable
 from worker.search.vector import values_of
+from worker.shogi import STARTPOS
 
 ROOM = Path(worker.search.__file__).parent
 MADE_IN_PYTHON = {"REDUCTION_LOG"}

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from worker.search.usi import NoEngineError, UsiLoop
-from worker.search.usi_options import OPTIONS, Options
 from worker.shogi import Position
-from worker.usi_door import Door, introduction
+from worker.usi.door import Door, introduction
+from worker.usi.loop import NoEngineError, UsiLoop
+from worker.usi.options import OPTIONS, Options
 
 
 class Gui:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.worker.search.test_usi import Gui, best
-from worker.search.usi_options import OPTIONS, Options
 from worker.shogi import STARTPOS, Position
+from worker.usi.options import OPTIONS, Options
 
 AFTER_7G7F = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
 BOOK = f"""#YANEURAOU-DB2016 1.00

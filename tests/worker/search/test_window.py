@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.worker.search.playouts import positions
-from worker.engine import STARTPOS, Bound, EngineError, Limits, SearchInfo
+from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.search.engine import NumbaEngine
-from worker.shogi import Position, move_to_usi
+from worker.shogi import STARTPOS, Position, move_to_usi
 
 DEPTH = 7
 

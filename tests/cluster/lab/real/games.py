@@ -7,8 +7,8 @@ import threading
 from dataclasses import replace
 
 from cluster.api import Ballot, Decision, SearchRequest
-from cluster.lab.real.figures import RealFigures, RealGame
 from cluster.lab.real.side import Found, SideSpec
+from cluster.lab.real_figures import RealFigures, RealGame
 from cluster.lab.records import GameRecord
 from tests.cluster.lab.games import record
 from worker.shogi import Position, move_to_usi

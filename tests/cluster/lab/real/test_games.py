@@ -17,7 +17,7 @@ from cluster.lab.real.slots import play_all_real
 from cluster.lab.schedule import Game, Plan, Point
 from cluster.lab.settings import LabSettings
 from tests.cluster.lab.real.games import FakeSides
-from worker.engine import STARTPOS
+from worker.shogi import STARTPOS
 
 SETTINGS = LabSettings(ms=20, max_moves=6)
 TWO = Point("consult:majority", 2)

@@ -22,7 +22,7 @@ def burner(cpu_s: float, *words: str) -> subprocess.Popen[str]:
 
 
 def test_cpu_seconds_by_kind() -> None:
-    with burner(0.3, "cluster.node_process") as fallback, burner(0.1) as ray:
+    with burner(0.3, "cluster.node.process") as fallback, burner(0.1) as ray:
         for process in (fallback, ray):
             assert process.stdout is not None
             assert process.stdout.readline() == "burnt\n"

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import pytest
 
 from cluster.api import FleetError, SearchRequest
+from cluster.coordination.strategies import SINGLE
 from cluster.engine_spec import EngineSpec
 from cluster.lab.real import side as module
 from cluster.lab.real.side import Side, SideLost, SideSpec
-from cluster.strategies import SINGLE
-from worker.engine import STARTPOS, EngineError
+from worker.engine import EngineError
+from worker.shogi import STARTPOS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 CORE = min(os.sched_getaffinity(0))

@@ -1,0 +1,210 @@
+"""Which strategy for how many nodes and which budget: from a table that the laboratory measured, not from belief.
+
+The table is a JSON file of points (`gougi lab --table` enters them; ``cluster/measured.json`` comes with the package)::
+
+    {"points": [{"strategy": "consult:majority", "nodes": 4, "budget": 4000,
+                 "elo": 250.0, "low": 176.0, "high": 340.0, "games": 100, "net": "…"}, …]}
+
+``elo`` is over one node of the same budget, with its 95 % interval; null where every game was won or lost. A point with
+``ms`` was measured by real processes, with so many milliseconds a move (`gougi lab --real`).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from cluster.api import SearchRequest
+from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.strategies import StrategyError, strategy
+from cluster.engine_spec import Variety
+from cluster.voting.consultation import Vote
+from worker.files import reason, replace_file
+
+_LONG_MS = 10_000
+"""For a search without end."""
+
+
+class TableError(ValueError):
+    """A table cannot be used; the text says what is wrong, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One point of the table. ``budget``: nodes a move of every node."""
+
+    strategy: str
+    nodes: int
+    budget: int
+    elo: float | None
+    low: float | None
+    high: float | None
+    games: int
+    net: str = ""
+    """The first digits of the network file's SHA-256."""
+    ms: int | None = None
+    """Milliseconds a move, where it was measured by real processes in real time (`gougi lab --real`), with their
+    overhead; ``budget`` is then what one node searched in that time. None: in virtual time."""
+
+    @property
+    def key(self) -> tuple[str, int, str, str]:
+        """Points of the same key are measurements of the same thing."""
+        return self.strategy, self.nodes, f"{self.ms} ms" if self.ms else str(self.budget), self.net
+
+    @property
+    def safe_elo(self) -> float:
+        """The Elo that the measurement vouches for: halfway to the interval's lower end, so that few games count
+        little. Where all games were lost minus infinity, where all were won plus infinity."""
+        if self.elo is None:
+            return math.inf if self.low is not None else -math.inf
+        return self.elo if self.low is None else (self.elo + self.low) / 2
+
+
+def read_table(path: Path | None = None) -> tuple[Measured, ...]:
+    """The points of ``path``, or of the table that comes with the package.
+
+    Raises:
+        TableError: the file cannot be read, or is no table.
+    """
+    source = path or resources.files("cluster").joinpath("measured.json")
+    try:
+        found = json.loads(source.read_text(encoding="utf-8"))
+        return tuple(_point(raw, f"points[{index}]") for index, raw in enumerate(found["points"]))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TableError(f"{source}: {reason(error)}") from error
+    except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
+        raise TableError(f"{source}: no table of strategies: {error!r}") from error
+    except TableError as error:
+        raise TableError(f"{source}: {error}") from None
+
+
+def write_table(path: Path, points: Iterable[Measured]) -> None:
+    """Write the points, one a line; of those of the same key the last. Raises OSError; the file is then as it was."""
+    unique = {point.key: point for point in points}
+    ordered = sorted(unique.values(), key=lambda point: (point.net, point.budget, point.nodes, point.strategy))
+    lines = ",\n".join("  " + json.dumps(_plain(point)) for point in ordered)
+    replace_file(path, ('{"points": [\n' + lines + "\n]}\n").encode())
+
+
+def _plain(point: Measured) -> dict[str, Any]:
+    return {name: value for name, value in asdict(point).items() if name != "ms" or value is not None}
+
+
+def choose(table: Sequence[Measured], nodes: int, budget: float) -> Measured | None:
+    """The point of the strategy that is best at ``nodes`` nodes and ``budget`` nodes a move each.
+
+    Budgets and numbers of nodes are compared by their logarithms: the measured budget that is nearest, then at that
+    budget the number of nodes that is nearest (of two equally near ones the smaller); there the highest `safe_elo`.
+    Without a table, None.
+
+    Where points in real time are for a number of nodes that is as near as that of those in virtual time, the choice is
+    among them alone: they have the overhead in them, so the two kinds do not compare.
+
+    Args:
+        nodes: 2 or more.
+        budget: above 0.
+    """
+    virtual, real = (_nearest([p for p in table if (p.ms is None) is kind], nodes, budget) for kind in (True, False))
+    if real and (not virtual or _apart(real[0].nodes, nodes) <= _apart(virtual[0].nodes, nodes)):
+        return max(real, key=lambda point: point.safe_elo)
+    return max(virtual, key=lambda point: point.safe_elo, default=None)
+
+
+def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[Measured]:
+    """The points of one budget (of one time a move) and one number of nodes that are nearest; all of one kind."""
+    if not table:
+        return ()
+    paces = defaultdict[int, list[Measured]](list)
+    for point in table:
+        paces[point.ms or point.budget].append(point)
+
+    def away(own: list[Measured]) -> tuple[float, float]:
+        # In real time what one node searches is a little another in each measurement.
+        middle = statistics.geometric_mean(point.budget for point in own)
+        return _apart(middle, budget), middle
+
+    there = min(paces.values(), key=away)
+    near_nodes = min({point.nodes for point in there}, key=lambda known: (_apart(known, nodes), known))
+    return [point for point in there if point.nodes == near_nodes]
+
+
+def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
+    """``settings`` with a mode that says what is done: where it is `Mode.AUTO`, mode, vote and whatever else the name
+    of the chosen strategy changes. One node has nothing to choose; without a table all consult.
+
+    A vote that ``settings`` name is kept, and then the choice is between strategies that were measured with that vote
+    and those that hold none; where no such vote was measured, the best mode of all counts by it.
+
+    Args:
+        nodes, budget: as `choose` takes them.
+    """
+    if settings.mode is not Mode.AUTO:
+        return settings
+    point = choose(_voting(table, settings.vote), nodes, budget) if nodes > 1 else None
+    if point is None:
+        return replace(settings, mode=Mode.CONSULT)
+    chosen, plain = strategy(point.strategy).settings, Settings()
+    changed = {
+        item.name: getattr(chosen, item.name)
+        for item in fields(Settings)
+        if getattr(chosen, item.name) != getattr(plain, item.name)
+    }
+    return replace(settings, **{**changed, "mode": chosen.mode, "vote": settings.vote or chosen.vote})
+
+
+def _voting(table: Sequence[Measured], vote: Vote | None) -> Sequence[Measured]:
+    """The points among which is chosen where ballots are counted by ``vote`` (None: as the strategies have it)."""
+    known = [(point, strategy(point.strategy).settings) for point in table]
+    if not any(found.mode is not Mode.SPLIT and found.vote is vote for _, found in known):
+        return table
+    return [point for point, found in known if found.mode is Mode.SPLIT or found.vote is vote]
+
+
+def budget(request: SearchRequest, nps: float) -> float:
+    """Nodes that a node of ``nps`` nodes a second will search for ``request``, about."""
+    if request.nodes is not None:
+        return request.nodes
+    time_ms = request.soft_ms if request.soft_ms is not None else request.hard_ms
+    return max(1.0, nps * (_LONG_MS if time_ms is None else time_ms) / 1000)
+
+
+@functools.cache
+def standard_table() -> tuple[Measured, ...]:
+    """The table that comes with the package, read once."""
+    return read_table()
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(math.log(a / b))
+
+
+def _point(raw: Any, where: str) -> Measured:
+    try:
+        point = Measured(**raw)
+    except TypeError as error:
+        raise TableError(f"{where}: {error}") from error
+    for name in ("nodes", "budget", "games"):
+        value = getattr(point, name)
+        if type(value) is not int or value < 1:
+            raise TableError(f"{where}: {name} is {value!r}, expected a whole number of 1 or more")
+    if point.ms is not None and (type(point.ms) is not int or point.ms < 1):
+        raise TableError(f"{where}: ms is {point.ms!r}, expected milliseconds, 1 or more, or nothing")
+    for name in ("elo", "low", "high"):
+        value = getattr(point, name)
+        if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
+            raise TableError(f"{where}: {name} is {value!r}, expected a number or null")
+    try:
+        found = strategy(point.strategy)
+    except StrategyError as error:
+        raise TableError(f"{where}: {error}") from error
+    if found.settings.mode is Mode.AUTO or found.variety != Variety():
+        raise TableError(f"{where}: {point.strategy}: expected a strategy that needs no other nodes than any other")
+    return point

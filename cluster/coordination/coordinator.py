@@ -1,0 +1,277 @@
+"""One search at a time over the fleet, as a pure state machine: events in, instructions out.
+
+Nothing here does I/O, reads a clock or starts a thread. A driver hands in what happened and when (`Coordinator.handle`)
+and does what comes back. So each fault (a node dies between two reports, a late report of an old job, a flag about to
+fall) is a plain unit test, and the same code runs on real nodes and in virtual time.
+
+A search, in order::
+
+    Start ─ no move, one move, declaration ───────────────────► decided ("forced")
+      │
+      └─ groups, each on its way (`Group`), and their vote ───────► decided: soft time and an answer ·
+                                all jobs over · a proven mate · StopSearch · hard deadline
+
+    Ponder ─ as `Pondering` says, until the next Start, which may be a hit, or StopSearch; nothing is decided
+
+Invariants, checked after each event with `Settings.validate`:
+
+- every `Start` is followed by exactly one `Decide`, at the latest by the first event at or after its hard deadline;
+- what is decided is a legal move, ``resign`` where there is none, or ``win``;
+- each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf, the
+  trunk aside, whose nodes all search the whole root;
+- the leaves of a group's tree hold each legal move exactly once;
+- every line that is kept is legal from the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cluster.api import Decision, Known, SearchRequest
+from cluster.coordination.chooser import Measured, budget, resolved
+from cluster.coordination.course import Course, LastResort, say_decision, stop_the_idle
+from cluster.coordination.events import (
+    FALLBACK,
+    Event,
+    Instruction,
+    NodeJoined,
+    NodeLost,
+    Ponder,
+    Received,
+    Retime,
+    Start,
+    StopSearch,
+    Tick,
+)
+from cluster.coordination.invariants import check
+from cluster.coordination.jobs import Orders
+from cluster.coordination.pondering import Pondering
+from cluster.coordination.root import Root, check_request
+from cluster.coordination.roster import Roster
+from cluster.coordination.search_state import Search, is_infinite, lines_below
+from cluster.coordination.settings import Settings
+from cluster.network.messages import Done, Heartbeat, Report
+from cluster.split.tree import Line
+
+
+class Coordinator:
+    """See the module's text. ``handle`` is the only thing that changes it."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        table: Sequence[Measured] = (),
+        last_resort: LastResort = lambda _job: None,
+    ) -> None:
+        """
+        Args:
+            table: what `Mode.AUTO` chooses from.
+            last_resort: asked where a move has to go out, and neither node nor fallback nor an earlier search has one.
+        """
+        self.settings = settings or Settings()
+        self._table = table
+        self._last_resort = last_resort
+        self.orders = Orders()
+        self.roster = Roster()
+        self._fallback_live = False
+        self._course: Course | None = None
+        self._pondering: Pondering | None = None
+        """Never beside ``_course``."""
+        self._last: Course | None = None
+        """The last search that was decided: its lines say what the opponent may reply."""
+        self._last_search_id = -1
+
+    @property
+    def searching(self) -> bool:
+        return self._course is not None
+
+    @property
+    def pondering(self) -> bool:
+        return self._pondering is not None
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        return tuple(self.roster)
+
+    def handle(self, event: Event, now_ms: int) -> list[Instruction]:
+        """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.
+
+        Raises:
+            ValueError: a `Start` that cannot be searched (position, moves, limits, a search id that does not rise); the
+                coordinator is as it was.
+        """
+        self.orders.out = []
+        match event:
+            case Received():
+                self._received(event.message, now_ms)
+            case Start():
+                self._start(event.request, now_ms)
+            case Ponder():
+                self._ponder(event.request, event.expected, now_ms)
+            case Retime():
+                if (course := self._course_of(event.search_id)) is not None:
+                    course.retime(event.soft_ms)
+            case StopSearch():
+                if (course := self._course_of(event.search_id)) is not None:
+                    course.stop(now_ms)
+                elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
+                    self._end_pondering(now_ms)
+            case NodeJoined():
+                self._joined(event, now_ms)
+            case NodeLost():
+                self._lost(event.node_id, event.reason, now_ms)
+            case Tick():
+                pass
+        if self._course is not None:
+            if not self._course.over:
+                self._course.advance(now_ms)
+            if self._course.over:
+                self._course, self._last = None, self._course
+            else:
+                self._course.publish(now_ms)
+        elif self._pondering is not None:
+            self._pondering.advance(now_ms)
+        if self.settings.validate:
+            self._check()
+        return self.orders.out
+
+    def wake_ms(self, now_ms: int) -> int | None:
+        """When the next `Tick` is due, later than ``now_ms``; None: only an event can change anything."""
+        under_way = self._course or self._pondering
+        return None if under_way is None else under_way.wake_ms(now_ms)
+
+    def known(self, request: SearchRequest, now_ms: int) -> Known | None:
+        """What pondering has found out about the position of ``request``; see `cluster.api.Searcher.known`."""
+        return None if self._pondering is None else self._pondering.known(request, now_ms)
+
+    def _start(self, request: SearchRequest, now_ms: int) -> None:
+        check_request(request, self._last_search_id)
+        root = Root(request)
+        self._decide_what_runs(now_ms)
+        self._last_search_id = request.search_id
+        pondered = None if self._pondering is None else self._pondering.hit(request, now_ms)
+        if self._pondering is not None:
+            self.orders.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
+            self._pondering = None
+        if not root.legal or root.may_declare or (len(root.legal) == 1 and not is_infinite(request)):
+            self._decide_forced(request, root)
+            return
+        hard = None
+        if request.hard_ms is not None:
+            hard = now_ms + request.hard_ms - min(self.settings.deadline_margin_ms, request.hard_ms // 2)
+        soft = None if request.soft_ms is None else now_ms + request.soft_ms
+        if soft is not None and hard is not None:
+            soft = min(soft, hard)
+        course = pondered
+        if course is None:
+            search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
+            course = Course(search, self.orders)
+        self._course = course
+        course.last_resort, course.search.earlier = self._last_resort, self._earlier(request, root)
+        if pondered is None:
+            course.begin(tuple(self.roster), self._fallback_live, now_ms)
+        else:
+            course.hit(request, soft, hard, self._fallback_live, now_ms)
+
+    def _earlier(self, request: SearchRequest, root: Root) -> Line | None:
+        """What the last search expected to be played in this position, by the deepest of its lines."""
+        if self._last is None:
+            return None
+        before = self._last.search
+        lines = [*(() if before.decided is None else (before.decided,)), *before.lines()]
+        legal = [line for line in lines_below(before.request, lines, request) if line.pv[0] in root.legal]
+        return max(legal, key=lambda line: line.depth, default=None)
+
+    def _ponder(self, request: SearchRequest, expected: str, now_ms: int) -> None:
+        check_request(request, self._last_search_id)
+        if request.hard_ms is not None:
+            raise ValueError("pondering has no time limit")
+        if request.searchmoves:
+            raise ValueError("pondering chooses no move: it takes no searchmoves")
+        root = Root(request)
+        if expected and expected not in root.legal:
+            raise ValueError(f"expected reply {expected}: it is not legal")
+        self._decide_what_runs(now_ms)
+        self._end_pondering(now_ms)
+        self._last_search_id = request.search_id
+        if root.legal and not root.may_declare:
+            before = None if self._last is None else self._last.search
+            hints = () if before is None else lines_below(before.request, before.lines(), request)
+            settings = self._chosen(request)
+            self._pondering = Pondering(request, root, settings, self.roster, self.orders, hints, expected)
+            self._pondering.begin(now_ms)
+
+    def _chosen(self, request: SearchRequest) -> Settings:
+        return resolved(self.settings, self._table, len(self.roster), budget(request, self.roster.nps))
+
+    def _end_pondering(self, now_ms: int) -> None:
+        if self._pondering is not None:
+            self._pondering.end(now_ms)
+            self._pondering = None
+
+    def _decide_what_runs(self, now_ms: int) -> None:
+        if self._course is not None:
+            self._course.decide(now_ms)
+            self._course, self._last = None, self._course
+
+    def _course_of(self, search_id: int) -> Course | None:
+        course = self._course
+        return course if course is not None and course.search.request.search_id == search_id else None
+
+    def _decide_forced(self, request: SearchRequest, root: Root) -> None:
+        move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]
+        pv = (move,) if move in root.legal else ()
+        say_decision(Decision(request.search_id, move, None, 0, pv, 0, 0, "forced"), self.orders)
+
+    def _joined(self, facts: NodeJoined, now_ms: int) -> None:
+        node_id = facts.node_id
+        if node_id == FALLBACK:
+            self._fallback_live = True
+            if self._course is not None:
+                self._course.fallback_joined(now_ms)
+            return
+        if node_id in self.roster:
+            self._lost(node_id, "began anew", now_ms)
+        self.roster.join(facts)
+        self.orders.log("node_joined", node=node_id, live=len(self.roster))
+        if (under_way := self._course or self._pondering) is not None:
+            under_way.joined(node_id, now_ms)
+
+    def _lost(self, node_id: str, reason: str, now_ms: int) -> None:
+        if node_id == FALLBACK:
+            self._fallback_live = False
+            self.orders.log("fallback_lost", reason=reason)
+            if self._course is not None:
+                self._course.fallback_lost()
+            return
+        if node_id not in self.roster:
+            return
+        self.roster.leave(node_id)
+        self.orders.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
+        if (under_way := self._course or self._pondering) is not None:
+            under_way.lost(node_id, now_ms)
+
+    def _received(self, message: Report | Done | Heartbeat, now_ms: int) -> None:
+        course = self._course
+        if self._pondering is not None:
+            course = self._pondering.course_of(message.node_id)
+        if isinstance(message, Heartbeat):
+            if course is None:
+                stop_the_idle(message, self.orders)
+            else:
+                course.heartbeat(message, now_ms)
+        elif course is not None:
+            course.received(message, now_ms)
+        if self._last is not None and isinstance(message, Done):
+            self._last.ended(message)
+
+    def _check(self) -> None:
+        if self._course is not None:
+            assert self._pondering is None, "a search, and pondering beside it"
+            check(self._course.search, self.roster)
+        elif self._pondering is not None:
+            searches = [course.search for course in self._pondering.active()]
+            for search in searches:
+                check(search, self.roster)
+            nodes = [node_id for search in searches for node_id in search.works]
+            assert len(nodes) == len(set(nodes)), f"a node ponders twice: {nodes}"

@@ -1,0 +1,454 @@
+"""The course of one search over its nodes, from the first job to the decision; `cluster.coordination.coordinator` leads
+it.
+
+What happens in a group is told in `cluster.coordination.group`. Every group goes its own way, and whatever phase it is
+in, the search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the
+deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from cluster.api import Decision, SearchRequest
+from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
+from cluster.coordination.group import Group, Phase
+from cluster.coordination.jobs import Orders, fallback_job
+from cluster.coordination.search_state import Answer, Search
+from cluster.coordination.work import WHOLE_ROOT, Work
+from cluster.network.messages import Done, Heartbeat, Job, Report
+from cluster.split.ranking import Presearch
+from cluster.split.tree import Line, line_from_root
+from worker.engine import SearchInfo
+
+LastResort = Callable[[Job], SearchInfo | None]
+"""A few plies of search, at once, of the whole root: a function of the job and no more."""
+
+
+class Course:
+    """One search under way. ``over`` once it is decided; nothing may be called then."""
+
+    def __init__(self, search: Search, orders: Orders) -> None:
+        self.search = search
+        self.over = False
+        self.last_resort: LastResort = lambda _job: None
+        """Asked where nobody has an answer when a move has to go out."""
+        self._orders = orders
+
+    def begin(self, node_ids: Iterable[str], fallback: bool, now_ms: int) -> None:
+        """Give every node its first job."""
+        search = self.search
+        search.form(node_ids, now_ms)
+        for group in search.groups:
+            if len(group.works) > 1:
+                self._begin_presearch(group, now_ms)
+        if not search.pondering:
+            self._log_start()
+        for group in search.groups:
+            self._give_whole(group, now_ms)
+        if fallback:
+            self.fallback_joined(now_ms)
+
+    def _log_start(self) -> None:
+        search = self.search
+        self._orders.log(
+            "search_started",
+            search_id=search.request.search_id,
+            phase="presearch" if search.presearching else "consult",
+            nodes=len(search.works),
+            groups=len(search.groups),
+            soft_ms=search.request.soft_ms,
+            hard_ms=search.request.hard_ms,
+            pondered_ms=search.pondered_ms,
+        )
+
+    def hit(
+        self, request: SearchRequest, soft_ms: int | None, hard_ms: int | None, fallback: bool, now_ms: int
+    ) -> None:
+        """What was pondered is asked for: go on with these limits, and with the nodes that are free now. Jobs stay."""
+        search = self.search
+        search.pondering, search.request = False, request
+        search.pondered_ms, search.started_ms = now_ms - search.started_ms, now_ms
+        search.soft_ms, search.hard_ms = soft_ms, hard_ms
+        search.dirty = True
+        if not search.infinite and search.won():
+            self._log_start()
+            self.decide(now_ms)
+            return
+        if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
+            new = [node_id for node_id in search.roster if node_id not in search.works]
+            self._add_nodes(new, now_ms, "ponder hit")
+        self._log_start()
+        if fallback:
+            self.fallback_joined(now_ms)
+
+    def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str) -> None:
+        """Take in nodes that are new to this search."""
+        search = self.search
+        touched: dict[Group, list[Work]] = {}
+        for node_id in node_ids:
+            work, group = search.join(node_id, now_ms)
+            touched.setdefault(group, []).append(work)
+        for group, works in touched.items():
+            if group.phase is Phase.SPLIT:
+                self._deal(group, now_ms, why)
+                continue
+            if group.phase is Phase.WHOLE and len(group.works) > 1:
+                group.trunk = dict.fromkeys(group.works[:1])  # its job goes on
+                self._begin_presearch(group, now_ms)
+            for work in works:
+                self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+
+    def abandon(self, now_ms: int) -> None:
+        """End without a decision."""
+        self.over = True
+        self._take_all_away(now_ms)
+
+    def retime(self, soft_ms: int) -> None:
+        """Aim at another soft time, in milliseconds after the start."""
+        search = self.search
+        if search.stopped or search.soft_ms is None:
+            return
+        search.soft_ms = search.started_ms + soft_ms
+        if search.hard_ms is not None:
+            search.soft_ms = min(search.soft_ms, search.hard_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """The decision is wanted now."""
+        search = self.search
+        if search.stopped:
+            return
+        search.stopped = True
+        search.soft_ms = now_ms
+        latest = now_ms + search.settings.stop_grace_ms
+        search.hard_ms = latest if search.hard_ms is None else min(search.hard_ms, latest)
+
+    # --- nodes come and go ----------------------------------------------------------------------------------------
+
+    def joined(self, node_id: str, now_ms: int) -> None:
+        search = self.search
+        late = search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms
+        if node_id not in search.works:
+            if not late:
+                self._add_nodes([node_id], now_ms, f"{node_id} joined")
+                self._mind_fallback(now_ms)
+            return
+        work, group = search.back(node_id)
+        if late:
+            return
+        if group.phase is Phase.SPLIT:
+            self._deal(group, now_ms, f"{node_id} joined")
+        else:
+            self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+        self._mind_fallback(now_ms)
+
+    def lost(self, node_id: str, now_ms: int) -> None:
+        work = self.search.works.get(node_id)
+        if work is None:
+            return
+        work.drop()
+        work.ended.clear()
+        work.alive = False
+        self._withdrawn(work, now_ms, f"{node_id} lost")
+
+    def fallback_joined(self, now_ms: int) -> None:
+        self.search.fallback = Work(FALLBACK)
+        self._orders.give_fallback(self.search, self.search.fallback, now_ms)
+
+    def fallback_lost(self) -> None:
+        self.search.fallback = None
+
+    def _withdrawn(self, work: Work, now_ms: int, why: str) -> None:
+        """A node can no longer be used in this search: what it did goes to those that are left of its group."""
+        search, group = self.search, self.search.group_of(work)
+        search.dirty = True
+        if group.phase is Phase.SPLIT:
+            self._deal(group, now_ms, why)
+        elif group.phase is Phase.PRESEARCH and len(search.usable(group)) < 2:
+            self._scatter(group, now_ms)
+        self._mind_fallback(now_ms)
+
+    def _failed(self, work: Work, error: str, now_ms: int) -> None:
+        """The node is here, but its engine is of no use in this search."""
+        self._orders.log("job_failed", node=work.node_id, job=work.leaf.label, error=error)
+        if work.node_id == FALLBACK:
+            self.fallback_lost()
+            return
+        work.failed = True
+        work.drop()
+        self._withdrawn(work, now_ms, f"{work.node_id} failed")
+
+    # --- messages -------------------------------------------------------------------------------------------------
+
+    def work_of(self, node_id: str) -> Work | None:
+        return self.search.fallback if node_id == FALLBACK else self.search.works.get(node_id)
+
+    def received(self, message: Report | Done, now_ms: int) -> None:
+        """A message of a job. Of another job than the node's present one only the nodes searched count."""
+        work = self.work_of(message.node_id)
+        if work is None:
+            return
+        if work.job is None or message.job_id != work.job.job_id or message.search_id != work.job.search_id:
+            if isinstance(message, Done) and work.done_late(message):
+                self.search.dirty = True
+            return
+        if isinstance(message, Report):
+            self._report(work, message, now_ms)
+        elif not work.done:
+            self._done(work, message, now_ms)
+
+    def ended(self, done: Done) -> None:
+        """A job has ended after the decision. Behind the last one it is logged what was searched in all."""
+        work = self.search.works.get(done.node_id)
+        if work is not None and work.done_late(done) and not any(other.ended for other in self.search.works.values()):
+            nodes = sum(other.nodes for other in self.search.works.values())
+            self._orders.log("searched", search_id=self.search.request.search_id, nodes=nodes)
+
+    def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
+        """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
+        work = self.work_of(beat.node_id)
+        if work is None or work.job is None or not work.busy:
+            stop_the_idle(beat, self._orders)
+            return
+        if now_ms - work.sent_ms < self.search.settings.resend_ms:
+            return
+        if beat.job_id < work.job.job_id:
+            work.sent_ms = now_ms
+            self._orders.log("job_resent", node=work.node_id, job=work.leaf.label)
+            self._orders.out.append(SendJob(work.node_id, work.job))
+        elif beat.idle:
+            self._over(work, now_ms)
+
+    def _report(self, work: Work, report: Report, now_ms: int) -> None:
+        search, leaf = self.search, work.leaf
+        line = line_from_root(leaf, report.depth, report.score, report.bound, report.pv)
+        legal = search.root.legal_part(line.pv)
+        if not leaf.holds(legal):
+            shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
+            self._orders.log(
+                "report_refused", node=work.node_id, job=leaf.label, pv=shown, why="not a legal move of the job"
+            )
+            work.refused += 1
+            if work.refused >= search.settings.refusals:
+                self._orders.take_away(work, now_ms)
+                self._failed(work, "its reports are not legal", now_ms)
+            return
+        if len(legal) < len(line.pv):
+            self._orders.log("pv_cut", node=work.node_id, at=len(legal), move=line.pv[len(legal)])
+            line = replace(line, pv=legal)
+        work.job_nodes = max(work.job_nodes, report.nodes)
+        work.job_ms = max(work.job_ms, report.time_ms)
+        work.seldepth, work.hashfull = report.seldepth, report.hashfull
+        search.dirty = True
+        if work.node_id != FALLBACK:
+            search.take_line(work, line, report.multipv)
+            self._reconsider(search.group_of(work), now_ms)
+        elif report.multipv == 1:
+            search.fallback_line = line
+
+    def _done(self, work: Work, done: Done, now_ms: int) -> None:
+        work.job_nodes = max(work.job_nodes, done.nodes)
+        work.job_ms = max(work.job_ms, done.time_ms)
+        self.search.dirty = True
+        if done.error:
+            work.done = True
+            self._failed(work, done.error, now_ms)
+        else:
+            self._over(work, now_ms)
+
+    def _over(self, work: Work, now_ms: int) -> None:
+        """A job has come to its end. Where only time ends the search, and others go on, its node can do more."""
+        search = self.search
+        work.done = True
+        if work.node_id == FALLBACK:
+            self._mind_fallback(now_ms)
+        elif search.request.nodes is None and search.request.depth is None and search.busy():
+            group = search.group_of(work)
+            group.job_ended(work)
+            self._reconsider(group, now_ms)
+
+    # --- the way of a group ---------------------------------------------------------------------------------------
+
+    def advance(self, now_ms: int) -> None:
+        """Do what the time or the last event has made due."""
+        search = self.search
+        if search.time_is_up(now_ms):
+            self.decide(now_ms)
+            return
+        if search.presearching:
+            if not search.stopped:
+                for group in tuple(search.presearching):
+                    self._end_presearch(group, now_ms)
+            if search.presearching:
+                return
+        if search.work_is_over():
+            self.decide(now_ms)
+
+    def wake_ms(self, now_ms: int) -> int | None:
+        """When time alone brings something about, later than ``now_ms``; None: never."""
+        search, settings = self.search, self.search.settings
+        times = [search.soft_ms, search.hard_ms]
+        if search.soft_ms is not None:
+            times.append(search.soft_ms + settings.answer_grace_ms)
+        if search.dirty:
+            times.append(search.published_ms + settings.progress_ms)
+        times += [group.presearch_until_ms for group in search.presearching]
+        return min((time for time in times if time is not None and time > now_ms), default=None)
+
+    def _begin_presearch(self, group: Group, now_ms: int) -> None:
+        search, settings = self.search, self.search.settings
+        group.phase = Phase.PRESEARCH
+        search.presearching.append(group)
+        group.choose_trunk(search.usable(group), settings.trunk, search.roster.speeds, len(group.trunk))
+        multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
+        group.presearch = Presearch(multipv)
+        if search.soft_ms is not None:
+            length = int((search.soft_ms - now_ms) * settings.presearch_share)
+            group.presearch_until_ms = now_ms + min(max(length, settings.presearch_min_ms), settings.presearch_max_ms)
+        elif search.infinite:
+            group.presearch_until_ms = now_ms + settings.presearch_max_ms
+
+    def _end_presearch(self, group: Group, now_ms: int) -> None:
+        """Go on to the split where the presearch is over; one that brought nothing ends in consultation."""
+        idle = not group.presearch_runs
+        if not idle and (group.presearch_until_ms is None or now_ms < group.presearch_until_ms):
+            return
+        found = group.ranked()
+        if found:
+            self.search.presearching.remove(group)
+            group.begin_split(found)
+            for work in group.works:
+                work.job_counts = work in group.trunk or work.node_id == group.presearch.node_id
+                if work not in group.trunk:
+                    self._orders.take_away(work, now_ms)
+            self._deal(group, now_ms, "presearch")
+        elif idle:
+            self._scatter(group, now_ms)
+
+    def _scatter(self, group: Group, now_ms: int) -> None:
+        self.search.scatter(group)
+        for work in group.works:
+            if work.may_work(self.search.request.nodes) and not (work in group.trunk and work.busy):
+                self._orders.give(self.search, self.search.group_of(work), work, WHOLE_ROOT, now_ms)
+
+    def _reconsider(self, group: Group, now_ms: int) -> None:
+        """Deal again where what was reported since gives a reason to, and the time is right."""
+        search = self.search
+        if group.phase is Phase.SPLIT and search.may_redeal(group, now_ms):
+            why = group.why_redeal(search.settings)
+            if why is not None:
+                self._deal(group, now_ms, why)
+
+    def _deal(self, group: Group, now_ms: int, why: str) -> None:
+        """Deal the group's moves. With no node left its tree and what is known of it stay as they are."""
+        search = self.search
+        nodes = search.usable(group)
+        if not nodes:
+            return
+        given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
+        group.dealt_ms = now_ms
+        search.changed(*group.lines.values())
+        for work, leaf in given:
+            self._orders.give(search, group, work, leaf, now_ms)
+        for work in taken:
+            self._orders.take_away(work, now_ms)
+        self._orders.log(
+            "dealt",
+            search_id=search.request.search_id,
+            group=group.name,
+            why=why,
+            leaves={work.node_id: work.leaf.label for work in nodes if work.job is not None},
+            new=len(given),
+            at_ms=now_ms - search.started_ms,
+        )
+
+    def _give_whole(self, group: Group, now_ms: int) -> None:
+        """The whole root to each node: in the presearch with its MultiPV and its share of the limits."""
+        for work in group.works:
+            self._orders.give(self.search, group, work, WHOLE_ROOT, now_ms)
+
+    def _mind_fallback(self, now_ms: int) -> None:
+        """A fallback that is the only one left leaves the background, and goes on where it rests, having spared the
+        nodes its share of the CPU; where nodes are back it is in their way no longer."""
+        work = self.search.fallback
+        if work is None or work.job is None:
+            return
+        helped = bool(self.search.usable())
+        worth = work.busy or (not helped and work.job.nodes != self.search.request.nodes)
+        if work.job.background != helped and worth:
+            self._orders.give_fallback(self.search, work, now_ms)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def decide(self, now_ms: int) -> None:
+        """End the search with what is known."""
+        search = self.search
+        answer = search.answer() or self._last_answer(now_ms)
+        line = search.decided = answer.line
+        decision = Decision(
+            search_id=search.request.search_id,
+            move=answer.move,
+            score=line.score if line else None,
+            depth=line.depth if line else 0,
+            pv=line.pv if line else (answer.move,),
+            nodes=search.nodes(now_ms),
+            elapsed_ms=now_ms - search.started_ms,
+            source=answer.source,
+            ballots=answer.ballots,
+            fleet=search.views(now_ms),
+            wasted=search.wasted([ballot.voter for ballot in answer.ballots], now_ms),
+            agreement=answer.agreement,
+            pondered_ms=search.pondered_ms,
+            lines=search.best_lines(line),
+        )
+        self.over = True
+        say_decision(decision, self._orders)
+        self._take_all_away(now_ms)
+
+    def _last_answer(self, now_ms: int) -> Answer:
+        """Where neither node nor fallback has said a word: what was expected before, a few plies, mere material."""
+        search = self.search
+        if search.earlier is not None:
+            return Answer(search.earlier.pv[0], search.earlier, "earlier")
+        found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
+        if found is not None and (legal := search.root.legal_part(found.pv)):
+            return Answer(legal[0], Line(found.depth, found.score, found.bound, legal), "last_resort")
+        return Answer(search.root.careful(), None, "none")
+
+    def _take_all_away(self, now_ms: int) -> None:
+        search = self.search
+        for work in search.works.values():
+            search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
+        for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
+            self._orders.take_away(work, now_ms)
+
+    def publish(self, now_ms: int) -> None:
+        search = self.search
+        if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms:
+            search.dirty = False
+            search.published_ms = now_ms
+            self._orders.out.append(Publish(search.progress(now_ms)))
+
+
+def say_decision(decision: Decision, orders: Orders) -> None:
+    """Hand ``decision`` out, and log it."""
+    orders.out.append(Decide(decision))
+    orders.log(
+        "decided",
+        search_id=decision.search_id,
+        move=decision.move,
+        source=decision.source,
+        score=decision.score,
+        depth=decision.depth,
+        nodes=decision.nodes,
+        wasted=decision.wasted,
+        elapsed_ms=decision.elapsed_ms,
+        agreement=round(decision.agreement, 3),
+    )
+
+
+def stop_the_idle(beat: Heartbeat, orders: Orders) -> None:
+    """A node that has no job of ours and searches nevertheless has missed a stop."""
+    if not beat.idle:
+        orders.out.append(StopNode(beat.node_id, beat.job_id))

@@ -1,0 +1,120 @@
+"""What goes into the coordinator and what comes out: plain values, so that a search can be logged and replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from cluster.api import Decision, Progress, SearchRequest
+from cluster.network.messages import Done, Heartbeat, Job, Report
+
+FALLBACK: Final = "fallback"
+"""The node id of the zero-vote fallback on the master's own machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJoined:
+    """A node can search from now on. One that is here already began anew: whatever it searched is lost."""
+
+    node_id: str
+    engine: str = ""
+    """Its engine's name: depths and node counts of different ones do not compare."""
+    can_split: bool = True
+    """Whether it can search a part of the root's moves, and several lines; else it is a voter of its own."""
+    nps: int = 0
+    """Nodes a second in a short search; 0: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLost:
+    """A node died, left, or was not heard of for too long. ``reason`` is for the log."""
+
+    node_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Begin a search. One that still runs is decided first, with what is known."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Ponder:
+    """Ponder while the opponent thinks, in the position of ``request``. A search that still runs is decided first."""
+
+    request: SearchRequest
+    expected: str = ""
+    """A reply that is pondered on in any case; see `cluster.api.Searcher.ponder`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retime:
+    """The master aims at another soft time for the search that runs, counted from its `Start`."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopSearch:
+    """The master wants the decision now; pondering ends without one."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message from a node, decoded but of unknown truth."""
+
+    message: Report | Done | Heartbeat
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Nothing but time has passed."""
+
+
+Event = NodeJoined | NodeLost | Start | Ponder | Retime | StopSearch | Received | Tick
+
+
+@dataclass(frozen=True, slots=True)
+class SendJob:
+    """Give ``node_id`` a job; it takes the place of what the node does."""
+
+    node_id: str
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class StopNode:
+    """End job ``job_id`` on ``node_id``."""
+
+    node_id: str
+    job_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """The search is over. Exactly one for each `Start`."""
+
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """Show this to whoever watches."""
+
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """Something that a log should hold."""
+
+    name: str
+    fields: dict[str, object] = field(default_factory=dict)
+
+
+Instruction = SendJob | StopNode | Decide | Publish | LogEvent

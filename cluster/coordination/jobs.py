@@ -1,0 +1,117 @@
+"""Jobs: what a node is told to search, within which limits, and the instructions that say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cluster.coordination.events import Instruction, LogEvent, SendJob, StopNode
+from cluster.coordination.group import Group, Phase
+from cluster.coordination.search_state import Search
+from cluster.coordination.work import WHOLE_ROOT, Work
+from cluster.network.messages import Job
+from cluster.split.tree import Leaf
+from cluster.split.windows import OPEN, Window
+
+
+class Orders:
+    """The instructions of one coordinator, in their order, and its jobs' ids, which rise over all searches."""
+
+    def __init__(self) -> None:
+        self.out: list[Instruction] = []
+        self.last_job_id = 0
+
+    def give(self, search: Search, group: Group, work: Work, leaf: Leaf, now_ms: int) -> None:
+        """A job for ``leaf``; where the node's budget is used up, none."""
+        work.settle(now_ms)
+        job = node_job(search, group, work, leaf, self.last_job_id + 1, now_ms)
+        if job is None:
+            self.take_away(work, now_ms)
+        else:
+            self._send(work, job, leaf, now_ms)
+
+    def give_fallback(self, search: Search, work: Work, now_ms: int) -> None:
+        """The whole root, within the fallback's own limits."""
+        self._send(work, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
+
+    def take_away(self, work: Work, now_ms: int) -> None:
+        """Whatever ``work`` does is to end."""
+        if work.busy and work.job is not None:
+            self.out.append(StopNode(work.node_id, work.job.job_id))
+        work.settle(now_ms)
+        work.drop()
+
+    def log(self, name: str, **fields: object) -> None:
+        self.out.append(LogEvent(name, fields))
+
+    def _send(self, work: Work, job: Job, leaf: Leaf, now_ms: int) -> None:
+        self.last_job_id = job.job_id
+        work.give(job, leaf, now_ms)
+        self.out.append(SendJob(work.node_id, job))
+
+
+def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, now_ms: int) -> Job | None:
+    """The job for ``leaf`` of the group's tree: in the presearch with its MultiPV and its share of the limits.
+
+    A node limit holds for all that a node does in one search. None: this node's is used up.
+    """
+    request, settings = search.request, search.settings
+    nodes = None if request.nodes is None else max(0, request.nodes - work.nodes)
+    depth, multipv = request.depth, request.multipv
+    window = group.windows.get(leaf, OPEN)
+    if group.phase is Phase.PRESEARCH and work not in group.trunk:
+        multipv = group.presearch.multipv
+        if nodes is not None and request.nodes is not None:
+            nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))
+        if depth is not None:
+            depth //= 2
+    if nodes == 0:
+        return None
+    return _job(search, leaf, job_id, now_ms, window, multipv=multipv, nodes=nodes, depth=depth)
+
+
+def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
+    """The whole root, for the fallback. While there are nodes it is in the background, and bounded where it takes its
+    CPU from theirs.
+
+    One line: a CPU that is shared is better spent on the move that may have to be played.
+    """
+    limits = [search.request.nodes]
+    helped = bool(search.usable())
+    if helped:
+        limits.append(search.settings.fallback_nodes)
+    nodes = min((limit for limit in limits if limit is not None), default=None)
+    job = _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=nodes, depth=search.request.depth)
+    return replace(job, background=helped)
+
+
+def _job(
+    search: Search,
+    leaf: Leaf,
+    job_id: int,
+    now_ms: int,
+    window: Window,
+    *,
+    multipv: int,
+    nodes: int | None,
+    depth: int | None,
+) -> Job:
+    """With the hard deadline as its own limit, so that a node that hears no more of its master ends by itself."""
+    request = search.request
+    draw_black, draw_white = search.root.draw_values
+    return Job(
+        search_id=request.search_id,
+        job_id=job_id,
+        sfen=request.sfen,
+        moves=(*request.moves, *leaf.path),
+        searchmoves=leaf.moves or (() if leaf.path else request.searchmoves),
+        ignoremoves=leaf.ignore,
+        multipv=multipv,
+        movetime_ms=None if search.hard_ms is None else max(1, search.hard_ms - now_ms),
+        nodes=nodes,
+        depth=None if depth is None else max(1, depth - len(leaf.path)),
+        alpha=window.alpha,
+        beta=window.beta,
+        max_moves=request.max_moves,
+        draw_black=draw_black,
+        draw_white=draw_white,
+    )

@@ -1,0 +1,246 @@
+"""Pondering: while the opponent thinks, the nodes are dealt over the replies that are likely, and search behind them.
+
+::
+
+    Ponder ─ likely replies known ────────────────────► a `Course` for each ─ Start for one ─► hit: it goes on
+       │                                                       ▲            ─ other Start ───► miss: all stop
+       └─ none ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
+
+How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
+far as they go through it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier
+reply never has fewer. All nodes search the reply that is played, so that pondering only adds to as much: each reply is
+dealt to as if the whole fleet were on it already, and another one gets a node only where it is more than half as likely
+as the first. Each reply's nodes search as those of any search do, in groups (`cluster.coordination.group`).
+
+A hit keeps its jobs: nothing is restarted, and what was found counts. The nodes of the other replies join it. This is
+dlshogi's multi-ponder, with the numbers by likelihood, and with the split trees going on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cluster.api import Known, SearchRequest
+from cluster.coordination.course import Course
+from cluster.coordination.jobs import Orders
+from cluster.coordination.root import Root
+from cluster.coordination.roster import Roster, speed_class
+from cluster.coordination.search_state import Search
+from cluster.coordination.settings import Mode, Settings
+from cluster.split.dealing import likelihood
+from cluster.split.tree import Line
+
+
+class Pondering:
+    """One opponent's turn.
+
+    Args:
+        request: the position in which the opponent is to move, and the limits that our next search will have.
+        root: of ``request``; it has legal moves.
+        hints: lines of the opponent's position that are known already.
+        expected: a reply that is as likely as the likeliest, whatever the lines say; empty: none.
+    """
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        root: Root,
+        settings: Settings,
+        roster: Roster,
+        orders: Orders,
+        hints: Sequence[Line] = (),
+        expected: str = "",
+    ) -> None:
+        self.request = request
+        self.courses: dict[str, Course] = {}
+        """By reply, the likeliest first; empty while scouting, and where nothing is to be searched."""
+        self._root = root
+        self._settings = settings
+        self._roster = roster
+        self._orders = orders
+        self._hints = tuple(hints)
+        self._expected = expected
+        self._likely: dict[str, float] = {}
+        self._scouts: Course | None = None
+        self._scouting_until_ms = 0
+        self._dealt = False
+        """Something was known to deal by."""
+
+    def begin(self, now_ms: int) -> None:
+        """Give every node a job, if there is one."""
+        if not self._roster:
+            return
+        if self._hints or self._expected:
+            self._deal(self._hints, now_ms)
+            if self.courses:
+                return  # else what is likely leaves us no choice, and something less likely is looked for
+        settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
+        self._scouts = self._course(replace(self.request, multipv=1), self._root, settings, now_ms)
+        self._scouts.begin(tuple(self._roster), False, now_ms)
+        self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
+
+    def end(self, now_ms: int) -> None:
+        """Stop all jobs."""
+        for course in self.active():
+            course.abandon(now_ms)
+
+    def active(self) -> Iterator[Course]:
+        """Every course under way, the scouts' too."""
+        if self._scouts is not None:
+            yield self._scouts
+        yield from self.courses.values()
+
+    def course_of(self, node_id: str) -> Course | None:
+        """The one that ``node_id`` works, or worked, for."""
+        return next((course for course in self.active() if node_id in course.search.works), None)
+
+    def joined(self, node_id: str, now_ms: int) -> None:
+        """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""
+        course = self.course_of(node_id)
+        if course is None and self.courses:
+            fleet = len(self._roster)
+            reply = max(self.courses, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
+            course = self.courses[reply]
+        if course is not None:
+            course.joined(node_id, now_ms)
+        elif self._scouts is not None:
+            self._scouts.joined(node_id, now_ms)
+        elif not self._dealt:
+            self.begin(now_ms)
+
+    def lost(self, node_id: str, now_ms: int) -> None:
+        """What the node found stays known."""
+        course = self.course_of(node_id)
+        if course is not None:
+            course.lost(node_id, now_ms)
+
+    def advance(self, now_ms: int) -> None:
+        """Do what the time or the last event has made due."""
+        if self._scouts is None:
+            for course in self.courses.values():
+                course.advance(now_ms)
+            return
+        search = self._scouts.search
+        if search.busy() and now_ms < self._scouting_until_ms:
+            return
+        found = tuple(search.lines())
+        if not found and search.busy():
+            return
+        self._scouts.abandon(now_ms)
+        self._scouts = None
+        self._hints = (*self._hints, *found)
+        if self._roster:  # else the first node that joins begins again
+            self._deal(self._hints, now_ms)
+
+    def wake_ms(self, now_ms: int) -> int | None:
+        """When time alone brings something about, later than ``now_ms``; None: never."""
+        times = [course.wake_ms(now_ms) for course in self.courses.values()]
+        if self._scouts is not None and self._scouting_until_ms > now_ms:
+            times.append(self._scouting_until_ms)
+        return min((time for time in times if time is not None), default=None)
+
+    def known(self, request: SearchRequest, now_ms: int) -> Known | None:
+        """What is known of the position of ``request``, if it is pondered and there is anything."""
+        course = self._hit(request)
+        answer = None if course is None else course.search.nodes_answer()
+        if course is None or answer is None or answer.line is None:
+            return None
+        search = course.search
+        pondered_ms = now_ms - search.started_ms
+        return Known(
+            move=answer.move,
+            score=answer.line.score,
+            depth=answer.line.depth,
+            nodes=search.nodes(now_ms),
+            agreement=answer.agreement,
+            pondered_ms=pondered_ms,
+            fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
+            lines=search.best_lines(answer.line),
+        )
+
+    def hit(self, request: SearchRequest, now_ms: int) -> Course | None:
+        """The course that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
+        limits and nodes (`Course.hit`)."""
+        found = self._hit(request)
+        for course in self.active():
+            if course is not found:
+                course.abandon(now_ms)
+        return found
+
+    def _hit(self, request: SearchRequest) -> Course | None:
+        for course in self.courses.values():
+            pondered = course.search.request
+            if (
+                replace(pondered, search_id=request.search_id, soft_ms=request.soft_ms, hard_ms=request.hard_ms)
+                == request
+            ):
+                return course
+        return None
+
+    @property
+    def _width(self) -> int:
+        """How many replies are searched behind."""
+        return min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
+
+    def _nodes_of(self, reply: str) -> int:
+        return len(self.courses[reply].search.usable())
+
+    def _deal(self, lines: Sequence[Line], now_ms: int) -> None:
+        """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
+        likely = likelihoods(lines, self._settings.ponder_temperature)
+        if self._expected:
+            highest = max(likely.values(), default=1.0)
+            likely.pop(self._expected, None)
+            likely = {self._expected: highest, **likely}  # the first of equal ones
+        self._dealt = bool(likely)
+        roots: dict[str, tuple[SearchRequest, Root]] = {}
+        for reply in sorted(likely, key=lambda reply: -likely[reply]):
+            request = replace(self.request, moves=(*self.request.moves, reply))
+            root = Root(request)
+            if len(root.legal) > 1 and not root.may_declare:  # else our next search has nothing to search
+                roots[reply] = request, root
+            if len(roots) == self._width:
+                break
+        self._likely = {reply: likely[reply] for reply in roots}
+        seats = highest_averages(self._likely, len(self._roster), len(self._roster))
+        speeds = self._roster.speeds
+        nodes = sorted(self._roster, key=lambda node_id: -speed_class(speeds[node_id]))
+        dealt: dict[str, list[str]] = {}
+        for reply, (request, root) in roots.items():
+            if seats[reply]:
+                course = self.courses[reply] = self._course(request, root, self._settings, now_ms)
+                dealt[reply], nodes = nodes[: seats[reply]], nodes[seats[reply] :]
+                course.begin(dealt[reply], False, now_ms)
+        self._orders.log("pondering", search_id=self.request.search_id, replies=dealt)
+
+    def _course(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> Course:
+        search = Search(request, root, settings, now_ms, None, None, self._roster, pondering=True)
+        return Course(search, self._orders)
+
+
+def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
+    """How likely each first move of ``lines`` is to be played by the side to move, all together 1; empty: no lines.
+
+    A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters who agree are
+    more likely to be right.
+    """
+    best = max((line.score for line in lines), default=0)
+    weights: defaultdict[str, float] = defaultdict(float)
+    for line in lines:
+        weights[line.pv[0]] += likelihood(line.score - best, temperature)
+    total = sum(weights.values())
+    return {move: weight / total for move, weight in weights.items()}
+
+
+def highest_averages(weights: Mapping[str, float], seats: int, head_start: int = 0) -> dict[str, int]:
+    """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt), as if each had
+    ``head_start`` already.
+
+    Of equal averages the greater weight's goes first, else rounding could give a likelier name fewer; then the first.
+    """
+    dealt = dict.fromkeys(weights, 0)
+    for _ in range(seats if weights else 0):
+        dealt[max(weights, key=lambda name: (weights[name] / (head_start + dealt[name] + 1), weights[name]))] += 1
+    return dealt

@@ -1,0 +1,105 @@
+"""What the coordinator knows of its nodes beyond one search: who can search, with what, and how fast. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cluster.coordination.events import NodeJoined
+
+_SAMPLES = 9
+"""Searches over which a speed is the median: one on a machine that was busy otherwise does not count for much."""
+_LEAST_MS = 20
+"""A job must have taken so long for its speed to mean anything."""
+
+
+USUAL_NPS = 700_000.0
+"""Of one core of today's servers, for a node of which nothing is known yet."""
+_STEP = math.log(1.25)
+
+
+def speed_class(speed: float) -> int:
+    """Speeds within a quarter of each other are alike; what is less is as likely the noise of the measurement."""
+    return round(math.log(max(speed, 1e-6)) / _STEP)
+
+
+@dataclass(slots=True)
+class Member:
+    """One node. ``facts``: as it joined."""
+
+    facts: NodeJoined
+    samples: deque[float] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
+    """Nodes a second, of its last searches."""
+
+    @property
+    def nps(self) -> float:
+        """Nodes a second: the median of its last searches, before the first what it said; 0: unknown."""
+        return statistics.median(self.samples) if self.samples else float(self.facts.nps)
+
+
+class Roster:
+    """The nodes that can search, in the order in which they came; without the fallback."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, Member] = {}
+        self._speeds: dict[str, float] | None = None
+
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self._live
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._live)
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def join(self, facts: NodeJoined) -> None:
+        self._live[facts.node_id] = Member(facts)
+        self._speeds = None
+
+    def leave(self, node_id: str) -> None:
+        del self._live[node_id]
+        self._speeds = None
+
+    def facts(self, node_id: str) -> NodeJoined:
+        """As the node joined; of one that is not here, that nothing is known."""
+        member = self._live.get(node_id)
+        return member.facts if member else NodeJoined(node_id)
+
+    def measured(self, node_id: str, nodes: int, time_ms: int) -> None:
+        """A job of the node is over."""
+        member = self._live.get(node_id)
+        if member is not None and nodes and time_ms >= _LEAST_MS:
+            member.samples.append(nodes * 1000 / time_ms)
+            self._speeds = None
+
+    def nps_of(self, node_id: str) -> float:
+        """Nodes a second of one node; 0: unknown."""
+        member = self._live.get(node_id)
+        return member.nps if member is not None else 0.0
+
+    @property
+    def nps(self) -> float:
+        """Nodes a second of the median node, `USUAL_NPS` where nothing is known."""
+        known = [member.nps for member in self._live.values() if member.nps]
+        return statistics.median(known) if known else USUAL_NPS
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """By node id: how fast it is beside the median of the nodes with the same engine, which is 1; other engines
+        count nodes in their own way. 1 where nothing is known."""
+        if self._speeds is None:
+            nps = {node_id: member.nps for node_id, member in self._live.items()}
+            by_engine: dict[str, list[float]] = {}
+            for node_id, member in self._live.items():
+                if nps[node_id]:
+                    by_engine.setdefault(member.facts.engine, []).append(nps[node_id])
+            usual = {engine: statistics.median(values) for engine, values in by_engine.items()}
+            self._speeds = {
+                node_id: nps[node_id] / usual[member.facts.engine] if nps[node_id] else 1.0
+                for node_id, member in self._live.items()
+            }
+        return self._speeds

@@ -1,0 +1,391 @@
+"""The state of one search over the fleet: its groups, what is known, and what the answer would be now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
+from cluster.coordination.group import Group, Phase
+from cluster.coordination.multipv import best_lines
+from cluster.coordination.root import Root
+from cluster.coordination.roster import Roster
+from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.work import Work
+from cluster.split.tree import Line, as_seen
+from cluster.voting.consultation import comparable, count
+from worker.engine import Bound
+from worker.score import MATE, MATE_BOUND
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What would be played now. ``line`` is None where no search stands behind the move."""
+
+    move: str
+    line: Line | None
+    source: str
+    ballots: tuple[Ballot, ...] = ()
+    agreement: float = 1.0
+    """As `Decision.agreement`."""
+
+
+@dataclass(slots=True)
+class Search:
+    """One search. Times are milliseconds of the driver's clock, not since the start."""
+
+    request: SearchRequest
+    root: Root
+    settings: Settings
+    started_ms: int
+    soft_ms: int | None
+    hard_ms: int | None
+    roster: Roster = field(default_factory=Roster)
+    pondering: bool = False
+    """It goes on until it is a hit, or abandoned."""
+    pondered_ms: int = 0
+    """How long it had been going on when it became a hit."""
+    groups: list[Group] = field(default_factory=list)
+    works: dict[str, Work] = field(default_factory=dict)
+    """By node id, in the order in which the nodes came; the dead stay, for viewers."""
+    fallback: Work | None = None
+    """None: there is no fallback now."""
+    fallback_line: Line | None = None
+    earlier: Line | None = None
+    """What the search before it expected to be played here."""
+    decided: Line | None = None
+    """What it ended with."""
+    stopped: bool = False
+    published_ms: int = -(2**40)
+    dirty: bool = False
+    """Something changed since the last progress."""
+    presearching: list[Group] = field(default_factory=list)
+    """The groups in that phase."""
+    _group_of: dict[str, Group] = field(default_factory=dict)
+    _mate_proven: bool = False
+    """Some line has proved, since the answer was last looked at, that the root's side to move mates."""
+    _answer: Answer | None = None
+    _stale: bool = False
+    """``_answer`` is not what the groups say now."""
+    _named: int = 0
+    """Groups that were given a name of their own."""
+    _busy: Work | None = None
+    """One that was busy when last looked."""
+
+    @property
+    def infinite(self) -> bool:
+        return self.pondering or is_infinite(self.request)
+
+    def nodes(self, now_ms: int) -> int:
+        """What the nodes have searched until now, as `Work.searched` has it."""
+        return sum(work.searched(now_ms, self.roster.nps_of(work.node_id)) for work in self.works.values())
+
+    # --- nodes and groups -----------------------------------------------------------------------------------------
+
+    def form(self, node_ids: Iterable[str], now_ms: int) -> None:
+        """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
+        self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
+        works = self._sharers()
+        parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
+        if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
+            parts = len(works)
+        for index in range(parts):
+            part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
+            self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
+        sharers = set(works)
+        for work in self.works.values():
+            if work not in sharers:
+                self._add(work.node_id, [work])
+
+    def back(self, node_id: str) -> tuple[Work, Group]:
+        """A node that was here comes back: to the group that it was of, unless it has become one that does not fit."""
+        work, facts = self.works[node_id], self.roster.facts(node_id)
+        group = self.group_of(work)
+        fits = facts.can_split and facts.engine == work.engine
+        work.engine, work.can_split = facts.engine, facts.can_split
+        work.alive, work.failed, work.refused = True, False, 0
+        if not fits and len(group.works) > 1:
+            group.works.remove(work)
+            group.trunk.pop(work, None)
+            work.ballot = None
+            self._add(node_id, [work])
+        self.dirty = True
+        return work, self.group_of(work)
+
+    def join(self, node_id: str, now_ms: int) -> tuple[Work, Group]:
+        """A node that comes when this search has begun already: to the smallest group that shares out a tree, or could
+        with it, where there are as many groups as there are to be; else it is a group of its own.
+
+        In ``SPLIT`` a group of more than one node comes first: the others search the whole root, and it is one tree.
+        """
+        work = self.works[node_id] = self._new_work(node_id)
+        most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
+        worth = self._worth_splitting(now_ms)
+        groups = [
+            group
+            for group in self.groups
+            if any(other.can_split and other.engine == work.engine for other in group.works)
+            and (group.phase is not Phase.WHOLE or (worth and self.usable(group)))
+        ]
+        if work.can_split and 0 < most <= len(groups):
+            one = self.settings.mode is Mode.SPLIT
+            group = min(groups, key=lambda group: (one and group.is_lone, len(self.usable(group))))
+            if group.is_lone:
+                group.name = self._new_name()
+            group.works.append(work)
+            self._group_of[node_id] = group
+        else:
+            self._add(node_id, [work])
+        self.dirty = True
+        return work, self._group_of[node_id]
+
+    def scatter(self, group: Group) -> None:
+        """Make each node of ``group`` a group of its own, which searches the whole root."""
+        self.groups.remove(group)
+        self.presearching.remove(group)
+        for work in group.works:
+            self._add(work.node_id, [work])
+        self._stale = True
+
+    def _sharers(self) -> list[Work]:
+        """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
+        different ones do not compare."""
+        able = [work for work in self.usable() if work.can_split]
+        engines = Counter(work.engine for work in able)
+        most = max(engines, key=lambda engine: engines[engine], default="")
+        return [work for work in able if work.engine == most]
+
+    def _new_work(self, node_id: str) -> Work:
+        facts = self.roster.facts(node_id)
+        return Work(node_id, facts.can_split, facts.engine)
+
+    def _new_name(self) -> str:
+        self._named += 1
+        return "split" if self.settings.mode is Mode.SPLIT and self._named == 1 else f"group-{self._named}"
+
+    def _add(self, name: str, works: list[Work]) -> None:
+        group = Group(name, works)
+        self.groups.append(group)
+        self._group_of.update((work.node_id, group) for work in works)
+
+    def group_of(self, work: Work) -> Group:
+        return self._group_of[work.node_id]
+
+    def usable(self, group: Group | None = None) -> list[Work]:
+        """The nodes, of a group or of all, that can be given another job."""
+        works = self.works.values() if group is None else group.works
+        return [work for work in works if work.may_work(self.request.nodes)]
+
+    def busy(self) -> bool:
+        """Whether any node, the fallback aside, searches. Cheap, as long as the same one does."""
+        if self._busy is None or not self._busy.busy:
+            self._busy = next((work for work in self.works.values() if work.busy), None)
+        return self._busy is not None
+
+    def may_split(self, now_ms: int) -> bool:
+        """Whether there are nodes and budget enough for a presearch and a split."""
+        return len(self._sharers()) >= 2 and self._worth_splitting(now_ms)
+
+    def _worth_splitting(self, now_ms: int) -> bool:
+        settings, request = self.settings, self.request
+        return (
+            settings.mode is not Mode.CONSULT
+            and request.multipv == 1  # a tree's leaves prove no more than that the others are worse
+            and (self.soft_ms is None or self.soft_ms - now_ms >= settings.min_split_ms)
+            and (request.nodes is None or request.nodes >= settings.min_split_nodes)
+            and (request.depth is None or request.depth >= settings.min_split_depth)
+        )
+
+    def may_redeal(self, group: Group, now_ms: int) -> bool:
+        """Whether `Patience` allows that ``group`` deals its tree again now, only for what its nodes have found."""
+        patience = self.settings.patience
+        if self.request.nodes is not None:
+            rested, spent, budget = group.furthest - group.dealt_furthest, group.furthest, self.request.nodes
+        else:
+            rested, spent = now_ms - group.dealt_ms, now_ms - self.started_ms
+            if self.soft_ms is None:
+                return rested >= max(patience.rest_ms, patience.rest * spent)
+            budget = self.soft_ms - self.started_ms
+        return not self.stopped and rested >= patience.rest * budget and spent <= patience.last * budget
+
+    # --- what is known --------------------------------------------------------------------------------------------
+
+    def take_line(self, work: Work, line: Line, multipv: int) -> None:
+        """Enter a checked line of ``work``'s job."""
+        if self.request.multipv > 1:
+            work.lines[multipv] = line
+        self.group_of(work).take_line(work, line, multipv)
+        self.changed(line)
+
+    def changed(self, *lines: Line) -> None:
+        """What a group knows has changed, by ``lines`` among others."""
+        self._stale = self.dirty = True
+        self._mate_proven |= any(proves_mate(line) for line in lines)
+
+    def lines(self) -> Iterator[Line]:
+        """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
+
+        Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.tree.inherit`).
+        """
+        for group in self.groups:
+            if group.phase is Phase.SPLIT:
+                yield from group.lines.values()
+            elif group.phase is Phase.PRESEARCH and (found := group.presearch.lines()):
+                yield from found
+            else:
+                yield from (work.ballot for work in group.works if work.ballot is not None)
+
+    def nodes_answer(self) -> Answer | None:
+        """What the nodes would play now, or None where none has an answer."""
+        if self._stale:
+            self._answer, self._stale = self._vote(), False
+            if lines := self._several_lines():
+                ballots = self._answer.ballots if self._answer is not None else ()
+                self._answer = Answer(lines[0].pv[0], lines[0], "vote", ballots, _share(ballots, lines[0].pv[0]))
+        return self._answer
+
+    def answer(self) -> Answer | None:
+        """What would be played now: the nodes' word, else the fallback's; None where neither has one."""
+        found = self.nodes_answer()
+        if found is None and self.fallback_line is not None:
+            return Answer(self.fallback_line.pv[0], self.fallback_line, "fallback")
+        return found
+
+    def _vote(self) -> Answer | None:
+        """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
+        lines: dict[str, Line] = {}
+        by_engine: dict[str, list[Ballot]] = {}
+        for group in self.groups:
+            for name, engine, line, nodes, members in group.voters(self.settings.caution):
+                lines[name] = line
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members)
+                by_engine.setdefault(engine, []).append(ballot)
+        # Each engine counts depth in its own way.
+        slack = self.settings.ballot_depth_slack
+        ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
+        if not ballots:
+            return None
+        counted = count(ballots, self.settings.counting)
+        chosen = counted.ballot
+        alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
+        source = "split" if alone else "vote"
+        return Answer(chosen.move, lines[chosen.voter], source, tuple(ballots), counted.agreement)
+
+    def wasted(self, counted: Collection[str], now_ms: int) -> int:
+        """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
+        total = 0
+        for group in self.groups:
+            for work in group.works:
+                counts = group.name in counted and work.job_counts
+                if group.phase is not Phase.SPLIT:
+                    counts = work.node_id in counted
+                running = work.searched(now_ms, self.roster.nps_of(work.node_id)) - work.spent
+                total += work.wasted + (0 if counts else running)
+        return total
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def time_is_up(self, now_ms: int) -> bool:
+        """At the soft time an answer is needed too: of the nodes, or after some patience of the fallback."""
+        if self.hard_ms is not None and now_ms >= self.hard_ms:
+            return True
+        if self.soft_ms is None or now_ms < self.soft_ms:
+            return False
+        if self.nodes_answer() is not None or (self.stopped and self._nothing_runs()):
+            return True
+        patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
+        return self.fallback_line is not None and patience_over
+
+    def work_is_over(self) -> bool:
+        """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
+        if self.infinite:
+            return False
+        if self.busy():
+            return self.won()
+        if self.soft_ms is not None and not any(work.alive for work in self.works.values()):
+            return False  # a node may come back before the soft time
+        return self.nodes_answer() is not None or self._nothing_runs()
+
+    def won(self) -> bool:
+        """Whether the nodes' answer is a proven mate. It can become one only by a line that is."""
+        if not self._mate_proven:
+            return False
+        self._mate_proven = False
+        found = self.nodes_answer()
+        return found is not None and found.line is not None and proves_mate(found.line)
+
+    def _nothing_runs(self) -> bool:
+        return not self.busy() and (self.fallback is None or self.fallback.done)
+
+    # --- for those who watch --------------------------------------------------------------------------------------
+
+    def progress(self, now_ms: int) -> Progress:
+        answer = self.answer()
+        line = None if answer is None else answer.line
+        return Progress(
+            search_id=self.request.search_id,
+            elapsed_ms=now_ms - self.started_ms,
+            depth=line.depth if line else 0,
+            score=line.score if line else None,
+            pv=line.pv if line else (),
+            nodes=self.nodes(now_ms),
+            fleet=self.views(now_ms),
+            agreement=1.0 if answer is None else answer.agreement,
+            lines=self.best_lines(line),
+        )
+
+    def best_lines(self, line: Line | None) -> tuple[RootLine, ...]:
+        """The best root moves as `Progress.lines` has them; ``line``: that of the answer, which is the first."""
+        lines = self._several_lines() or ([line] if line is not None else [])
+        return tuple(RootLine(line.score, line.depth, line.pv) for line in lines)
+
+    def _several_lines(self) -> list[Line]:
+        """The best root moves' lines, where several are asked for and nodes have found some."""
+        if self.request.multipv == 1:
+            return []
+        found: dict[str, list[Line]] = {}
+        for work in self.works.values():
+            found.setdefault(work.engine, []).extend(work.lines.values())
+        return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
+
+    def views(self, now_ms: int) -> tuple[NodeView, ...]:
+        roster = self.roster
+        return tuple(
+            work.view(roster.speeds.get(work.node_id, 1.0), work.searched(now_ms, roster.nps_of(work.node_id)))
+            for work in self.works.values()
+        )
+
+
+def _share(ballots: Sequence[Ballot], move: str) -> float:
+    """Of the nodes that voted, those that are for ``move``; 1 where there was no vote."""
+    total = sum(ballot.members for ballot in ballots)
+    return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
+
+
+def proves_mate(line: Line) -> bool:
+    """Whether ``line`` is a mate by the root's side to move, and no longer than the search was deep."""
+    return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
+
+
+def is_infinite(request: SearchRequest) -> bool:
+    """Whether only a stop ends the search (analysis, pondering)."""
+    return request.soft_ms is None and request.nodes is None and request.depth is None
+
+
+def lines_below(before: SearchRequest, lines: Iterable[Line], request: SearchRequest) -> list[Line]:
+    """What ``lines``, found in the position of ``before``, say of that of ``request``, if that is some moves on: lines
+    of the side to move there.
+
+    Without those that only say that a reply is no better than so much: nothing tells that it would be played.
+    """
+    made = request.moves[len(before.moves) :]
+    if not made or request.sfen != before.sfen or request.moves != (*before.moves, *made):
+        return []
+    plies = len(made)
+    seen = [as_seen(line, plies) for line in lines if line.pv[:plies] == made and len(line.pv) > plies]
+    return [
+        replace(line, depth=max(0, line.depth - plies), pv=line.pv[plies:])
+        for line in seen
+        if line.bound is not Bound.UPPER
+    ]

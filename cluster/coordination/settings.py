@@ -1,0 +1,108 @@
+"""How the fleet searches: plain values with the defaults in one place."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Final
+
+from cluster.split.dealing import Dealing
+from cluster.split.ranges import check_numbers
+from cluster.split.redeal import Patience
+from cluster.split.tree import Caution
+from cluster.voting.consultation import Vote
+
+USUAL_VOTE: Final = Vote.MAJORITY
+_SHARES: Final = frozenset({"trunk", "presearch_share"})
+_COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_replies"})
+
+
+class Mode(enum.StrEnum):
+    """What the nodes of one search do."""
+
+    AUTO = "auto"
+    """What the laboratory found best for so many nodes and such a budget (`cluster.coordination.chooser`)."""
+    SPLIT = "split"
+    """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
+    CONSULT = "consult"
+    """All search the same position, and vote."""
+    TIERS = "tiers"
+    """`Settings.groups` groups share the root moves each, and vote (Gikou's consultation of clusters)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The coordinator's settings. Times in milliseconds.
+
+    Raises (constructor):
+        ValueError: a value is out of its range; the text names the setting and the range.
+    """
+
+    mode: Mode = Mode.AUTO
+    """``AUTO`` needs a table (`cluster.coordination.coordinator.Coordinator`); without one all consult."""
+    groups: int = 4
+    """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
+    vote: Vote | None = None
+    """How ballots are counted, whatever the mode. None: what was measured as best, in ``AUTO``; else `USUAL_VOTE`."""
+    caution: Caution = field(default_factory=Caution)
+    dealing: Dealing = field(default_factory=Dealing)
+    patience: Patience = field(default_factory=Patience)
+    trunk: float = 0.75
+    """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
+    least, and all but one at most; 0: none, every node has a leaf of its own."""
+    ballot_depth_slack: int = 4
+    """Ballots this many plies or less behind the deepest are counted."""
+
+    presearch_share: float = 0.1
+    """Part of the soft time, or of the node limit, that the MultiPV presearch takes."""
+    presearch_min_ms: int = 30
+    presearch_max_ms: int = 300
+    """Gikou's figure."""
+    presearch_multipv: int = 7
+    """Gikou's figure; never more than the split has use for."""
+    min_split_ms: int = 400
+    """Below this soft time the presearch costs more than it gives: all consult."""
+    min_split_nodes: int = 2000
+    """The same for a node limit."""
+    min_split_depth: int = 4
+    """The same for a depth limit."""
+    min_redeal_ms: int = 500
+    """A node that joins with less than this to go waits for the next search."""
+
+    ponder_replies: int = 4
+    """The most replies of the opponent that nodes are dealt over while he thinks."""
+    ponder_temperature: float = 60.0
+    """Centipawns by which a reply must be worse to be likely e times less."""
+
+    deadline_margin_ms: int = 10
+    """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
+    answer_grace_ms: int = 250
+    """How long after the soft time silent nodes are waited for before the fallback's word is taken."""
+    stop_grace_ms: int = 100
+    """How long a stop may wait for the first answer where nothing at all is known yet."""
+    resend_ms: int = 400
+    """A heartbeat that does not know of a job sent this long ago means that the job was lost."""
+    refusals: int = 5
+    """A node that sent so many reports that are not legal gets no job in that search any more."""
+    progress_ms: int = 100
+    """The shortest time between two `Progress` of one search."""
+
+    share_depth: int = 2
+    """Nodes send each other what they write into their tables from this depth on, or from a deeper one where that would
+    be too much (`cluster.sharing.table`); 0: nothing."""
+    share_bytes_per_s: int = 8_000_000
+    """What a node may send to all who listen to it, together; as much comes in."""
+
+    fallback_nodes: int | None = None
+    """Node limit of the fallback's search while nodes live, where it shares the CPU with them. None: it searches all
+    the time, as it should on a master's own machine."""
+    validate: bool = False
+    """Check the coordinator's invariants after every event (tests; costs time)."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, shares=_SHARES, counts=_COUNTS, positive={"ponder_temperature"})
+
+    @property
+    def counting(self) -> Vote:
+        """How ballots are counted where nobody has said so either."""
+        return self.vote or USUAL_VOTE

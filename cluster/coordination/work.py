@@ -1,0 +1,136 @@
+"""What one node does and did in one search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from cluster.api import NodeView
+from cluster.network.messages import Done, Job
+from cluster.split.tree import Leaf, Line
+
+WHOLE_ROOT: Final = Leaf()
+_USUAL_MS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A job that was ended before it was done."""
+
+    nodes: int
+    """As far as they were counted."""
+    counts: bool
+    """As `Work.job_counts`."""
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """A node's part in a search. The node may be gone: what it found stays."""
+
+    node_id: str
+    can_split: bool = True
+    """See `cluster.coordination.events.NodeJoined`."""
+    engine: str = ""
+    alive: bool = True
+    """It can be given jobs. A node that is not has no job."""
+    failed: bool = False
+    """Its engine refused a job of this search; it gets no other."""
+    refused: int = 0
+    """Reports of this search that were not legal."""
+    job: Job | None = None
+    leaf: Leaf = field(default=WHOLE_ROOT)
+    """The part of the tree that ``job`` searches."""
+    sent_ms: int = 0
+    done: bool = False
+    """``job`` is over."""
+    job_nodes: int = 0
+    job_ms: int = 0
+    spent: int = 0
+    """Nodes searched in jobs before ``job``."""
+    job_counts: bool = False
+    """A line of ``job`` has become part of what the answer is made of."""
+    wasted: int = 0
+    """Of ``spent``: in jobs that brought nothing."""
+    ended: dict[int, _Ended] = field(default_factory=dict)
+    """By job id: the jobs that were ended early, whose `Done` will tell what they had searched."""
+    line: Line | None = None
+    """The last line it reported."""
+    ballot: Line | None = None
+    """The last line it reported on the whole root: its vote."""
+    lines: dict[int, Line] = field(default_factory=dict)
+    """The last ones on the whole root, by MultiPV number, where several are asked for."""
+    seldepth: int = 0
+    """Of its last report, as ``hashfull``."""
+    hashfull: int = 0
+
+    @property
+    def busy(self) -> bool:
+        return self.job is not None and not self.done
+
+    @property
+    def nodes(self) -> int:
+        return self.spent + self.job_nodes
+
+    def searched(self, now_ms: int, nps: float) -> int:
+        """`nodes`, with what a job that runs has searched since its last report, by its speed.
+
+        Args:
+            nps: the node's usual speed, 0 where it is not known: it stands for the job's first moments, whose reports
+                come too fast for a speed of their own.
+        """
+        if self.job is None or self.done:
+            return self.nodes
+        usual_ms = _USUAL_MS if nps else 0
+        known_ms = self.job_ms + usual_ms
+        since_ms = max(0, now_ms - self.sent_ms - self.job_ms)
+        since = (self.job_nodes + nps * usual_ms / 1000) * since_ms / known_ms if known_ms else 0.0
+        job_nodes = self.job_nodes + round(since)
+        return self.spent + (job_nodes if self.job.nodes is None else min(job_nodes, self.job.nodes))
+
+    def may_work(self, limit: int | None) -> bool:
+        """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
+        return self.alive and not self.failed and (limit is None or self.nodes < limit)
+
+    def give(self, job: Job, leaf: Leaf, now_ms: int) -> None:
+        self.drop()
+        self.job, self.leaf, self.sent_ms = job, leaf, now_ms
+
+    def settle(self, now_ms: int) -> None:
+        """The job is to end early: of a node limit it has used what its node, by its speed, has searched until now."""
+        if self.job is not None and self.busy and self.job.nodes is not None and self.job_ms:
+            searched = self.job_nodes * (now_ms - self.sent_ms) // self.job_ms
+            self.job_nodes = max(self.job_nodes, min(searched, self.job.nodes))
+
+    def drop(self) -> None:
+        """Forget the job, not what came of it."""
+        if self.job is not None and self.busy and self.job.nodes is None:  # else it was settled
+            self.ended[self.job.job_id] = _Ended(self.job_nodes, self.job_counts)
+        self.spent += self.job_nodes
+        self.wasted += 0 if self.job_counts else self.job_nodes
+        self.job, self.done, self.job_nodes, self.job_ms, self.job_counts = None, False, 0, 0, False
+
+    def done_late(self, done: Done) -> bool:
+        """Count what a job that was ended early has searched since its last report. False: it was none of these."""
+        ended = self.ended.pop(done.job_id, None)
+        if ended is None:
+            return False
+        more = max(0, done.nodes - ended.nodes)
+        self.spent += more
+        self.wasted += 0 if ended.counts else more
+        return True
+
+    def view(self, speed: float, searched: int) -> NodeView:
+        """For those who watch; for ``searched`` see the method of that name."""
+        return NodeView(
+            node_id=self.node_id,
+            alive=self.alive,
+            job=self.leaf.label if self.busy else "idle",
+            depth=self.line.depth if self.line else 0,
+            score=self.line.score if self.line else None,
+            nodes=searched,
+            nps=self.job_nodes * 1000 // self.job_ms if self.job_ms else 0,
+            pv=self.line.pv if self.line else (),
+            seldepth=self.seldepth,
+            hashfull=self.hashfull,
+            speed=speed,
+        )

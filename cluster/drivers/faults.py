@@ -1,0 +1,54 @@
+"""What no waiting would make better: a cluster that refuses us, an engine that cannot be made. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cluster.coordination.events import FALLBACK
+
+
+@dataclass(slots=True)
+class Faults:
+    """Tells a fleet that will never be one from a node that has a bad moment.
+
+    Args:
+        local: the nodes are processes of this machine, all with what this machine has. Elsewhere one machine may lack
+            what the others have: the fleet is broken where no node has lived and none of the places has one.
+    """
+
+    local: bool
+    broken: str = ""
+    """Why there will be no fleet, in words for a person; empty: there may be one. The first fault stays."""
+    _lived: set[str] = field(default_factory=set)
+    _failed: set[str] = field(default_factory=set)
+
+    def refused(self, why: str) -> None:
+        """The cluster does not let us in."""
+        self._break(why)
+
+    def lives(self, node_id: str) -> None:
+        """A node, or the fallback, can search: whatever keeps it from that later may pass."""
+        self._lived.add(node_id)
+        self._failed.discard(node_id)
+
+    def failed(self, node_id: str, why: str, places: int | None) -> None:
+        """An engine could not be made.
+
+        Args:
+            node_id: whose.
+            why: as it said.
+            places: how many nodes the machines offer; None: not known yet.
+        """
+        if node_id in self._lived:
+            return
+        if node_id == FALLBACK:
+            self._break(f"the fallback cannot start: {node_id}: {why}")
+            return
+        self._failed.add(node_id)
+        if self.local:
+            self._break(f"a node cannot start: {node_id}: {why}")
+        elif not self._lived - {FALLBACK} and places is not None and len(self._failed) >= places:
+            self._break(f"no node can start: {node_id}: {why}")
+
+    def _break(self, why: str) -> None:
+        self.broken = self.broken or why

@@ -1,0 +1,129 @@
+"""Who is there: nodes that join, die, fall silent and come back. Pure; time is an argument.
+
+A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until the
+next life of it has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
+process, a cut cable) is live again with its next message; one that is gone comes back with a new incarnation's `Hello`.
+
+What comes out are the coordinator's events, `NodeJoined` and `NodeLost`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cluster.coordination.events import NodeJoined, NodeLost
+from cluster.network.messages import Begun, Hello
+
+Change = NodeJoined | NodeLost
+
+
+@dataclass(slots=True)
+class Member:
+    """One node as the master knows it."""
+
+    hello: Hello
+    heard_ms: int
+    live: bool = True
+    gone: bool = False
+    """Its process died, or was sent away; only a new incarnation brings the node back."""
+
+
+def _joined(hello: Hello) -> NodeJoined:
+    return NodeJoined(hello.node_id, hello.engine, hello.can_split, hello.nps)
+
+
+class Fleet:
+    """See the module's text.
+
+    Args:
+        timeout_ms: silence after which a node counts as lost: four heartbeats. What was cut right after one is so
+            known within a second, with something to spare for a busy machine.
+    """
+
+    def __init__(self, timeout_ms: int = 800) -> None:
+        self.timeout_ms = timeout_ms
+        self.members: dict[str, Member] = {}
+        self._superseded: set[str] = set()
+        """Peers in whose place another one has said hello."""
+        self._looked_ms = 0
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        return tuple(node_id for node_id, member in self.members.items() if member.live)
+
+    def peer(self, node_id: str) -> str | None:
+        """The channel's name for a live node; None: there is no such node now."""
+        member = self.members.get(node_id)
+        return member.hello.peer if member is not None and member.live else None
+
+    def began(self, begun: Begun) -> list[Change]:
+        """A node's process began: the one before it is no more."""
+        member = self.members.get(begun.node_id)
+        if member is None or member.hello.peer == begun.peer:
+            return []
+        return self.gone(member.hello.peer, begun.before or "its process began anew")
+
+    def said_hello(self, hello: Hello, now_ms: int) -> list[Change]:
+        """A node can search, or said hello once more. Of one in whose place there is another it means nothing."""
+        node_id = hello.node_id
+        member = self.members.get(node_id)
+        if hello.peer in self._superseded:
+            return []
+        if member is not None and member.hello.incarnation == hello.incarnation:
+            return self.heard(hello.peer, now_ms)
+        changes: list[Change] = []
+        if member is not None:
+            self._superseded.add(member.hello.peer)
+            if member.live:
+                changes.append(NodeLost(node_id, "its process began anew"))
+        self.members[node_id] = Member(hello, now_ms)
+        return [*changes, _joined(hello)]
+
+    def heard(self, peer: str, now_ms: int) -> list[Change]:
+        """Any message of a peer is a sign of life; of one that is gone or unknown it means nothing."""
+        member = self.members.get(peer.rpartition("/")[0])
+        if member is None or member.hello.peer != peer or member.gone:
+            return []
+        member.heard_ms = now_ms
+        if member.live:
+            return []
+        member.live = True
+        return [_joined(member.hello)]
+
+    def gone(self, peer: str, reason: str) -> list[Change]:
+        """That life of the node is over: it died, or leaves. No effect where a newer one has begun."""
+        member = self.members.get(peer.rpartition("/")[0])
+        if member is None or member.hello.peer != peer or member.gone:
+            return []
+        member.gone = True
+        return self._lose(member, reason)
+
+    def is_gone(self, peer: str) -> bool:
+        """Whether that life of a node is known to be over."""
+        member = self.members.get(peer.rpartition("/")[0])
+        return member is not None and member.hello.peer == peer and member.gone
+
+    def is_superseded(self, peer: str) -> bool:
+        """Whether another life of that node has said hello since."""
+        return peer in self._superseded
+
+    def expire(self, now_ms: int) -> list[Change]:
+        """Nodes that were silent for too long. To be called several times within the timeout.
+
+        Where this call itself comes very late, the master slept and their messages wait unread: no one is lost then.
+        """
+        late, self._looked_ms = now_ms - self._looked_ms, now_ms
+        if late >= self.timeout_ms // 2:
+            return []
+        changes: list[Change] = []
+        for member in self.members.values():
+            silent = now_ms - member.heard_ms
+            if member.live and silent >= self.timeout_ms:
+                changes += self._lose(member, f"not heard of for {silent} ms")
+        return changes
+
+    def _lose(self, member: Member, reason: str) -> list[Change]:
+        if not member.live:
+            return []
+        member.live = False
+        return [NodeLost(member.hello.node_id, reason)]

@@ -1,0 +1,186 @@
+"""What every driver on a real clock shares: it feeds the coordinator, keeps its timer and carries out what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from cluster.api import FleetError, Known, Listener, SearchRequest
+from cluster.coordination.chooser import standard_table
+from cluster.coordination.coordinator import Coordinator
+from cluster.coordination.events import (
+    Decide,
+    Event,
+    Instruction,
+    LogEvent,
+    Ponder,
+    Publish,
+    Retime,
+    SendJob,
+    Start,
+    StopNode,
+    StopSearch,
+    Tick,
+)
+from cluster.coordination.root import prepare_rules
+from cluster.coordination.settings import Settings
+from cluster.drivers.last_resort import LAST_RESORT
+from cluster.network.messages import Job, NewGame, Stop
+from worker.warming import Warming, WarmingError
+
+_log = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """How orders reach the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
+
+    def send(self, node_id: str, order: Job | Stop | NewGame) -> None: ...
+
+
+def now_ms() -> int:
+    """The clock of all real drivers: monotonic, in milliseconds."""
+    return time.monotonic_ns() // 1_000_000
+
+
+async def prepare_this_machine(listener: Listener) -> None:
+    """Compile what is not yet compiled, in a process of its own, which ends where this is cancelled; then load what
+    this process itself runs of it.
+
+    The listener hears of each stage as ``compiling``.
+
+    Raises:
+        FleetError: it cannot be compiled.
+    """
+    loop = asyncio.get_running_loop()
+
+    def compiling(stage: str, number: int, total: int) -> None:
+        fields: dict[str, object] = {"stage": stage, "number": number, "total": total}
+        loop.call_soon_threadsafe(listener.on_event, "compiling", fields)
+
+    warming = Warming()
+    try:
+        await asyncio.to_thread(warming.run, compiling)
+    except (WarmingError, OSError) as error:
+        raise FleetError(f"the searcher is not compiled: {error}") from error
+    finally:
+        warming.end()
+    await asyncio.to_thread(prepare_rules)
+    await asyncio.to_thread(LAST_RESORT.load)
+    spare_the_collector()
+
+
+def spare_the_collector() -> None:
+    """Take all that this process has made until now, and so will keep, out of the garbage collector's rounds.
+
+    A full round looks at every object and holds up all threads. Measured: 110,000 objects of loaded code are 60 ms of
+    processor time, which one message in the middle of a game then had to wait for.
+    """
+    gc.unfreeze()  # what was there when a fleet was opened before and is no longer of use
+    gc.collect()
+    gc.freeze()
+
+
+class CoordinatorHost:
+    """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
+
+    def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
+        self.coordinator = Coordinator(settings, standard_table(), LAST_RESORT.search)
+        self._transport = transport
+        self._listener = listener
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def handle(self, event: Event) -> None:
+        """Feed one event and carry out the instructions.
+
+        Raises:
+            ValueError: as `Coordinator.handle`; nothing changed.
+        """
+        now = now_ms()
+        for instruction in self.coordinator.handle(event, now):
+            self._carry_out(instruction)
+        self._set_timer(now)
+
+    def log(self, name: str, **fields: object) -> None:
+        """Tell the listener of something that the coordinator does not know of."""
+        _guarded(lambda: self._listener.on_event(name, fields))
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _carry_out(self, instruction: Instruction) -> None:
+        match instruction:
+            case SendJob(node_id, job):
+                self._transport.send(node_id, job)
+            case StopNode(node_id, job_id):
+                self._transport.send(node_id, Stop(job_id))
+            case Decide(decision):
+                _guarded(lambda: self._listener.on_decision(decision))
+            case Publish(progress):
+                _guarded(lambda: self._listener.on_progress(progress))
+            case LogEvent(name, fields):
+                _guarded(lambda: self._listener.on_event(name, fields))
+
+    def _set_timer(self, handled_ms: int) -> None:
+        """The loop's own timer brings the next tick, and so the hard deadline: no node can hold it up.
+
+        What became due since ``handled_ms``, the time of the last event, is due at once.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wake = self.coordinator.wake_ms(handled_ms)
+        if wake is not None:
+            self._timer = self._loop.call_later(max(0, wake - now_ms()) / 1000, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.handle(Tick())
+
+
+class HostedSearcher:
+    """What every `cluster.api.Searcher` over a `CoordinatorHost` does alike. ``_host`` is None while it is not open."""
+
+    name: str
+    _host: CoordinatorHost | None
+
+    def start(self, request: SearchRequest) -> None:
+        """See `cluster.api.Searcher.start`."""
+        self._opened().handle(Start(request))
+
+    def ponder(self, request: SearchRequest, expected: str = "") -> None:
+        """See `cluster.api.Searcher.ponder`."""
+        self._opened().handle(Ponder(request, expected))
+
+    def known(self, request: SearchRequest) -> Known | None:
+        """See `cluster.api.Searcher.known`."""
+        return None if self._host is None else self._host.coordinator.known(request, now_ms())
+
+    def retime(self, search_id: int, soft_ms: int) -> None:
+        """See `cluster.api.Searcher.retime`."""
+        if self._host is not None:
+            self._host.handle(Retime(search_id, soft_ms))
+
+    def stop(self, search_id: int) -> None:
+        """See `cluster.api.Searcher.stop`."""
+        if self._host is not None:
+            self._host.handle(StopSearch(search_id))
+
+    def _opened(self) -> CoordinatorHost:
+        if self._host is None:
+            raise FleetError(f"{self.name} is not open")
+        return self._host
+
+
+def _guarded(call: Callable[[], None]) -> None:
+    """A listener's fault must not keep the coordinator's other instructions from being carried out."""
+    try:
+        call()
+    except Exception:
+        _log.exception("a listener failed")

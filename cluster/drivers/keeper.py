@@ -1,0 +1,57 @@
+"""The Ray actor in each place: it has this machine's nursery keep one node there, for as long as Ray has the place.
+
+The node itself is the nursery's child and knows nothing of Ray. Where this actor dies, with its raylet or with all of
+Ray, the node searches on, and the next keeper that Ray places on the machine adopts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from cluster.node.nursery_link import Link
+
+_AGAIN_S = 0.5
+
+
+class Keeper:
+    """Calls block; `watch` is for a concurrency group of its own.
+
+    Args:
+        run: the master's run.
+        starts: this machine's nursery is started where there is none (not where the master does so itself).
+    """
+
+    def __init__(self, run: str, starts: bool) -> None:
+        self._run = run
+        self._starts = starts
+        self._link: Link | None = None
+        self._kept: tuple[str, bytes] = ("", b"")
+
+    def ready(self) -> str:
+        """The id of a node that lives here and has no keeper; empty: there is none."""
+        self._link = Link(self._run, starts=self._starts)
+        orphan: str = self._link.ask("orphan")
+        return orphan
+
+    def keep(self, node_id: str, spec: bytes) -> None:
+        """From now on that node lives here; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
+        assert self._link is not None
+        self._kept = (node_id, spec)
+        with contextlib.suppress(OSError):  # the nursery was killed just now: `watch` goes to the next one
+            self._link.ask("keep", *self._kept)
+
+    def watch(self) -> None:
+        """Have the node kept, whatever becomes of the nursery. Does not return: a caller that gets Ray's error knows
+        that the place is lost."""
+        while True:
+            if self._link is not None:
+                with contextlib.suppress(OSError):
+                    self._link.wait()
+                self._link.close()
+                self._link = None
+            try:
+                self._link = Link(self._run, starts=self._starts)
+                self._link.ask("keep", *self._kept)
+            except OSError:
+                time.sleep(_AGAIN_S)

@@ -1,0 +1,193 @@
+"""The places where nodes run: in each a keeper, a Ray actor, replaced when it ends; and Ray, replaced when it is lost.
+
+On the master's own machine nodes do not wait for Ray: the master's nursery begins them at once, and makes them anew
+whether there is a Ray or not. The keepers that Ray then places adopt them, as they do after a loss of Ray.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Protocol
+
+from cluster.drivers.ray_cluster import ActorDied, RayFacts, RayRefused
+from cluster.drivers.ray_process import RayLost, RayProcess
+from cluster.node.local_nursery import LocalNursery
+from cluster.node.process import NodeSpec
+
+_LONGEST_PAUSE_S = 5.0
+_OPENING_S = 150.0
+"""How long Ray may take to be there; one that hangs is ended, and another is tried."""
+
+
+def _node_id(place: int) -> str:
+    return f"node-{place}"
+
+
+def place_of(node_id: str) -> int:
+    """Which number a node has, 1 for the first: it keeps it through all its lives."""
+    return int(node_id.removeprefix("node-"))
+
+
+class Master(Protocol):
+    """Who is told, and asked."""
+
+    def ray_found(self, facts: RayFacts) -> None:
+        """Ray is there, for the first time or again; before the first node of it is asked for."""
+
+    def ray_refused(self, why: str) -> None:
+        """There is a Ray, and it will not have us."""
+
+    def is_live(self, node_id: str) -> bool:
+        """Whether that node is heard of."""
+
+    def adopted(self, node_id: str) -> None:
+        """A node that lived without a keeper has one again."""
+
+    def log(self, name: str, **fields: object) -> None: ...
+
+
+class Places:
+    """Keeps nodes running, on a cluster of our own or on one that others start, shrink and grow.
+
+    In the latter one keeper more than there are machines is asked for, always: it waits, and so starts by itself on a
+    machine that joins.
+
+    Args:
+        address: ``host:port`` or ``auto`` of a cluster that runs; None: start one on this machine.
+        nodes: nodes of a cluster of our own; elsewhere what its machines offer is used.
+        master: see `Master`.
+        spec: what a node of that id needs to know.
+    """
+
+    def __init__(self, address: str | None, nodes: int, master: Master, spec: Callable[[str], NodeSpec]) -> None:
+        self._master = master
+        self._spec = spec
+        self._address = address
+        self._nodes = nodes
+        self._run = secrets.token_hex(8)
+        self._nursery = (
+            LocalNursery(self._run, lambda name, fields: master.log(name, **fields)) if address is None else None
+        )
+        self._ray: RayProcess | None = None
+        self._ray_is_there = asyncio.Event()
+        self._kept: set[str] = set()
+        """Nodes that have a keeper."""
+        self._places = 0
+        self._waiting: set[int] = set()
+        """Places whose keepers are not there yet."""
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def open(self) -> None:
+        """Begin; `close` is due afterwards."""
+        if self._nursery is not None:
+            self._nursery.open()
+            for place in range(self._nodes):
+                self._master.log("node_starting", node=_node_id(place + 1))
+                self._nursery.start(self._spec(_node_id(place + 1)))
+        self._tasks.append(asyncio.ensure_future(self._keep_ray()))
+
+    async def close(self) -> None:
+        """End the nodes and, where it is our own, Ray. More than once does no harm."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        ray, self._ray = self._ray, None
+        await asyncio.gather(
+            *(ending.close() for ending in (ray, self._nursery) if ending is not None), return_exceptions=True
+        )
+
+    async def _keep_ray(self) -> None:
+        pause_s = 0.25
+        while True:
+            began = time.monotonic()
+            self._master.log("ray_starting", **({} if self._address is None else {"address": self._address}))
+            on_start = (lambda _: None) if self._nursery is None else self._nursery.ends_with_us
+            ray = self._ray = RayProcess(self._address, self._nodes, on_start)
+            try:
+                async with asyncio.timeout(_OPENING_S):
+                    facts = await ray.open()
+            except Exception as error:  # whatever it was, the next attempt may be better
+                self._master.log("ray_failed", why=str(error) or f"no answer for {_OPENING_S:.0f} s")
+                if isinstance(error, RayRefused):
+                    self._master.ray_refused(str(error))
+                await ray.close()
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+                await asyncio.sleep(pause_s)
+                continue
+            pause_s = 0.25
+            self._master.ray_found(facts)
+            self._master.log("ray_started", pid=ray.pid, seconds=round(time.monotonic() - began, 1), **asdict(facts))
+            self._ray_is_there.set()
+            if not self._places:
+                for _ in range(self._nodes if self._nursery is not None else facts.capacity + 1):
+                    self._keep_another()
+            why = await ray.ended()
+            self._ray_is_there.clear()
+            self._master.log("ray_lost", why=why)
+            await ray.close()
+
+    def _keep_another(self) -> None:
+        self._places += 1
+        self._waiting.add(self._places)
+        self._tasks.append(asyncio.ensure_future(self._keep(self._places)))
+
+    async def _keep(self, place: int) -> None:
+        """One place: a keeper that ends is replaced, for ever. Its nodes need not be the same."""
+        pause_s = 0.1
+        while True:
+            await self._ray_is_there.wait()
+            assert self._ray is not None
+            began = time.monotonic()
+            try:
+                await self._serve(place, self._ray)
+            except RayLost:
+                pass  # said once, by who starts it again
+            except ActorDied as error:
+                self._master.log("keeper_lost", place=place, why=str(error))
+            self._waiting.add(place)
+            pause_s = 0.1 if time.monotonic() - began > 10 else min(pause_s * 2, _LONGEST_PAUSE_S)
+            await asyncio.sleep(pause_s)
+
+    async def _serve(self, place: int, ray: RayProcess) -> None:
+        """One life of a keeper. What becomes of its node is not its affair: the channel tells.
+
+        Raises:
+            ActorDied: it ended.
+        """
+        actor, node_id = await ray.spawn(self._run), ""
+        try:
+            orphan = await ray.ready(actor)
+            self._waiting.discard(place)
+            if not self._waiting and self._nursery is None:
+                self._keep_another()
+            node_id = self._choose(orphan)
+            self._kept.add(node_id)
+            if node_id != orphan:
+                self._master.log("node_starting", node=node_id)
+            await ray.keep(actor, node_id, pickle.dumps(self._spec(node_id)))
+            if node_id == orphan:
+                self._master.adopted(node_id)
+            await ray.watch(actor)
+        except ActorDied:
+            with suppress(ActorDied):
+                await ray.end(actor)
+            raise
+        finally:
+            self._kept.discard(node_id)
+
+    def _choose(self, orphan: str) -> str:
+        """Which node is to be in a place: the one that lives there, unless it lives elsewhere by now; else a new one,
+        with the lowest number that is free."""
+        if orphan and orphan not in self._kept:
+            return orphan
+        number = 1
+        while _node_id(number) in self._kept or self._master.is_live(_node_id(number)):
+            number += 1
+        return _node_id(number)

@@ -1,0 +1,394 @@
+"""The whole fleet: the coordinator on real nodes, in the places that Ray has, with the channel and the fallback."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from cluster.api import FleetError, Listener
+from cluster.coordination.events import FALLBACK, NodeJoined, Received
+from cluster.coordination.settings import Settings
+from cluster.drivers.fallback import Fallback
+from cluster.drivers.faults import Faults
+from cluster.drivers.fleet import Change, Fleet
+from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
+from cluster.drivers.places import Places, place_of
+from cluster.drivers.ray_cluster import RayFacts
+from cluster.engine_spec import EngineSpec, FleetSpec
+from cluster.machine.status import StatusFile
+from cluster.network.channel import ChannelServer
+from cluster.network.messages import (
+    EVERY_JOB,
+    Begun,
+    End,
+    Failed,
+    Heartbeat,
+    Hello,
+    Leave,
+    Message,
+    NewGame,
+    Order,
+    Shared,
+    Starves,
+    Stop,
+)
+from cluster.network.refusals import Refusals
+from cluster.node.process import NodeSpec
+from cluster.sharing.master import FleetSharing
+from worker.engine import Engine
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S = 0.05
+"""How often silent nodes are looked for."""
+_PATIENCE_S = 5.0
+"""How long `open` waits for more than the fallback: for this machine's own nodes, which come at the same time, or for
+the first word of a cluster elsewhere, which may refuse us."""
+_LOCAL_FALLBACK_NODES = 3_000
+"""Where the fallback shares the nodes' machine, it searches so many nodes (some 5 ms) and then rests.
+If the nodes die later their last lines are still there, and it goes on without this limit. 20,000 nodes took 8 % of a
+core at 300 ms a move, whatever its priority: where the kernel shares the cores between sessions first, that counts for
+little."""
+
+
+class RaySearcher(HostedSearcher):
+    """A `cluster.api.Searcher` over Ray nodes.
+
+    Args:
+        nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
+            that cluster offer, one for each unit of their custom resource ``searcher``, and follows those that join.
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
+        engine: how a node makes its engine, from its number in the fleet (0, 1, …); picklable.
+        fallback: how the master's own machine makes the fallback's engine.
+        report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
+        advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 2,
+        address: str | None = None,
+        engine: Callable[[int], Engine] | None = None,
+        fallback: Callable[[], Engine] | None = None,
+        settings: Settings | None = None,
+        name: str = "gougi",
+        report_port: int = 0,
+        advertise: str | None = None,
+    ) -> None:
+        if nodes < 1:
+            raise ValueError(f"{nodes} nodes: at least one is needed")
+        if address not in (None, "auto"):
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdigit():
+                raise FleetError(f"no Ray cluster at {address}: expected host:port or auto")
+        self.name = name
+        self._wanted = nodes
+        self._engine = engine or FleetSpec().build
+        self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
+        settings = settings or Settings()
+        if address is None and settings.fallback_nodes is None:
+            settings = replace(settings, fallback_nodes=_LOCAL_FALLBACK_NODES)
+        self._settings = settings
+        self._report_port = report_port
+        self._advertise = advertise
+        self._address = address
+        self._places: Places | None = None
+        self._fleet = Fleet()
+        self._channel: ChannelServer | None = None
+        self._fallback: Fallback | None = None
+        self._host: CoordinatorHost | None = None
+        self._sharing: FleetSharing | None = None
+        self._status: StatusFile | None = None
+        self._capacity: int | None = nodes if address is None else None
+        """How many nodes there are places for; None: Ray has not said yet."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._refusals = Refusals()
+        self._faults = Faults(local=address is None)
+        self._begun = False
+        """`open` has returned: a fault is an event from then on."""
+        self._port = ""
+        self._host_of_ray = "127.0.0.1"
+        """This machine's address as the others see it, once Ray has said."""
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        """The nodes that are there now, and ``fallback`` where that is."""
+        return self._fleet.live
+
+    async def open(self, listener: Listener) -> None:
+        """Compile what is not yet, and start the fallback, the nodes and Ray. Returns when a search can begin, which
+        needs no Ray: nodes join as they come, the search that runs too.
+
+        Tells the listener how far it is: ``compiling``, ``ray_starting``, ``ray_started``, ``node_starting``,
+        ``node_joined``. What would have kept it from opening, had it been known in time, is told as ``fleet_broken``
+        later: the searcher goes on with what it has.
+
+        Raises:
+            FleetError: it cannot begin, and no waiting would help: an engine cannot be made, the cluster refuses us.
+        """
+        try:
+            await self._open(listener)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def new_game(self) -> None:
+        """Tell every node that a new game begins."""
+        for node_id in self._fleet.live:
+            self.send(node_id, NewGame())
+
+    def drain(self, node_id: str, why: str = "drained") -> None:
+        """Send a node away, for its machine will be taken: its work is dealt to others before this returns.
+
+        Its process stays and does nothing, so that its place on that machine is not filled again; it ends with the
+        machine, or with the fleet.
+
+        Raises:
+            FleetError: there is no such node now.
+        """
+        peer = self._fleet.peer(node_id)
+        if peer is None or node_id == FALLBACK or self._channel is None:
+            raise FleetError(f"no node {node_id!r} to drain; there are {', '.join(self._fleet.live) or 'none'}")
+        self.log("node_drained", node=node_id, why=why)
+        self._dismiss(peer, why)
+
+    async def close(self) -> None:
+        """End the nodes, the fallback and, where it is our own, Ray. More than once does no harm."""
+        host, self._host = self._host, None
+        if host is not None:
+            host.close()
+        if self._sharing is not None:
+            self._sharing.close()
+        if self._status is not None:
+            self._status.close()
+        if self._channel is not None:
+            for node_id in self._fleet.members:
+                self._channel.send(self._fleet.members[node_id].hello.peer, End(again=False))
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._fallback is not None:
+            await self._fallback.close()
+            self._fallback = None
+        if self._places is not None:
+            await self._places.close()
+            self._places = None
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def send(self, node_id: str, order: Order) -> None:
+        """`cluster.drivers.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
+        peer = self._fleet.peer(node_id)
+        if peer is not None and self._channel is not None:
+            self._channel.send(peer, order)
+
+    async def whole(self, patience_s: float) -> int:
+        """Wait until every node that is known of is there, for whom it is no use to begin before; returns how many are
+        there by then.
+
+        Raises:
+            FleetError: no waiting would help, as in `open`.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while self._capacity is None or self._there() < self._capacity:
+                    if self._faults.broken:
+                        raise FleetError(self._faults.broken)
+                    self._changed.clear()
+                    await self._changed.wait()
+        return self._there()
+
+    async def _open(self, listener: Listener) -> None:
+        self._status = StatusFile(self.name)
+        listener = self._status.watching(listener)
+        host = self._host = CoordinatorHost(self._settings, self, listener)
+        await prepare_this_machine(listener)
+        listen = "127.0.0.1" if self._address is None else "0.0.0.0"
+        channel = self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
+        self._port = channel.open().rpartition(":")[2]
+        self._fallback = Fallback(
+            NodeSpec(FALLBACK, channel.admit(FALLBACK), self._fallback_engine),
+            lambda name, fields: host.log(name, **fields),
+        )
+        self._fallback.open()
+        self._begin(self._look_for_the_silent())
+        if self._settings.share_depth:
+            self._sharing = FleetSharing(
+                self._settings.share_bytes_per_s,
+                channel.public_key,
+                lambda: self._fleet.live,
+                self.send,
+                lambda name, fields: host.log(name, **fields),
+            )
+        self._places = Places(self._address, self._wanted, self, self._spec)
+        self._places.open()
+        await self._can_begin()
+
+    def _spec(self, node_id: str) -> NodeSpec:
+        """What a node of that id needs to know."""
+        channel = self._channel
+        assert channel is not None
+        url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
+        address = replace(channel.admit(node_id), url=url)
+        return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), self._settings.share_depth)
+
+    def _there(self) -> int:
+        return sum(node_id != FALLBACK for node_id in self._fleet.live)
+
+    async def _can_begin(self) -> None:
+        async def until(condition: Callable[[], bool]) -> None:
+            while not condition():
+                if self._faults.broken:
+                    raise FleetError(self._faults.broken)
+                self._changed.clear()
+                await self._changed.wait()
+
+        await until(lambda: bool(self._fleet.live))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S):
+                local = self._address is None
+                await until(lambda: self._there() == self._wanted if local else self._capacity is not None)
+        if self._faults.broken:
+            raise FleetError(self._faults.broken)
+        self._begun = True
+
+    def ray_found(self, facts: RayFacts) -> None:
+        """`cluster.drivers.places.Master`."""
+        self._host_of_ray = facts.host
+        self._capacity = facts.capacity
+        self._changed.set()
+
+    def ray_refused(self, why: str) -> None:
+        """`cluster.drivers.places.Master`: while the fleet opens, that is the end of it."""
+        self._look_for_a_fault(lambda: self._faults.refused(why))
+
+    def is_live(self, node_id: str) -> bool:
+        """`cluster.drivers.places.Master`."""
+        return self._fleet.peer(node_id) is not None
+
+    def adopted(self, node_id: str) -> None:
+        """`cluster.drivers.places.Master`. One that was sent away has no place to hold any more: another life of it
+        begins.
+        """
+        member = self._fleet.members.get(node_id)
+        if member is not None and member.gone and self._channel is not None:
+            self._channel.send(member.hello.peer, End(again=True))
+
+    def log(self, name: str, **fields: object) -> None:
+        """`cluster.drivers.places.Master`: tell the listener."""
+        if self._host is not None:
+            self._host.log(name, **fields)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look_for_the_silent(self) -> None:
+        while True:
+            try:
+                self._apply(self._fleet.expire(now_ms()))
+                for words in self._refusals.look(now_ms()):
+                    self.log("message_refused", why=words)
+            except Exception:  # whatever goes wrong with one of them, the next one is looked for too
+                _log.exception("a node's loss could not be handled")
+            await asyncio.sleep(_LOOK_S)
+
+    def _receive(self, peer: str, message: Message) -> None:
+        """Everything that comes from a node."""
+        if isinstance(message, Order) or peer.rpartition("/")[0] != message.node_id:
+            self._refuse(peer, f"a {type(message).__name__} that is not its own")
+            return
+        if isinstance(message, Begun):
+            if message.peer == peer:
+                self._apply(self._fleet.began(message))
+            return
+        if isinstance(message, Failed):
+            self._failed(message)
+            return
+        if isinstance(message, Hello):
+            if message.peer == peer:
+                if changes := self._fleet.said_hello(message, now_ms()):
+                    about = {"host": message.host, "pid": message.pid, "engine": message.engine}
+                    self.log("node_ready", node=message.node_id, **about)
+                if self._sharing is not None:
+                    self._sharing.said_hello(message)
+                self._apply(changes)
+            return
+        if isinstance(message, Leave):
+            self._let_go(peer, message)
+            return
+        if isinstance(message, Heartbeat) and not message.idle and self._fleet.is_gone(peer):
+            self._dismiss(peer, "it searches though it was sent away")
+            return
+        if isinstance(message, Heartbeat) and self._fleet.is_superseded(peer) and self._channel is not None:
+            self._channel.send(peer, End(again=False))
+            return
+        self._apply(self._fleet.heard(peer, now_ms()))
+        if isinstance(message, Shared):
+            if self._sharing is not None:
+                self._sharing.heard(message)
+            return
+        if self._fleet.peer(message.node_id) != peer:
+            return
+        if isinstance(message, Starves):
+            # The fallback is to take only what is left.
+            if message.node_id != FALLBACK:
+                self.log("node_starves", node=message.node_id, percent=message.percent, cores=message.cores)
+        elif self._host is not None:
+            self._host.handle(Received(message))
+
+    def _let_go(self, peer: str, message: Leave) -> None:
+        """A node leaves of itself: elsewhere because its machine or service ends; here another takes its place."""
+        if self._fleet.is_gone(peer) and self._channel is not None:
+            self._channel.send(peer, Stop(EVERY_JOB))  # it asks again: it has not heard of its dismissal
+        if self._fleet.peer(message.node_id) != peer:
+            return
+        self.log("node_leaves", node=message.node_id, why=message.reason)
+        self._dismiss(peer, f"leaves: {message.reason}")
+        if self._address is None and self._channel is not None:
+            self._channel.send(peer, End(again=True))
+
+    def _failed(self, message: Failed) -> None:
+        """An engine cannot be made: while the fleet opens, that is the end of it; later another attempt follows."""
+        self.log("node_failed", node=message.node_id, why=message.why)
+        self._look_for_a_fault(lambda: self._faults.failed(message.node_id, message.why, self._capacity))
+
+    def _look_for_a_fault(self, learn: Callable[[], None]) -> None:
+        before = self._faults.broken
+        learn()
+        if self._begun and self._faults.broken != before:
+            self.log("fleet_broken", why=self._faults.broken)
+        self._changed.set()
+
+    def _dismiss(self, peer: str, reason: str) -> None:
+        """Deal its work to others first, and only then end what it does."""
+        self._apply(self._fleet.gone(peer, reason))
+        if self._channel is not None:
+            self._channel.send(peer, Stop(EVERY_JOB))
+
+    def _refuse(self, peer: str, why: str) -> None:
+        """Say so, without filling the log."""
+        for words in self._refusals.refused(peer, why, now_ms()):
+            self.log("message_refused", why=words)
+
+    def _apply(self, changes: list[Change]) -> None:
+        for change in changes:
+            if isinstance(change, NodeJoined):
+                self._faults.lives(change.node_id)
+            if self._host is not None:
+                self._host.handle(change)
+            if self._sharing is not None:
+                if isinstance(change, NodeJoined):
+                    self._sharing.joined(change.node_id)
+                else:
+                    self._sharing.fleet_changed()
+        if changes:
+            self._changed.set()

@@ -1,0 +1,302 @@
+"""`cluster.drivers.ray_cluster` in a process of its own, so that whatever becomes of Ray, the master plays on.
+
+Ray's native code ends the process that it is in when it can do no more. Measured (Ray 2.60): 60 s after the death of
+its GCS, without a word. Here that is the end of this one process; `RayProcess.ended` tells, and the master starts
+another. The process ends with its standard input, and so with the master however that ends.
+
+It leads a session of its own, and Ray's processes stay in that. Ray has no state that is worth saving: on a machine of
+our own it is ended by killing the session.
+
+Requests and replies are frames (`cluster.network.frames`): ``(number, method, arguments)`` over standard input,
+``(number, error kind, value)`` over standard output; number 0 says why Ray was lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any, BinaryIO, TypeVar
+
+from cluster.api import FleetError
+from cluster.drivers.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
+from cluster.machine.private_folder import remove_all_leftovers
+from cluster.machine.processes import end_session
+from cluster.network.frames import frame, read_frame
+
+_T = TypeVar("_T")
+
+_LONGEST_LINE = 1 << 24
+"""Of Ray's errors, in bytes: beyond it nobody would read them any more, and Ray would stand still."""
+_LEAVING_S = 3.0
+"""How long the goodbye to a cluster of others may take."""
+_PING_S = 2.0
+"""How often the process is asked whether it lives."""
+_ANSWER_S = 10.0
+"""A process that does not say so in that time hangs."""
+_FIRST_ANSWER_S = 60.0
+"""The same for the first time: it has to start."""
+
+
+class RayLost(ActorDied):
+    """Ray itself is gone, and with it, soon or already, its keepers."""
+
+
+class RayProcess:
+    """The master's side: the methods of `RayCluster`, for one life of the process. All from one asyncio loop.
+
+    Args:
+        address: as for `RayCluster`.
+        nodes: as for `RayCluster`.
+        on_start: told the session in which all of Ray's processes here are, as soon as there is one.
+    """
+
+    def __init__(self, address: str | None, nodes: int, on_start: Callable[[int], None] = lambda _: None) -> None:
+        self._address = address
+        self._nodes = nodes
+        self._on_start = on_start
+        self._process: asyncio.subprocess.Process | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._numbers = count(1)
+        self._replies: dict[int, asyncio.Future[Any]] = {}
+        self._last_words: deque[str] = deque(maxlen=1)
+        self._why = ""
+        self._ended = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def open(self) -> RayFacts:
+        """Start the process, and Ray in it; `close` is due afterwards, also where it failed.
+
+        Raises:
+            FleetError: that failed; the text says why.
+            RayRefused: no other attempt will do better.
+        """
+        # A session of its own: Ctrl-C is the master's, and whatever is left can be ended as one.
+        process = self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "cluster.drivers.ray_process",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            start_new_session=True,
+            limit=_LONGEST_LINE,
+        )
+        self._on_start(process.pid)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._tasks = [
+            asyncio.ensure_future(self._read_replies(process.stdout)),
+            asyncio.ensure_future(self._read_errors(process.stderr)),
+            asyncio.ensure_future(self._look_whether_it_hangs()),
+        ]
+        try:
+            facts: RayFacts = await self._ask("open", self._address, self._nodes)
+        except RayLost as error:
+            raise FleetError(f"Ray's process ended: {error}") from error
+        except ActorDied as error:  # what its process had no word for
+            raise FleetError(f"Ray's process: {error}") from error
+        return facts
+
+    async def spawn(self, run: str) -> int:
+        """As `RayCluster.spawn`. Raises RayLost, as all that follows."""
+        actor: int = await self._ask("spawn", run)
+        return actor
+
+    async def share(self, value: bytes) -> int:
+        """As `RayCluster.share`."""
+        number: int = await self._ask("share", value)
+        return number
+
+    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+        """As `RayCluster.work`; function, arguments and result must be picklable."""
+        result: _T = await self._ask("work", function, shared, *arguments)
+        return result
+
+    async def ready(self, actor: int) -> str:
+        """As `RayCluster.ready`."""
+        orphan: str = await self._ask("ready", actor)
+        return orphan
+
+    async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
+        """As `RayCluster.keep`."""
+        await self._ask("keep", actor, node_id, spec)
+
+    async def watch(self, actor: int) -> None:
+        """As `RayCluster.watch`."""
+        await self._ask("watch", actor)
+
+    async def end(self, actor: int) -> None:
+        """As `RayCluster.end`."""
+        await self._ask("end", actor)
+
+    async def ended(self) -> str:
+        """Wait until Ray, or the process, is gone or hangs. Returns why."""
+        await self._ended.wait()
+        return self._why
+
+    async def close(self) -> None:
+        """End everything; a cluster of others goes on, and gets a goodbye if it can take one. More than once does no
+        harm."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            if self._address is not None and not self._ended.is_set():
+                assert process.stdin is not None
+                process.stdin.close()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LEAVING_S + 1):
+                        await process.wait()
+        finally:  # also where the caller was cancelled meanwhile: nobody else would
+            await asyncio.shield(asyncio.to_thread(end_session, process.pid))
+        await process.wait()
+        await asyncio.to_thread(remove_all_leftovers)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._end("it was closed")
+
+    async def _ask(self, method: str, *arguments: object) -> Any:
+        if self._ended.is_set() or self._process is None or self._process.stdin is None:
+            raise RayLost(self._why)
+        number = next(self._numbers)
+        reply = self._replies[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._process.stdin.write(frame((number, method, arguments)))
+            return await reply
+        finally:
+            del self._replies[number]
+
+    async def _look_whether_it_hangs(self) -> None:
+        """What is asked of Ray may take its time; the process itself answers at once."""
+        limit_s = _FIRST_ANSWER_S
+        try:
+            while True:
+                async with asyncio.timeout(limit_s):
+                    await self._ask("ping")
+                limit_s = _ANSWER_S
+                await asyncio.sleep(_PING_S)
+        except TimeoutError:
+            self._end(f"its process hangs: no answer for {limit_s:.0f} s")
+        except ActorDied:
+            pass  # said by who noticed it
+
+    async def _read_replies(self, stream: asyncio.StreamReader) -> None:
+        kinds = {"fleet": FleetError, "refused": RayRefused, "died": ActorDied}
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                number, kind, value = await read_frame(stream)
+                if number == 0:
+                    self._end(value)
+                    continue
+                reply = self._replies.get(number)
+                if reply is None or reply.done():
+                    continue
+                if kind:
+                    reply.set_exception(kinds[kind](value))
+                else:
+                    reply.set_result(value)
+        await asyncio.sleep(0)  # the last words come at the same time
+        self._end(self._last_words[-1] if self._last_words else "without a word")
+
+    async def _read_errors(self, stream: asyncio.StreamReader) -> None:
+        async for line in stream:
+            if line.strip():
+                self._last_words.append(line.decode(errors="replace").strip()[:500])
+
+    def _end(self, why: str) -> None:
+        self._why = self._why or why
+        self._ended.set()
+        for reply in self._replies.values():
+            if not reply.done():
+                reply.set_exception(RayLost(self._why))
+
+
+class _Service:
+    """The process's side."""
+
+    def __init__(self, replies: BinaryIO) -> None:
+        self._replies = replies
+        self._cluster: RayCluster | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Serve requests until the input ends."""
+        loop = asyncio.get_running_loop()
+        requests = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(requests), sys.stdin)
+        try:
+            with contextlib.suppress(asyncio.IncompleteReadError):
+                while True:
+                    self._begin(self._serve(*await read_frame(requests)))
+            if self._cluster is not None and not self._cluster.local:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LEAVING_S):
+                        await self._cluster.leave()
+        finally:
+            end_session(os.getpid())
+            if self._cluster is not None:
+                self._cluster.remove_folder()
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, number: int, method: str, arguments: tuple[Any, ...]) -> None:
+        kind = ""
+        value: object = None
+        try:
+            if method == "open":
+                self._cluster = RayCluster(*arguments)
+                value = await self._cluster.open()
+                # Ray has set handlers of its own. A SIGTERM to the whole group is the master's affair.
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                self._begin(self._tell_the_loss(self._cluster))
+            elif method != "ping":
+                call: Callable[..., Awaitable[Any]] = getattr(self._cluster, method)
+                value = await call(*arguments)
+        except RayRefused as error:
+            kind, value = "refused", str(error)
+        except FleetError as error:
+            kind, value = "fleet", str(error)
+        except Exception as error:
+            kind, value = "died", str(error) or type(error).__name__
+        self._reply(number, kind, value)
+
+    async def _tell_the_loss(self, cluster: RayCluster) -> None:
+        self._reply(0, "", await cluster.lost())
+
+    def _reply(self, number: int, kind: str, value: object) -> None:
+        self._replies.write(frame((number, kind, value)))
+        self._replies.flush()
+
+
+def main() -> None:
+    """The process."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    # Ray writes to standard output; what belongs to the master goes through a copy that Ray does not know.
+    replies = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    status = 1
+    try:
+        asyncio.run(_Service(replies).run())
+        status = 0
+    finally:
+        os._exit(status)  # not held up by a thread that waits for a Ray that is gone
+
+
+if __name__ == "__main__":
+    main()

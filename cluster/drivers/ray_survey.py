@@ -1,0 +1,121 @@
+"""What a Ray cluster says of itself, for whoever asks: machines, places for nodes, who has them, who plays.
+
+Its head (the GCS) is asked, and nothing joined: no raylet need run here. In a process of its own, with a time limit,
+for Ray's native code takes its time, and ends the process that it is in when it can do no more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from cluster.api import FleetError
+from cluster.drivers.ray_cluster import RESOURCE
+
+LIMIT_S: Final = 20.0
+"""Ray's import takes 1 to 2 s, on a busy machine some more; where nobody answers it tries for 15 s."""
+_KEEPER: Final = "Keeper"
+_PLAYER: Final = "cluster.drivers.ray_process"
+"""What stands in the command of a player's process for Ray."""
+
+
+def survey(address: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
+    """Ask the cluster at ``address`` (``host:port``, or ``auto``); see `facts` for what comes back. Blocks.
+
+    The token comes from Ray's own variables.
+
+    Raises:
+        FleetError: it does not answer, or refuses us.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment.setdefault("RAY_AUTH_MODE", "token")
+    words = [sys.executable, "-m", "cluster.drivers.ray_survey", address]
+    try:
+        done = subprocess.run(
+            words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s
+        )
+    except subprocess.TimeoutExpired as error:
+        raise FleetError(f"no Ray cluster at {address}: no answer within {limit_s:.0f} s") from error
+    if done.returncode == 0:
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+    if any(words in done.stderr for words in ("Unauthenticated", "AuthenticationError")):
+        raise FleetError(f"no Ray cluster at {address}: its token is not ours (RAY_AUTH_TOKEN)")
+    last = next((line.strip() for line in reversed(done.stderr.splitlines()) if line.strip()), "without a word")
+    raise FleetError(f"no Ray cluster at {address}: {last[:300]}")
+
+
+def facts(
+    nodes: Iterable[Mapping[str, Any]],
+    actors: Iterable[Mapping[str, Any]],
+    jobs: Iterable[Mapping[str, Any]],
+    free: Mapping[str, Mapping[str, float]],
+) -> dict[str, Any]:
+    """What Ray's tables add up to, for JSON. Pure.
+
+    Args:
+        nodes: Ray's machines.
+        actors: all of them; ours are the keepers, one for each node of a fleet.
+        jobs: who has connected; players are those of `cluster.drivers.ray_process`. ``StartTime`` in ms since 1970.
+        free: by Ray's id of a machine, what of its resources is not taken.
+
+    Returns:
+        ``machines``: each with ``host``, ``address``, ``alive``, ``places`` (for nodes), ``taken`` and ``players`` (how
+        many keepers each player's job has there). ``players``: each with ``job``, ``address``, ``began`` (seconds since
+        1970), ``nodes`` (keepers that have a machine) and ``waiting`` (those that wait for one).
+    """
+    playing = {job["JobID"]: job for job in jobs if not job["IsDead"] and _PLAYER in job["Entrypoint"]}
+    keepers = [actor for actor in actors if actor["ActorClassName"] == _KEEPER and actor["State"] != "DEAD"]
+    machines = []
+    for node in nodes:
+        here = [keeper["JobID"] for keeper in keepers if keeper["Address"]["NodeID"] == node["NodeID"]]
+        places = int(node["Resources"].get(RESOURCE, 0))
+        left = int(free.get(node["NodeID"], {}).get(RESOURCE, 0))
+        machines.append(
+            {
+                "host": node["NodeManagerHostname"],
+                "address": node["NodeManagerAddress"],
+                "alive": bool(node["Alive"]),
+                "places": places,
+                "taken": places - left if node["Alive"] else 0,
+                "players": {job: here.count(job) for job in sorted(set(here))},
+            }
+        )
+    players = []
+    for job_id, job in sorted(playing.items()):
+        own = [keeper for keeper in keepers if keeper["JobID"] == job_id]
+        there = sum(bool(keeper["Address"]["NodeID"].strip("f")) for keeper in own)
+        players.append(
+            {
+                "job": job_id,
+                "address": job["DriverIPAddress"],
+                "began": job["StartTime"] / 1000,
+                "nodes": there,
+                "waiting": len(own) - there,
+            }
+        )
+    return {"machines": sorted(machines, key=lambda each: (not each["alive"], each["host"])), "players": players}
+
+
+def main() -> None:
+    """The process: asks the cluster that its argument names, and prints `facts` as a line of JSON."""
+    import ray._private.services as services
+    from ray._private.state import GlobalState
+    from ray._raylet import GcsClientOptions  # type: ignore[attr-defined]
+
+    # As it is given: Ray makes this machine's address out of the loopback's, where its head need not listen.
+    address = sys.argv[1] if sys.argv[1] != "auto" else services.canonicalize_bootstrap_address_or_die(None)
+    state = GlobalState()
+    state._initialize_global_state(
+        GcsClientOptions.create(address, None, allow_cluster_id_nil=True, fetch_cluster_id_if_nil=False)
+    )
+    actors = state.actor_table(None, None, None).values()
+    print(json.dumps(facts(state.node_table(), actors, state.job_table(), state.available_resources_per_node())))
+
+
+if __name__ == "__main__":
+    main()

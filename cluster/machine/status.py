@@ -1,0 +1,227 @@
+"""How a fleet is, as its master sees it: nodes, losses, the last decision; in a file that only its user reads.
+
+The master writes ``master-PID.json`` (mode 600) in a private folder: that which ``GOUGI_RUN_DIR`` names, else one in
+``XDG_RUNTIME_DIR``, else one of this user in the folder for temporary files. `masters` reads what is there; a file
+whose process is gone counts for nothing and is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from cluster.api import Decision, Listener, NodeView, Progress
+from cluster.coordination.events import FALLBACK
+from cluster.machine.presence import RUN_DIR, started
+from worker.files import replace_file
+from worker.trust import only_ours
+
+_LOSSES_KEPT: Final = 50
+_EVERY_S: Final = 0.5
+"""How often the file is written while a search runs; what happens to the fleet is written at once."""
+
+
+class FleetState:
+    """What the events of a fleet add up to. Pure; times are seconds since 1970."""
+
+    def __init__(self, name: str, began: float) -> None:
+        self._head: dict[str, Any] = {"name": name, "began": began, "ray": "starting", "address": ""}
+        self._nodes: dict[str, dict[str, Any]] = {}
+        self._losses: deque[dict[str, Any]] = deque(maxlen=_LOSSES_KEPT)
+        self._lost = 0
+        self._decision: dict[str, Any] | None = None
+        self._searching = False
+
+    def on_event(self, name: str, fields: dict[str, object], now: float) -> bool:
+        """A fleet event. Whether it is one that changes the picture."""
+        node = str(fields.get("node", ""))
+        if node == FALLBACK:
+            return False
+        match name:
+            case "ray_started":
+                self._head |= {"ray": "running", "address": fields["address"], "capacity": fields["capacity"]}
+            case "ray_lost":
+                self._head["ray"] = f"lost: {fields['why']}"
+            case "node_starting":
+                self._node(node)["state"] = "starting"
+            case "node_ready":
+                self._node(node).update({key: fields[key] for key in ("host", "pid", "engine")})
+            case "node_joined":
+                self._node(node)["state"] = "ready"
+            case "node_lost":
+                self._node(node).update(state="lost", job="", lost=self._node(node)["lost"] + 1)
+                self._lost += 1
+                self._losses.append({"at": now, "node": node, "why": str(fields.get("reason", ""))})
+            case _:
+                return False
+        return True
+
+    def on_progress(self, progress: Progress) -> None:
+        """The running search."""
+        self._searching = True
+        self._see(progress.fleet)
+
+    def on_decision(self, decision: Decision, now: float) -> None:
+        """The end of a search."""
+        self._searching = False
+        self._see(decision.fleet)
+        for node in self._nodes.values():
+            node["job"] = ""
+        self._decision = {
+            "at": now,
+            "move": decision.move,
+            "score": decision.score,
+            "depth": decision.depth,
+            "nodes": decision.nodes,
+            "ms": decision.elapsed_ms,
+            "source": decision.source,
+            "pv": list(decision.pv),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, for JSON: scores from the side to move, nps of each node's last search."""
+        nodes = [{"node": name, **node} for name, node in sorted(self._nodes.items(), key=lambda item: _order(item[0]))]
+        return {
+            **self._head,
+            "searching": self._searching,
+            "nodes": nodes,
+            "nps": sum(node["nps"] for node in nodes if node["state"] == "ready"),
+            "losses": self._lost,
+            "last_losses": list(self._losses),
+            "decision": self._decision,
+        }
+
+    def _see(self, fleet: tuple[NodeView, ...]) -> None:
+        for view in fleet:
+            if view.node_id != FALLBACK:
+                state = "ready" if view.alive else "lost"
+                self._node(view.node_id).update(state=state, job=view.job, depth=view.depth, nps=view.nps)
+
+    def _node(self, node: str) -> dict[str, Any]:
+        empty = {"state": "starting", "host": "", "pid": 0, "engine": "", "job": "", "depth": 0, "nps": 0, "lost": 0}
+        return self._nodes.setdefault(node, empty)
+
+
+class StatusFile:
+    """Keeps the file of this process's fleet. The disk is written to by a thread: no search waits for it.
+
+    Args:
+        name: the player's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._state = FleetState(name, time.time())
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="status")
+        self._path: Path | None = None
+        self._next = 0.0
+
+    def watching(self, listener: Listener) -> Listener:
+        """A listener that passes all on to ``listener``, and keeps the file. What the disk refuses is an event."""
+
+        def on_event(name: str, fields: dict[str, object]) -> None:
+            listener.on_event(name, fields)
+            if self._state.on_event(name, fields, time.time()):
+                self._write()
+
+        def on_progress(progress: Progress) -> None:
+            listener.on_progress(progress)
+            self._state.on_progress(progress)
+            if time.monotonic() >= self._next:
+                self._write()
+
+        def on_decision(decision: Decision) -> None:
+            listener.on_decision(decision)
+            self._state.on_decision(decision, time.time())
+            self._write()
+
+        try:
+            self._path = folder() / f"master-{os.getpid()}.json"
+        except OSError as error:
+            listener.on_event("status_not_written", {"error": str(error)})
+        return Listener(on_progress, on_decision, on_event)
+
+    def close(self) -> None:
+        """Remove the file. More than once does no harm."""
+        path, self._path = self._path, None
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+                forget_the_dead()
+
+    def _write(self) -> None:
+        self._next = time.monotonic() + _EVERY_S
+        path = self._path
+        if path is None:
+            return
+        facts = {"pid": os.getpid(), "started": started(os.getpid()), "at": time.time(), **self._state.facts()}
+
+        def write() -> None:
+            with contextlib.suppress(OSError):  # the next one may succeed; nobody's move hangs on it
+                if self._path is not None:
+                    folder()  # the last one who had a file in it may have removed it
+                    replace_file(path, json.dumps(facts).encode(), mode=0o600)
+
+        with contextlib.suppress(RuntimeError):  # the thread is closed: so is the fleet
+            self._thread.submit(write)
+
+
+def folder() -> Path:
+    """The private folder, made where it is missing.
+
+    Raises:
+        OSError: it cannot be made, or is somebody else's, or others may read it.
+    """
+    if named := os.environ.get(RUN_DIR):
+        return only_ours(Path(named), RUN_DIR)
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        path = Path(runtime) / "gougi"
+    else:
+        path = Path(tempfile.gettempdir()) / f"gougi-status-{os.getuid()}"
+    return only_ours(path)
+
+
+def forget_the_dead() -> None:
+    """Remove the files of masters that were killed, and a folder of ours where no master has one.
+
+    Raises:
+        OSError: as `folder`.
+    """
+    masters()
+    place = folder()
+    if place.parent == Path(tempfile.gettempdir()):
+        with contextlib.suppress(OSError):  # somebody's file is in it
+            place.rmdir()
+
+
+def _is_current(facts: Any) -> bool:
+    """Whether the process that said this still lives. Raises ValueError: nobody said it."""
+    try:
+        return bool(started(int(facts["pid"])) == facts["started"])
+    except (KeyError, TypeError) as error:
+        raise ValueError("no master's facts") from error
+
+
+def masters() -> list[dict[str, Any]]:
+    """What the masters of this user on this machine say, the oldest first. Raises OSError: as `folder`."""
+    found = []
+    for path in folder().glob("master-*.json"):
+        with contextlib.suppress(OSError, ValueError):
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            if _is_current(facts):
+                found.append(facts)
+            else:
+                path.unlink(missing_ok=True)
+    return sorted(found, key=lambda facts: (facts["began"], facts["pid"]))
+
+
+def _order(node: str) -> tuple[int, str]:
+    number = node.rpartition("-")[2]
+    return (int(number) if number.isdigit() else 1 << 30, node)

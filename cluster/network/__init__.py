@@ -1,0 +1,1 @@
+"""Messages between master and nodes, and the encrypted channel that carries them."""

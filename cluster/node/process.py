@@ -1,0 +1,241 @@
+"""A node as a process: engine, runner and channel together; made by fork (`cluster.node.nursery`), or as the fallback's
+own.
+
+Everything about a node's life goes over the channel: that its process began, that its engine cannot be made, that it
+can search, that it leaves, and the master's word to end. So it needs neither Ray nor whoever made it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import queue
+import secrets
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from cluster.machine.leftovers import sweep
+from cluster.machine.presence import NodeState, Presence
+from cluster.network.channel import ChannelAddress, ChannelClient
+from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Leave, Order, Peers, Stop
+from cluster.node.runner import NodeRunner
+from cluster.sharing.node import TableSharing
+from worker.engine import Engine, EngineError, Limits, SharesTable
+from worker.shogi import STARTPOS
+from worker.warm import warm_up
+
+_log = logging.getLogger(__name__)
+
+NOT_NEEDED: Final = 0
+"""Exit status: the master has sent it away for good."""
+AGAIN: Final = 75
+"""Exit status: another process takes its place at once."""
+ALONE: Final = 76
+"""Exit status: no master was there for a minute."""
+FAILED: Final = 1
+_FIRST_SEARCH_MS = 200
+"""Time, for depth is no limit that every engine knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """What a node's process needs to know. It holds the channel's keys: pass it on, do not log it."""
+
+    node_id: str
+    address: ChannelAddress
+    engine: Callable[[], Engine]
+    """Makes the engine, in the node's process; picklable."""
+    share_depth: int = 0
+    """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
+
+
+class NodeService:
+    """Says that it is there, makes the engine (compiling first, where this machine has not yet) and serves the master.
+
+    Args:
+        before: how the process before this one ended; empty: there was none.
+        pause_s: to wait before the engine is made, for it has failed several times.
+
+    Raises:
+        Exception: the engine cannot be made, for whatever reason; the master was told.
+    """
+
+    def __init__(self, spec: NodeSpec, before: str = "", pause_s: float = 0.0) -> None:
+        self._node_id = spec.node_id
+        self._incarnation = secrets.token_hex(4)
+        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._runner: NodeRunner | None = None
+        self._sharing: TableSharing | None = None
+        self._presence: Presence | None = None
+        self._channel = ChannelClient(
+            spec.address,
+            Begun(spec.node_id, self._incarnation, before),
+            self._take,
+            self._status,
+            self._cut,
+            on_gone=lambda: self._end(ALONE),
+        )
+        self._channel.start()
+        time.sleep(pause_s)
+        try:
+            hello = self._prepare(spec)
+        except Exception as error:
+            known = isinstance(error, (EngineError, OSError, ValueError))
+            why = str(error) if known else f"{type(error).__name__}: {error}"
+            self._channel.send(Failed(spec.node_id, why[:1000] or type(error).__name__))
+            self._channel.close()
+            raise
+        self.hello = hello
+        self._presence = self._enter()
+        self._channel.greet(hello)
+
+    def _prepare(self, spec: NodeSpec) -> Hello:
+        warm_up()
+        engine = spec.engine()
+        # The first search is slow (code to load, pages to touch): it is made before anyone waits for it, and tells
+        # how fast this machine is.
+        engine.set_position(STARTPOS)
+        first = engine.go(Limits(movetime_ms=_FIRST_SEARCH_MS))
+        engine.new_game()
+        runner = self._runner = NodeRunner(spec.node_id, engine, self._channel.send)
+        sharing = self._sharing = self._share(spec, engine, runner)
+        return Hello(
+            spec.node_id,
+            self._incarnation,
+            socket.gethostname()[:128],
+            os.getpid(),
+            engine.name[:128],
+            engine.can_split,
+            first.nodes * 1000 // max(1, first.time_ms),
+            share_url=sharing.url if sharing else "",
+            share_meaning=sharing.meaning if sharing else "",
+        )
+
+    def _enter(self) -> Presence | None:
+        """A node that its machine's services do not know of searches all the same."""
+        try:
+            return Presence.enter(self.hello.node_id, self.hello.nps)
+        except OSError as error:
+            _log.warning("%s: cannot say that it is here: %s", self.hello.node_id, error)
+            return None
+
+    def _share(self, spec: NodeSpec, engine: Engine, runner: NodeRunner) -> TableSharing | None:
+        """Sharing is a help: a node that cannot take part searches without it."""
+        if not spec.share_depth or not isinstance(engine, SharesTable):
+            return None
+        try:
+            return TableSharing(
+                f"{spec.node_id}/{self._incarnation}",
+                engine,
+                spec.address,
+                spec.share_depth,
+                busy=lambda: not runner.status()[1],
+                report=self._channel.send,
+            )
+        except OSError as error:
+            _log.warning("%s: cannot share its table: %s", spec.node_id, error)
+            return None
+
+    def _status(self) -> tuple[int, bool]:
+        return self._runner.status() if self._runner is not None else (0, True)
+
+    def _cut(self) -> None:
+        if self._runner is not None:
+            self._runner.master_lost()
+
+    def _take(self, order: Order) -> None:
+        if isinstance(order, End):
+            self._end(AGAIN if order.again else NOT_NEEDED)
+        elif isinstance(order, Peers):
+            if self._sharing is not None:
+                self._sharing.take(order)
+        elif self._runner is not None:  # before it there is nothing to do or to stop
+            self._runner.handle(order)
+            if order == Stop(EVERY_JOB):
+                self._now(NodeState.DISMISSED)
+            if self._sharing is not None:
+                self._sharing.wake()
+
+    def _end(self, status: int) -> None:
+        """From the channel's thread: the process's main thread ends it; while that makes the engine, at once."""
+        if self._runner is None:
+            os._exit(status)
+        self._ended.put(status)
+
+    def wait(self) -> int:
+        """Wait until the process is to end. Returns its exit status."""
+        return self._ended.get()
+
+    def leave(self, reason: str) -> None:
+        """Ask the master to give this node's work to others. It goes on with it until the master dismisses it."""
+        self._now(NodeState.LEAVING)
+        self._channel.send(Leave(self._node_id, reason))
+
+    def _now(self, state: NodeState) -> None:
+        if self._presence is not None:
+            try:
+                self._presence.now(state)
+            except OSError as error:
+                _log.warning("%s: cannot say that it is %s: %s", self._node_id, state, error)
+
+    def close(self) -> None:
+        """End the search and say goodbye."""
+        self.leave("closed")
+        if self._sharing is not None:
+            self._sharing.close()
+        if self._runner is not None:
+            self._runner.close()
+        self._channel.close()
+        if self._presence is not None:
+            self._presence.leave()
+
+
+def live(spec: NodeSpec, before: str, pause_s: float) -> int:
+    """One life of a node in this process, whose main thread this is. Returns the exit status. For the arguments see
+    `NodeService`.
+
+    SIGTERM is the sign that its machine or its service ends: the node leaves in order.
+    """
+    leaving: list[NodeService] = []
+
+    def leave() -> None:
+        if not leaving:  # it makes its engine: nobody counts on it yet
+            os._exit(FAILED)
+        leaving[0].leave("SIGTERM")
+
+    # Not in the signal's handler itself: it may have interrupted whoever holds the outbox's lock.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: threading.Thread(target=leave, daemon=True).start())
+    try:
+        service = NodeService(spec, before, pause_s)
+    except Exception:
+        _log.exception("%s: the engine cannot be made", spec.node_id)
+        return FAILED
+    leaving.append(service)
+    status = service.wait()
+    service.close()
+    if status == ALONE:
+        sweep()  # the nursery, which would, may have been killed with the master
+    return status
+
+
+def main() -> None:
+    """The fallback's process: its `NodeSpec` comes, pickled, over standard input, whose end is the sign to go.
+
+    So it ends with its parent, however that ends. It leaves Ctrl-C to the parent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    spec: NodeSpec = pickle.load(sys.stdin.buffer)
+    service = NodeService(spec)
+    sys.stdin.buffer.read()
+    service.close()
+
+
+if __name__ == "__main__":
+    main()

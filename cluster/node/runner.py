@@ -1,0 +1,190 @@
+"""One node: an engine on its own thread, driven by jobs and stops, answering with reports.
+
+`NodeRunner` is the same in a node's process (`cluster.node.process`), in the fallback's and in the local driver.
+
+**No stop is lost, whatever the order.** Jobs and stops carry the job's id, which rises over a master's life. A stop
+ends its job and every earlier one, also one that arrives after it; and the engine's position is set (which clears the
+engine's own stop flag) under the same lock under which stops come in.
+
+**A job in the background** is searched on a thread of its own with the lowest priority, as are all threads that the
+engine begins there. Who has lowered a priority may not raise it again; so it is the thread's, and ends with its job.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+from cluster.network.messages import Done, Job, NewGame, Report, Starves, Stop
+from cluster.node.appetite import Appetite
+from worker.engine import Engine, EngineError, SearchInfo, SearchResult
+from worker.threads import core_time, give_way
+
+_log = logging.getLogger(__name__)
+
+Emit = Callable[[Report | Done | Starves], None]
+
+
+class NodeRunner:
+    """Drives ``engine`` on a thread of its own.
+
+    How to use one::
+
+        runner = NodeRunner("node-1", engine, emit)    # emit is called from one thread at a time
+        runner.handle(job)                             # any thread; returns at once
+        runner.handle(Stop(job.job_id))                # any thread, any time
+        runner.close()
+
+    A job is answered by any number of `Report` and then one `Done`, unless a later job or a stop overtook it before it
+    began: then by nothing. A newer job ends the running one. A `Starves` may follow: others had the core.
+    """
+
+    def __init__(self, node_id: str, engine: Engine, emit: Emit) -> None:
+        self.node_id = node_id
+        self.engine = engine
+        self._emit = emit
+        self._appetite = Appetite()
+        self._wake = threading.Condition()
+        # All below is guarded by _wake.
+        self._next: Job | None = None
+        self._running: Job | None = None
+        self._accepted = 0
+        """The id of the last job that came."""
+        self._stopped = 0
+        """Every job up to this id is to end."""
+        self._new_game = False
+        self._closing = False
+        self._thread = threading.Thread(target=self._loop, name=f"search-{node_id}", daemon=True)
+        self._thread.start()
+
+    def handle(self, order: Job | Stop | NewGame) -> None:
+        """Take an order of the master. A job that is not newer than the last one, or is stopped, is passed over."""
+        with self._wake:
+            match order:
+                case Job():
+                    if order.job_id <= max(self._accepted, self._stopped):
+                        return
+                    self._accepted = order.job_id
+                    self._next = order
+                    if self._running is not None:
+                        self.engine.stop()
+                    self._wake.notify()
+                case Stop():
+                    self._stopped = max(self._stopped, order.job_id)
+                    if self._next is not None and self._next.job_id <= self._stopped:
+                        self._next = None
+                    if self._running is not None and self._running.job_id <= self._stopped:
+                        self.engine.stop()
+                case NewGame():
+                    self._new_game = True
+                    self._wake.notify()
+
+    def master_lost(self) -> None:
+        """The master is out of reach, and its stop would be too: end what nothing else would end soon."""
+        with self._wake:
+            if self._next is not None and self._next.movetime_ms is None:
+                self._next = None
+            if self._running is not None and self._running.movetime_ms is None:
+                self.engine.stop()
+
+    def status(self) -> tuple[int, bool]:
+        """The id of the last job that came (0: none), and whether nothing is being searched."""
+        with self._wake:
+            idle = self._next is None and self._running is None and not self._new_game
+            return self._accepted, idle
+
+    def close(self, timeout_s: float = 2.0) -> None:
+        """End the search and the thread, and close the engine. An engine that does not heed its stop is left behind."""
+        with self._wake:
+            if self._closing:
+                return
+            self._closing = True
+            self._next = None
+            self.engine.stop()
+            self._wake.notify()
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            _log.warning("%s: the engine did not stop within %.1f s", self.node_id, timeout_s)
+        else:
+            self.engine.close()
+
+    def _loop(self) -> None:
+        while True:
+            with self._wake:
+                while self._next is None and not self._new_game and not self._closing:
+                    self._wake.wait()
+                if self._closing:
+                    return
+                new_game = self._new_game
+            # Not under the lock: an external engine may take seconds, in which heartbeats and stops must go on.
+            fault = self._attempt(self.engine.new_game) if new_game else ""
+            with self._wake:
+                if new_game:
+                    self._new_game = False
+                if self._next is None:
+                    continue
+                job, self._next = self._next, None
+                # Under the lock: from here on the engine's stop flag counts for this job.
+                error = fault or self._attempt(partial(self._set_up, job))
+                if not error:
+                    self._running = job
+            if error:
+                self._emit(Done(self.node_id, job.search_id, job.job_id, 0, 0, error))
+            elif job.background:
+                thread = threading.Thread(target=self._search_modestly, args=(job,), name=f"background-{self.node_id}")
+                thread.daemon = True
+                thread.start()
+                thread.join()
+            else:
+                self._search(job)
+
+    def _search_modestly(self, job: Job) -> None:
+        give_way()
+        self._search(job)
+
+    def _set_up(self, job: Job) -> None:
+        self.engine.rules = job.rules(self.engine.rules)
+        self.engine.set_position(job.sfen, job.moves)
+
+    def _attempt(self, step: Callable[[], None]) -> str:
+        """What is wrong after ``step`` of the engine, or ``""``."""
+        try:
+            step()
+        except EngineError as error:
+            return str(error)[:1000] or "engine error"
+        except Exception as error:
+            _log.exception("%s: the engine failed before a search", self.node_id)
+            return f"{type(error).__name__}: {error}"[:1000]
+        return ""
+
+    def _search(self, job: Job) -> None:
+        last: dict[int, SearchInfo] = {}
+
+        def on_info(info: SearchInfo) -> None:
+            last[info.multipv] = info
+            self._emit(Report.of(self.node_id, job, info))
+
+        error, result = "", SearchResult("", None, 0, 0)
+        before = core_time()
+        try:
+            result = self.engine.go(job.limits(), on_info)
+        except EngineError as failure:
+            error = str(failure)[:1000] or "engine error"
+        except Exception as failure:
+            _log.exception("%s: the engine failed in a search", self.node_id)
+            error = f"{type(failure).__name__}: {failure}"[:1000]
+        for info in result.lines:
+            if last.get(info.multipv) != info:
+                self._emit(Report.of(self.node_id, job, info))
+        with self._wake:
+            self._running = None
+        self._emit(Done(self.node_id, job.search_id, job.job_id, result.nodes, result.time_ms, error))
+        if not job.background:
+            ran_s, waited_s = (after - earlier for after, earlier in zip(core_time(), before, strict=True))
+            percent = self._appetite.note(ran_s, waited_s, time.monotonic())
+            if percent is not None:
+                self._emit(Starves(self.node_id, percent, len(os.sched_getaffinity(0))))

@@ -1,0 +1,1 @@
+"""Table entries that nodes send each other."""

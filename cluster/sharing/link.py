@@ -1,0 +1,293 @@
+"""The sockets on which nodes hear each other's table entries: one that the others may listen to, one for each of those
+that it listens to.
+
+ZeroMQ publish and subscribe, beside the channel and past the master. Each node proves its name by its own key, at both
+ends of a connection (CURVE): who the master did not name may not listen, and who only poses as a node gets no listener.
+Nothing here blocks but `wait`: a listener that is behind loses batches, and nobody else notices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils.monitor import recv_monitor_message
+
+from cluster.network.backlog import LOOK_S, MOST_BYTES, Backlog, comes_to
+from cluster.network.channel import ChannelAddress
+from cluster.sharing.table import MOST_BATCH_BYTES
+
+_log = logging.getLogger(__name__)
+
+_QUEUE: Final = 20
+"""Batches that wait for one listener, or of one peer: 0.1 s. Older ones are hardly worth their way."""
+_MOST_SAID: Final = 1024
+"""Bytes in what a listener says, its key's proof included: only that it listens."""
+_MOST_TALK: Final = 64 * 1024
+"""The same in all, as long as a connection lasts."""
+_IDLE_S: Final = 0.25
+"""How often connections are looked at while nothing happens."""
+_AGAIN_S: Final = 0.5
+"""When one that refused us is tried again: it hears of us at the same time as we hear of it."""
+_MOST_REFUSED: Final = 10
+"""So many listeners may come too early, before it is said that somebody is not wanted."""
+_REFUSED: Final = (
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A node to listen to."""
+
+    node_id: str
+    url: str
+    key: str
+    """Its public key."""
+
+
+class ShareLink:
+    """One node's sockets. `wake`, and what `__init__` made, are for any thread; all else for one.
+
+    Args:
+        keys: this node's own; ``url`` says over which of this machine's addresses the fleet is reached.
+
+    Raises:
+        OSError: there is no such address, or it cannot be listened on.
+    """
+
+    def __init__(self, keys: ChannelAddress) -> None:
+        self._keys = keys
+        self.refused = 0
+        """Listeners that were turned away."""
+        self.listeners = 0
+        """As of the last `published_to`."""
+        self._context = zmq.Context()
+        self._authenticator = ThreadAuthenticator(self._context)
+        self._authenticator.start()
+        self._authenticator.configure_curve_callback("*", self)
+        self._out = self._context.socket(zmq.XPUB)
+        # Tells of every listener that comes or goes, not only of the first and last.
+        self._out.setsockopt(zmq.XPUB_VERBOSER, 1)
+        self._out.curve_server = True
+        self._out.setsockopt(zmq.MAXMSGSIZE, _MOST_SAID)
+        self._set_up(self._out)
+        self._accepted = self._out.get_monitor_socket(zmq.EVENT_ACCEPTED)
+        self._admitted: frozenset[bytes] = frozenset()
+        self._bell_lock = threading.Lock()
+        self._bell = self._context.socket(zmq.PAIR)
+        self._rung = self._context.socket(zmq.PAIR)
+        self._rung.bind("inproc://bell")
+        self._bell.connect("inproc://bell")
+        self._poller = zmq.Poller()
+        self._poller.register(self._rung, zmq.POLLIN)
+        self._in: dict[Source, _Ear] = {}
+        self._told = Backlog(lambda connection: _place(connection.getpeername()) in self._places(), MOST_BYTES)
+        self._looked = time.monotonic()
+        try:
+            host = _own_host(keys.url)
+            self._out.bind(f"tcp://{host}:*")
+        except OSError:
+            self.close()
+            raise
+        except zmq.ZMQError as error:
+            self.close()
+            raise OSError(f"cannot listen on {host}: {error}") from error
+        self.url = cast(bytes, self._out.getsockopt(zmq.LAST_ENDPOINT)).decode()
+        """Where others listen."""
+        self._talk = Backlog(comes_to(self._out), _MOST_TALK)
+
+    def callback(self, _domain: str, key: bytes) -> bool:
+        """For the authenticator, on its thread: whether the peer with this public key may come in."""
+        if key in self._admitted:
+            return True
+        self.refused += 1
+        if self.refused == _MOST_REFUSED:
+            _log.warning("somebody wants to listen who is not named by the master")
+        return False
+
+    def admit(self, keys: Iterable[str]) -> None:
+        """Let those with these public keys listen from now on; who listens already stays."""
+        self._admitted = frozenset(key.encode() for key in keys)
+
+    def listen_to(self, sources: Iterable[Source]) -> None:
+        """Listen to these, and to no others any more. One that is not there yet is tried again and again."""
+        wanted = set(sources)
+        for source in self._in.keys() - wanted:
+            self._in.pop(source).close()
+        for source in wanted - self._in.keys():
+            socket = self._context.socket(zmq.SUB)
+            try:
+                self._set_up(socket)
+                socket.curve_serverkey = source.key.encode()
+                socket.subscribe(b"")
+                socket.setsockopt(zmq.MAXMSGSIZE, MOST_BATCH_BYTES)
+                socket.setsockopt(zmq.RECONNECT_IVL, 100)
+                socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
+                socket.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
+                self._in[source] = _Ear(socket, source.url)
+            except (zmq.ZMQError, ValueError) as error:
+                socket.close()
+                _log.warning("cannot listen to %s at %s: %s", source.node_id, source.url, error)
+
+    def publish(self, batch: bytes) -> None:
+        """Send to all that listen; who cannot take it now does not get it."""
+        with contextlib.suppress(zmq.Again):
+            self._out.send(batch, zmq.DONTWAIT)
+
+    def count_listeners(self) -> int:
+        """How many listen now."""
+        with contextlib.suppress(zmq.Again):
+            while True:
+                said = self._out.recv(zmq.DONTWAIT)
+                if said == b"\x01":
+                    self.listeners += 1
+                elif said == b"\x00":
+                    self.listeners -= 1
+        return self.listeners
+
+    def receive(self, most: int = 1000) -> list[tuple[str, bytes]]:
+        """What has come, and from which node; of a message that is in several parts, and so no batch, nothing."""
+        batches: list[tuple[str, bytes]] = []
+        for source, ear in self._in.items():
+            with contextlib.suppress(zmq.Again):
+                while len(batches) < most:
+                    frames = ear.socket.recv_multipart(zmq.DONTWAIT, copy=False)
+                    self._told.read(frames[-1])
+                    batches.append((source.node_id, frames[0].bytes if len(frames) == 1 else b""))
+        self._look()
+        return batches
+
+    def wait(self, seconds: float | None, or_batch: bool = False) -> None:
+        """Return after this time (None: never), when `wake` was called, or, if asked for, when a batch comes."""
+        ears = [ear.socket for ear in self._in.values()] if or_batch else []
+        for ear in ears:
+            self._poller.register(ear, zmq.POLLIN)
+        ready: dict[Any, int] = {}
+        while not ready:
+            ready = dict(self._poller.poll(max(0, round((_IDLE_S if seconds is None else seconds) * 1000))))
+            if seconds is not None:
+                break
+            self._look()
+        for ear in ears:
+            self._poller.unregister(ear)
+        if self._rung in ready:
+            with contextlib.suppress(zmq.Again):
+                while True:
+                    self._rung.recv(zmq.DONTWAIT)
+
+    def wake(self) -> None:
+        """End a `wait`, from any thread; nothing happens after `close`."""
+        with self._bell_lock, contextlib.suppress(zmq.Again):
+            if not self._bell.closed:
+                self._bell.send(b"", zmq.DONTWAIT)
+
+    def close(self) -> None:
+        """Nobody waits any more. More than once does no harm."""
+        with self._bell_lock:
+            self._bell.close(linger=0)
+        for ear in self._in.values():
+            ear.close()
+        self._in.clear()
+        self._out.disable_monitor()
+        for end in (self._accepted, self._rung, self._out):
+            end.close(linger=0)
+        self._authenticator.stop()
+        self._context.term()
+
+    def _set_up(self, end: zmq.Socket[bytes]) -> None:
+        end.curve_publickey, end.curve_secretkey = self._keys.client_public, self._keys.client_secret
+        end.linger = 0
+        end.sndhwm = end.rcvhwm = _QUEUE
+        # A connection that was cut is given up by the system after some 4 s. Not by ZeroMQ's heartbeats: where a
+        # queue is full and its peer goes, they end the process (libzmq 4.3.5, three times of three).
+        end.setsockopt(zmq.TCP_KEEPALIVE, 1)
+        end.setsockopt(zmq.TCP_KEEPALIVE_IDLE, 1)
+        end.setsockopt(zmq.TCP_KEEPALIVE_INTVL, 1)
+        end.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
+        end.setsockopt(zmq.TCP_MAXRT, 3000)
+
+    def _places(self) -> set[str]:
+        return {source.url for source in self._in}
+
+    def _look(self) -> None:
+        """Now and then: cut connections on which too much comes, and try again where we were refused."""
+        now = time.monotonic()
+        if now - self._looked < LOOK_S:
+            return
+        self._looked = now
+        with contextlib.suppress(zmq.Again):
+            while True:
+                self._talk.opened(recv_monitor_message(self._accepted, zmq.DONTWAIT)["value"])
+        for ear in self._in.values():
+            for descriptor in ear.news(now):
+                self._told.opened(descriptor)
+        for why in (*self._talk.look(), *self._told.look()):
+            _log.warning("%s", why)
+
+
+class _Ear:
+    """The socket that listens to one node."""
+
+    def __init__(self, socket: zmq.Socket[bytes], url: str) -> None:
+        self.socket = socket
+        self._url = url
+        self._monitor = socket.get_monitor_socket(zmq.EVENT_CONNECTED | _REFUSED)
+        self._again_at: float | None = None
+        try:
+            socket.connect(url)
+        except BaseException:
+            self.close()
+            raise
+
+    def news(self, now: float) -> list[int]:
+        """The connections made since the last call; one that was refused is made again, by ZeroMQ never."""
+        made = []
+        with contextlib.suppress(zmq.Again):
+            while True:
+                said = recv_monitor_message(self._monitor, zmq.DONTWAIT)
+                if said["event"] == zmq.EVENT_CONNECTED:
+                    made.append(said["value"])
+                else:
+                    self._again_at = now + _AGAIN_S
+        if self._again_at is not None and now >= self._again_at:
+            self._again_at = None
+            with contextlib.suppress(zmq.ZMQError):
+                self.socket.disconnect(self._url)
+            self.socket.connect(self._url)
+        return made
+
+    def close(self) -> None:
+        self.socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self.socket.close(linger=0)
+
+
+def _place(address: tuple[str, int]) -> str:
+    return f"tcp://{address[0]}:{address[1]}"
+
+
+def _own_host(master_url: str) -> str:
+    """The address of this machine by which it reaches the master: so the others of the fleet can reach it too.
+
+    Raises:
+        OSError: there is no way to the master.
+    """
+    parts = urlsplit(master_url)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Sends nothing: it only has the system choose the way.
+            probe.connect((parts.hostname or "", parts.port or 0))
+        except OSError as error:
+            raise OSError(f"no way to {master_url}: {error}") from error
+        host: str = probe.getsockname()[0]
+        return host

@@ -1,0 +1,1 @@
+"""How the root's tree is shared out, and dealt again."""

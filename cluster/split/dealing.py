@@ -1,0 +1,265 @@
+"""Dealing: which tree a number of nodes searches, by how likely each move is to end up as the best one.
+
+`deal` makes a `cluster.split.tree` tree of at most as many leaves as there are nodes:
+
+1. At a position with more than one node, the moves that are known (a MultiPV presearch, the lines and PVs of leaves)
+   get a likelihood: a softmax over their scores. Its temperature grows with the noise of a shallow search,
+   ``temperature + shallow / depth`` centipawns.
+2. The moves that nothing is known of share what the rule of succession leaves beside k known moves:
+   ``unseen / (k + 1)``.
+3. The best move gets a node and all others together another. Each further node goes where it finds most likelihood per
+   node (D'Hondt's highest averages): to a move that has nodes already, to the likeliest move that has none, which so
+   leaves the others, or to the others as a group, which is then searched in parts. So a likelier move never has fewer.
+4. A move with several nodes is dealt again, at the position after it.
+
+Special cases, by the parameters: Gikou's tree of 16 (``cluster.h``) is an infinite temperature over 7 moves, ``width``
+7, ``plies`` 1, with one node for all others (``unseen`` 0); the recursion of GPS Shogi over the top two moves is
+``width`` 2.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from cluster.split.ranges import check_numbers
+from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, as_seen, best_first, leaves
+from worker.score import MATE_BOUND
+
+
+@dataclass(frozen=True, slots=True)
+class Dealing:
+    """How nodes are dealt over moves. Scores in centipawns.
+
+    Raises (constructor):
+        ValueError: as `cluster.coordination.settings.Settings`.
+    """
+
+    temperature: float = 20.0
+    """Of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
+    shallow: float = 200.0
+    """More temperature at little depth: divided by the depth at which the best move's score was found."""
+    unseen: float = 1.0
+    """Weight of the moves that nothing is known of; 0: they share one node however many there are."""
+    width: int = 600
+    """How many moves of one position may have nodes of their own by what is known of them."""
+    plies: int = 16
+    """The longest path to a leaf."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, counts={"width"})
+
+
+def deal(known: Known, legal: Legal, parts: int, dealing: Dealing, caution: Caution) -> Tree:
+    """The tree for ``parts`` nodes.
+
+    Args:
+        known: what was found out so far; of the root itself, what would be played now.
+        legal: asked for the root and for each position that is split.
+        parts: 1 or more. There may be fewer leaves, where there are fewer moves.
+        caution: what another move must show to be ranked before the first one (`cluster.split.tree.takes_over`).
+
+    Raises:
+        ValueError: no move at the root, or no part.
+    """
+    moves = legal(())
+    if not moves or parts < 1:
+        raise ValueError(f"cannot deal {len(moves)} moves into {parts} parts")
+    split = _Dealer(known, legal, dealing, caution).position((), tuple(moves), parts)
+    return Leaf() if _is_one_leaf(split) else split
+
+
+@dataclass(frozen=True, slots=True)
+class _Dealer:
+    known: Known
+    legal: Legal
+    dealing: Dealing
+    caution: Caution
+
+    def position(self, path: tuple[str, ...], moves: tuple[str, ...], parts: int) -> Split:
+        """Deal the ``moves`` after ``path``."""
+        if parts == 1:
+            return Split(path, (Leaf(path),))
+        ply = len(path)
+        ranked = [line for line in best_first(self.known, path, self.caution) if line.pv[ply] in moves]
+        order = list(dict.fromkeys((*(line.pv[ply] for line in ranked), *moves)))
+        named = min(len(ranked), self.dealing.width)
+        weights = self._weights([as_seen(line, ply) for line in ranked[:named]], len(moves), ply)
+        seats, groups = self.seats(path, order, weights, named, parts)
+        children = [self.move(path, move, count) for move, count in zip(order, seats, strict=False)]
+        own, rest = order[: len(seats)], order[len(seats) :]
+        if rest:
+            # Dealt out like cards, the last group first: where the sizes differ, the likelier moves are in the smaller.
+            hands = [tuple(rest[first::groups]) for first in reversed(range(groups))]
+            children += [Leaf(path, moves=hand) for hand in hands[:-1]]
+            children.append(Leaf(path, ignore=(*own, *(move for hand in hands[:-1] for move in hand))))
+        return Split(path, tuple(children))
+
+    def seats(
+        self, path: tuple[str, ...], order: Sequence[str], weights: Sequence[float], named: int, parts: int
+    ) -> tuple[list[int], int]:
+        """`highest_averages`, with no more than one node for a move behind which nothing can be split; and, as long as
+        others have use for the nodes, behind which no reply is known."""
+        known = {line.pv[: len(path) + 1] for line in self.known.values() if len(line.pv) > len(path) + 1}
+        seats, groups = self.divisible(path, order, weights, named, parts, lambda after: after in known)
+        if sum(seats) + groups < parts:
+            return self.divisible(path, order, weights, named, parts, lambda after: True)
+        return seats, groups
+
+    def divisible(
+        self,
+        path: tuple[str, ...],
+        order: Sequence[str],
+        weights: Sequence[float],
+        named: int,
+        parts: int,
+        may_split: Callable[[tuple[str, ...]], bool],
+    ) -> tuple[list[int], int]:
+        """`highest_averages`, with no more than one node for a move that cannot be split, or may not."""
+        whole: set[int] = set()
+        while True:
+            seats, groups = highest_averages(weights, named, parts, whole)
+            more = {
+                index
+                for index, count in enumerate(seats)
+                if count > 1
+                and index not in whole
+                and not (may_split((*path, order[index])) and self.after((*path, order[index])))
+            }
+            if not more:
+                return seats, groups
+            whole |= more
+
+    def after(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The legal moves after ``path``; none where it is not to be split."""
+        return tuple(self.legal(path)) if len(path) <= self.dealing.plies else ()
+
+    def move(self, path: tuple[str, ...], move: str, parts: int) -> Tree:
+        """Deal one move: a leaf, or where it has several nodes the position after it."""
+        after = (*path, move)
+        moves = self.after(after) if parts > 1 else ()
+        if moves:
+            split = self.position(after, moves, parts)
+            if not _is_one_leaf(split):
+                return split
+        return Leaf(path, moves=(move,))
+
+    def _weights(self, lines: Sequence[Line], moves: int, ply: int) -> list[float]:
+        """Likelihoods, none above the one before, of all ``moves``: of those of ``lines``, then of the unknown ones."""
+        weights: list[float] = []
+        if lines:
+            first = lines[0]
+            temperature = self.dealing.temperature + self.dealing.shallow / max(1, first.depth - ply)
+            for line in lines:
+                weight = likelihood(line.score - first.score, temperature)
+                weights.append(min(weight, weights[-1]) if weights else weight)
+        rest = moves - len(lines)
+        if rest:
+            total, unseen = sum(weights), self.dealing.unseen / (len(lines) + 1)
+            # As a share of everything: the rule of succession with ``unseen`` 1.
+            share = unseen * total / max(1e-9, 1 - min(unseen, 0.99)) if lines else 1.0
+            each = share / rest
+            weights += [min(each, weights[-1]) if weights else each] * rest
+        return weights
+
+
+def likelihood(behind: float, temperature: float) -> float:
+    """The weight of a move that is ``behind`` (0 or less) centipawns behind the best one; 1: as likely as that.
+
+    A known loss has none, and beside a known win nothing else has any.
+    """
+    if behind >= 0:
+        return 1.0
+    if behind <= -MATE_BOUND // 2:
+        return 0.0
+    if math.isinf(temperature):
+        return 1.0
+    return math.exp(behind / temperature) if temperature > 0 else 0.0
+
+
+def highest_averages(
+    weights: Sequence[float], named: int, parts: int, whole: Collection[int] = ()
+) -> tuple[list[int], int]:
+    """How many of ``parts`` nodes each move gets (D'Hondt), the first at least one and those without a node share some.
+
+    Args:
+        weights: of every move of a position, none higher than the one before.
+        named: of the first so many moves each may get nodes for itself; the others only once every one of them can.
+        parts: 2 or more; what nobody can take is left over.
+        whole: the moves that have no use for a second node.
+
+    Returns:
+        The nodes of the first moves, one or more each; and how many the other moves share (0: there are no others).
+    """
+    own = [1] if named else []
+    shared = 1 if len(weights) > len(own) else 0
+    rest = sum(weights[len(own) :])
+    averages: list[tuple[float, int]] = []  # minus the average that one more node would have, and the move
+
+    def enter(move: int) -> None:
+        if move not in whole:
+            heapq.heappush(averages, (-weights[move] / (own[move] + 1), move))
+
+    def settle() -> None:
+        """Where the others have a node each, they are no group any more."""
+        nonlocal shared
+        if shared == len(weights) - len(own):
+            for move in range(len(own), len(weights)):
+                own.append(1)
+                enter(move)
+            shared = 0
+
+    if own:
+        enter(0)
+    settle()
+    for _ in range(parts - len(own) - shared):
+        best = averages[0][0] if averages else math.inf
+        if shared and len(own) < named:
+            if -weights[len(own)] <= best:
+                rest -= weights[len(own)]
+                own.append(1)
+                enter(len(own) - 1)
+                settle()
+                continue
+        elif shared and -rest / (shared + 1) < best:
+            shared += 1
+            settle()
+            continue
+        if not averages:
+            break
+        move = heapq.heappop(averages)[1]
+        own[move] += 1
+        enter(move)
+    return own, shared
+
+
+def check_tree(tree: Tree, legal: Legal) -> None:
+    """Raises AssertionError where a legal move of a position is not in exactly one child, or a leaf is there twice."""
+    found = list(leaves(tree))
+    assert len(found) == len(set(found)), "a leaf is twice in the tree"
+    _check(tree, (), legal)
+
+
+def _check(tree: Tree, path: tuple[str, ...], legal: Legal) -> None:
+    if isinstance(tree, Leaf):
+        return
+    assert tree.path == path, f"split at {tree.path}, expected at {path}"
+    for move in legal(path):
+        holding = [child for child in tree.children if _covers(child, path, move)]
+        assert len(holding) == 1, f"{' '.join((*path, move))} is in {len(holding)} parts"
+    for child in tree.children:
+        if isinstance(child, Split):
+            assert child.path[:-1] == path, f"split at {child.path} under {path}"
+            _check(child, child.path, legal)
+        else:
+            assert child.path == path, f"leaf {child.label} at {path}"
+
+
+def _is_one_leaf(split: Split) -> bool:
+    return len(split.children) == 1 and isinstance(split.children[0], Leaf)
+
+
+def _covers(child: Tree, path: tuple[str, ...], move: str) -> bool:
+    return child.covers(move) if isinstance(child, Leaf) else child.path == (*path, move)

@@ -1,0 +1,148 @@
+"""Re-dealing: what makes a tree worth dealing again during a search, and which node then gets which leaf.
+
+A tree is dealt by what is known at that time. During the search
+
+- another move comes to be preferred, at the root or down its principal variation;
+- a move that was behind rises so far that it is in contention;
+- what was the best score falls, so that the leaves that were tested against it proved too little (`window_is_lost`);
+- a leaf is so far behind, at more depth than the best one, that it is decided for now (`is_decided`): its node is
+  wanted elsewhere, and comes back when the best leaf has become as deep.
+
+Then it is dealt again, with what is known by then; leaves that stay go on where they run. Each new job costs its node
+the first iterations again, so that there is a rest between two deals, and none near the end (`Patience`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cluster.network.messages import Job
+from cluster.split.ranges import check_numbers
+from cluster.split.tree import Caution, Leaf, Line, Split, Tree, Value, as_seen, children_values, preferred
+from cluster.split.windows import Window
+from worker.engine import Bound
+
+_CANDIDATES = 32
+"""So many free nodes are looked at for each leaf: dealing to 1,000 nodes must not take a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """When a tree may be dealt again. Shares are of the search's budget (time or nodes).
+
+    Raises (constructor):
+        ValueError: as `cluster.coordination.settings.Settings`.
+    """
+
+    rest: float = 0.1
+    """Between two deals."""
+    last: float = 0.85
+    """None after this share: a new job would hardly come as far as the old one."""
+    rest_ms: int = 500
+    """Between two deals of a search without a budget; more as it goes on, ``rest`` of what has passed."""
+    window_slack: int = 10
+    """A window that is wrong by no more than so many centipawns is kept."""
+    ahead: int = 2
+    """A leaf that is out of contention and so many plies deeper than the best one is decided for now."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self, shares={"rest", "last"})
+
+
+def reason(
+    tree: Tree, lines: Mapping[Leaf, Line], contenders: frozenset[str], best: Line | None, caution: Caution
+) -> str | None:
+    """Why the tree should be dealt again by its scores, in words for the log; None: there is no reason.
+
+    Args:
+        contenders: what `contention` said when it was dealt.
+        best: what would be played now.
+    """
+    if isinstance(tree, Leaf) or best is None:
+        return None
+    first = tree.children[0]
+    if not first.holds(best.pv):
+        return f"{best.pv[0]} is preferred"
+    while isinstance(first, Split):
+        values = children_values(first, lines, caution)
+        value = preferred(values, caution)
+        if value is None or values[0] is None:
+            break
+        if value is not values[0]:
+            return f"{' '.join((*first.path, value.line.pv[len(first.path)]))} is preferred"
+        first = first.children[0]
+    risen = contention(tree, lines, caution) - contenders
+    return f"{' '.join(sorted(risen))} in contention" if risen else None
+
+
+def contention(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> frozenset[str]:
+    """The root's moves that are known to be no worse than the best one by more than the noise."""
+    if isinstance(tree, Leaf):
+        return frozenset()
+    values = children_values(tree, lines, caution)
+    best = preferred(values, caution)
+    return frozenset(value.line.pv[0] for value in values if value is not None and _contends(value, best, caution))
+
+
+def _contends(value: Value, best: Value | None, caution: Caution) -> bool:
+    return best is not None and value.below and value.line.score >= best.line.score - caution.needed(value.line.depth)
+
+
+def is_decided(leaf: Leaf, tree: Tree, lines: Mapping[Leaf, Line], best: Line | None, ahead: int) -> bool:
+    """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
+    line that would be played (``best``).
+
+    Only leaves of the root are: what refutes or saves a move further down is the business of the nodes there.
+    """
+    line = lines.get(leaf)
+    if line is None or best is None or leaf.path or isinstance(tree, Leaf) or leaf.holds(best.pv):
+        return False
+    return line.bound is Bound.UPPER and line.score < best.score and line.depth >= best.depth + ahead
+
+
+def window_is_lost(job: Job, leaf: Leaf, line: Line | None, wanted: Window, slack: int) -> bool:
+    """Whether a job's search ended at an edge of its window that says too little now.
+
+    Args:
+        line: what is known of ``leaf``, from the root.
+        wanted: the window that a job for it would have now.
+    """
+    if line is None:
+        return False
+    bound = as_seen(line, len(leaf.path)).bound
+    if bound is Bound.UPPER and job.alpha is not None:
+        return wanted.alpha is None or wanted.alpha < job.alpha - slack
+    if bound is Bound.LOWER and job.beta is not None:
+        return wanted.beta is None or wanted.beta > job.beta + slack
+    return False
+
+
+def match(free: Sequence[tuple[Leaf, int]], wanted: Iterable[Leaf]) -> list[int]:
+    """Who of the free nodes gets which leaf: for each of ``wanted``, in their order, an index into ``free``.
+
+    The first leaves go to the nodes of the first class. Among equals a node gets what is near to what it searched
+    before, as its table knows most of that. There may be fewer free nodes than leaves: the last leaves get none.
+
+    Args:
+        free: what each node searched last, and its class of speed, in the order of classes.
+    """
+    left = list(range(len(free)))
+    chosen: list[int] = []
+    for leaf in wanted:
+        if not left:
+            break
+        equals = [place for place, node in enumerate(left[:_CANDIDATES]) if free[node][1] == free[left[0]][1]]
+        best = max(equals, key=lambda place: (_nearness(free[left[place]][0], leaf), -place))
+        chosen.append(left.pop(best))
+    return chosen
+
+
+def _nearness(old: Leaf, new: Leaf) -> int:
+    common = 0
+    for one, other in zip((*old.path, *old.moves[:1]), (*new.path, *new.moves[:1]), strict=False):
+        if one != other:
+            break
+        common += 2
+    covers = new.path[: len(old.path)] == old.path and old.covers((*new.path, *new.moves, "")[len(old.path)])
+    return common + covers

@@ -1,0 +1,318 @@
+"""The split tree: which part of the game tree each leaf stands for, and how the leaves' lines become one.
+
+A `Leaf` is a set of moves of the position after ``path``: one move, or all others. A `Split` stands for the position
+after its own ``path`` and covers every legal move there, each by exactly one child: by a leaf of its own, by the leaf
+of all others, or by a deeper `Split` after that move. A tree is a plain value; what is known about it is a mapping
+from leaf to `Line`.
+
+**Why a leaf is searched with ``searchmoves`` / ``ignoremoves`` at its parent's position**, and not as the position
+after its move: so the engine itself sees a repetition, a mate or a declaration that the move brings about, every leaf
+of one parent counts depth alike, and the leaf of all others is nothing special.
+
+**One perspective.** A `Line` counts from the tree's root: score from the root's side to move with mates at their
+distance from the root, depth in plies from the root, PV from the root. `line_from_root` converts, once, at the border.
+
+**Taking over.** Scores of different leaves are noisy and were found at different depths, so that "the highest score
+wins" picks the luckiest mistake: measured for this project, such a flat split over eight nodes lost 255 Elo. Therefore
+the child that was ranked first is the incumbent, and another takes its place only by the rule of `takes_over`.
+
+The shape follows Gikou (``cluster.h``) and GPS Shogi (Kaneko and Tanaka 2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cluster.split.ranges import check_numbers
+from worker.engine import Bound
+from worker.score import MATE_BOUND, from_child
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Some moves of the position after ``path``: only ``moves``, or where that is empty all but ``ignore``."""
+
+    path: tuple[str, ...] = ()
+    moves: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def covers(self, move: str) -> bool:
+        """Whether a legal ``move`` of the position after ``path`` belongs to this leaf."""
+        return move in self.moves if self.moves else move not in self.ignore
+
+    def holds(self, pv: Sequence[str]) -> bool:
+        """Whether a variation from the root runs through this leaf."""
+        ply = len(self.path)
+        return len(pv) > ply and tuple(pv[:ply]) == self.path and self.covers(pv[ply])
+
+    @property
+    def label(self) -> str:
+        """For people: ``7g7f``, ``7g7f 3c3d``, ``others``, ``all``."""
+        last = "/".join(self.moves) if self.moves else "others" if self.ignore else "all"
+        return " ".join((*self.path, last))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The position after ``path``, its legal moves dealt to ``children``, the likeliest best one first."""
+
+    path: tuple[str, ...]
+    children: tuple[Leaf | Split, ...]
+
+    def holds(self, pv: Sequence[str]) -> bool:
+        """Whether a variation from the root runs through this position."""
+        return tuple(pv[: len(self.path)]) == self.path
+
+
+Tree = Leaf | Split
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a search said, from the tree's root: see the module's text. ``pv`` is never empty."""
+
+    depth: int
+    score: int
+    bound: Bound
+    pv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """How much better than the incumbent a challenger must be, in centipawns.
+
+    Raises (constructor):
+        ValueError: as `cluster.coordination.settings.Settings`.
+    """
+
+    margin: int = 15
+    """At any depth. About the noise between two iterations of one search."""
+    shallow: int = 0
+    """More at little depth, where a search is noisier: divided by the challenger's depth."""
+    per_ply: int = 30
+    """More for each ply that the challenger was searched less deep."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+
+    def needed(self, depth: int, deficit: int = 0) -> int:
+        """Centipawns by which a challenger of ``depth``, ``deficit`` plies less than the incumbent, must be better."""
+        return self.margin + self.shallow // max(1, depth) + self.per_ply * deficit
+
+
+def leaves(tree: Tree) -> Iterator[Leaf]:
+    """Every leaf, the likeliest best one first."""
+    if isinstance(tree, Leaf):
+        yield tree
+        return
+    for child in tree.children:
+        yield from leaves(child)
+
+
+def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequence[str]) -> Line:
+    """What a search of ``leaf`` said, in the tree's own perspective.
+
+    Args:
+        depth, score, bound, pv: from the position after ``leaf.path``.
+    """
+    for _ in leaf.path:
+        score = from_child(score)
+        bound = _opposite(bound)
+    return Line(depth + len(leaf.path), score, bound, (*leaf.path, *pv))
+
+
+def takes_over(challenger: Line, incumbent: Line, caution: Caution) -> bool:
+    """Whether ``challenger`` is preferred to ``incumbent``, both seen by the side that chooses.
+
+    - A challenger that is known only from above (`Bound.UPPER`: its refutation is still unknown) never is.
+    - A known win is, over all but a known win that is as short. A known loss is only over a quicker one.
+    - Anything is over a known loss.
+    - Otherwise the score must be higher by what `Caution.needed` asks at the challenger's depth and for every ply by
+      which it falls short of the incumbent's.
+    """
+    if challenger.bound is Bound.UPPER:
+        return False
+    if max(abs(challenger.score), abs(incumbent.score)) >= MATE_BOUND:
+        return challenger.score > incumbent.score
+    deficit = max(0, incumbent.depth - challenger.depth)
+    return challenger.score >= incumbent.score + caution.needed(challenger.depth, deficit)
+
+
+def merge(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Line | None:
+    """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
+
+    A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known only
+    as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The line's bound
+    is true of the whole tree, but for what lies within ``caution``; where nothing is proven it is `Bound.UPPER`.
+    """
+    value = evaluate(tree, lines, caution)
+    return None if value is None else as_seen(value.line, len(tree.path))
+
+
+def judge(tree: Tree, lines: Mapping[Leaf, Line], trunk: Line | None, caution: Caution) -> Line | None:
+    """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves: that
+    one, unless another move takes over. Without a trunk the tree's own line.
+    """
+    if trunk is None or isinstance(tree, Leaf):
+        return trunk if trunk is not None else merge(tree, lines, caution)
+    best = trunk
+    for value in children_values(tree, lines, caution):
+        if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, caution):
+            best = value.line
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
+
+    line: Line
+    """As that side sees it, with the bound that follows from ``below`` and ``above``."""
+    below: bool
+    """It is worth no less."""
+    above: bool
+    """It is worth no more."""
+
+    @classmethod
+    def of(cls, line: Line, below: bool, above: bool) -> Value:
+        bound = Bound.UPPER if not below else Bound.EXACT if above else Bound.LOWER
+        return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
+
+    def seen_from_above(self) -> Value:
+        """The same, to the other side."""
+        return Value.of(as_seen(self.line, 1), self.above, self.below)
+
+
+def evaluate(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Value | None:
+    """`merge`, from the side to move at the position that ``tree`` is a part of."""
+    if isinstance(tree, Leaf):
+        line = lines.get(tree)
+        if line is None:
+            return None
+        line = as_seen(line, len(tree.path))
+        return Value(line, line.bound is not Bound.UPPER, line.bound is not Bound.LOWER)
+    values = children_values(tree, lines, caution)
+    best = preferred(values, caution)
+    if best is None:
+        return None
+    top = best.line
+
+    def is_above(value: Value | None) -> bool:
+        if value is None or not value.above:
+            return False
+        line = value.line
+        return line.score <= top.score or not takes_over(replace(line, bound=Bound.EXACT), top, caution)
+
+    return Value.of(top, best.below, all(is_above(value) for value in values))
+
+
+def children_values(split: Split, lines: Mapping[Leaf, Line], caution: Caution) -> list[Value | None]:
+    """`evaluate` of each child, as the side sees it that moves at ``split``."""
+    values: list[Value | None] = []
+    for child in split.children:
+        value = evaluate(child, lines, caution)
+        values.append(value.seen_from_above() if isinstance(child, Split) and value is not None else value)
+    return values
+
+
+def preferred(values: Sequence[Value | None], caution: Caution) -> Value | None:
+    """The value that is played: the first that is known, unless another takes over."""
+    best: Value | None = None
+    for value in values:
+        if value is not None and (best is None or takes_over(value.line, best.line, caution)):
+            best = value
+    return best
+
+
+Legal = Callable[[tuple[str, ...]], Sequence[str]]
+"""The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
+
+Known = Mapping[tuple[str, ...], Line]
+"""What was found out about moves: a path (the empty one: the root) and a line through it, which speaks of its last move
+and all that can follow, as a whole."""
+
+
+def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Line]:
+    """What is known of the moves after ``path``, a line a move: the one that would be played there first, the others by
+    their score.
+
+    What is known of a move itself counts before lines that only run through it; of these the deepest does. The
+    incumbent is the move of the line that is known of ``path``, else the first that is known.
+    """
+    ply = len(path)
+    by_move: dict[str, Line] = {}
+    direct: set[str] = set()
+    for key, line in known.items():
+        if len(line.pv) <= ply or line.pv[:ply] != path:
+            continue
+        move = line.pv[ply]
+        if len(key) == ply + 1:
+            direct.add(move)
+            by_move[move] = line
+        elif move not in direct and (move not in by_move or line.depth >= by_move[move].depth):
+            by_move[move] = line
+    if not by_move:
+        return []
+    incumbent = known.get(path)
+    first = incumbent.pv[ply] if incumbent is not None and len(incumbent.pv) > ply else next(iter(by_move))
+    found = [as_seen(line, ply) for line in (by_move.pop(first), *by_move.values())]
+    best = found[0]
+    for line in found[1:]:
+        if takes_over(line, best, caution):
+            best = line
+    others = sorted((line for line in found if line is not best), key=lambda line: -line.score)
+    return [as_seen(line, ply) for line in (best, *others)]
+
+
+def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Leaf, Line]:
+    """What is already known of the leaves of a new tree: of the moves of each what `best_first` has first.
+
+    Where nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
+    side that chooses there; the line then begins with any of them.
+    """
+    result: dict[Leaf, Line] = {}
+    ranked: dict[tuple[str, ...], list[Line]] = {}
+    for leaf in leaves(tree):
+        path = leaf.path
+        if path not in ranked:
+            ranked[path] = best_first(known, path, caution)
+        line = next((line for line in ranked[path] if leaf.covers(line.pv[len(path)])), None)
+        whole = known.get(path)
+        if line is None and whole is not None:
+            seen = as_seen(whole, len(path))
+            move = next((move for move in legal(path) if leaf.covers(move)), None)
+            if seen.bound is not Bound.LOWER and move is not None:
+                line = as_seen(replace(seen, bound=Bound.UPPER, pv=(*path, move)), len(path))
+        if line is not None:
+            result[leaf] = line
+    return result
+
+
+def survey(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> dict[tuple[str, ...], Line]:
+    """What a tree's leaves come to at each of its positions, as `Known` has it."""
+    found: dict[tuple[str, ...], Line] = {}
+
+    def visit(tree: Tree) -> None:
+        if isinstance(tree, Split):
+            line = merge(tree, lines, caution)
+            if line is not None:
+                found[tree.path] = line
+            for child in tree.children:
+                visit(child)
+
+    visit(tree)
+    return found
+
+
+def as_seen(line: Line, ply: int) -> Line:
+    """``line`` from the side to move ``ply`` plies below the root, or back. Mates stay counted from the root."""
+    if ply % 2 == 0:
+        return line
+    return replace(line, score=-line.score, bound=_opposite(line.bound))
+
+
+def _opposite(bound: Bound) -> Bound:
+    if bound is Bound.EXACT:
+        return bound
+    return Bound.UPPER if bound is Bound.LOWER else Bound.LOWER

@@ -1,0 +1,1 @@
+"""A fleet in virtual time: deterministic, without processes or clocks."""

@@ -1,0 +1,1 @@
+"""How the nodes' answers become one move."""

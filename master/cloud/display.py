@@ -1,0 +1,129 @@
+"""What ``gougi fleet`` shows: tables, terraform's progress, the wait for the nodes."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from master.cloud.terraform import Step
+from master.cloud.view import FleetStatus, age
+from master.ui.console import Console
+
+_COLOURS = {"ready": "green", "joined": "cyan", "leaving": "yellow", "released": "yellow", "silent": "red"}
+
+
+def status_table(now: FleetStatus) -> RenderableType:
+    """All machines, and a line for the whole."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("machine", "role", "type", "zone", "market", "state"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("age", justify="right", no_wrap=True)
+    table.add_column("nodes/s", justify="right", no_wrap=True)
+    table.add_column("note")
+    for row in now.rows:
+        state = Text(row.state, style=_COLOURS.get(row.state, ""))
+        speed = f"{row.nps:,}" if row.nps else ""
+        table.add_row(row.machine, row.role, row.type, row.zone, row.market, state, age(row.age_s), speed, row.note)
+    lines: list[str | Text] = [
+        f"{now.name} in {now.region}: {'' if now.head_runs else 'no head, '}"
+        f"{now.ready} of {now.asked} nodes ready, {now.nps:,} nodes/s; "
+        f"{now.usd_per_hour:.2f} US dollars an hour, {now.usd:.2f} so far"
+    ]
+    if not now.head_runs:
+        brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
+        lines.append(Text.assemble((f"the head is {now.head}: nobody plays", "red"), f"; gougi fleet up {brings_back}"))
+    if now.ended:
+        lines.append(f"ended by itself: {now.ended}; gougi fleet up starts it again")
+    return Group(table, *lines, *_doubts(now))
+
+
+def cost_table(now: FleetStatus, beside: float | None) -> RenderableType:
+    """By type of machine. ``beside``: US dollars an hour of what stands beside the machines; None: not known."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("type")
+    table.add_column("market")
+    for name in ("each an hour", "running", "an hour now", "hours so far", "so far"):
+        table.add_column(name, justify="right")
+    for kind, market, price, running, hours, usd in now.costs:
+        each = "?" if price is None else f"{price:.4f}"
+        hourly = "?" if price is None else f"{price * running:.2f}"
+        table.add_row(kind, market, each, str(running), hourly, f"{hours:.2f}", f"{usd:.2f}")
+    lines = [f"machines, US dollars: {now.usd_per_hour:.2f} an hour now, {now.usd:.2f} so far"]
+    if beside is not None:
+        lines.append(f"beside them (addresses, endpoints): {beside:.3f} an hour; disks and traffic are not counted")
+    return Group(table, *lines, f"prices: {now.source}", *_doubts(now))
+
+
+def _doubts(now: FleetStatus) -> list[str]:
+    lines = []
+    if not now.counted:
+        lines.append("the head has kept no ledger yet: the cost so far is that of the machines which run")
+    if now.unpriced:
+        lines.append(f"counted as nothing, for the price is not known: {', '.join(now.unpriced)}")
+    return lines
+
+
+class _Shown:
+    """A bar that is there for the time of a block; without a terminal its lines alone are printed."""
+
+    def __init__(self, console: Console, what: str, total: int) -> None:
+        self._bar = Bar(
+            TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
+        )
+        self._bar.disable = not console.is_terminal
+        self._console = console
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class Progress(_Shown):
+    """Terraform at work. ``total``: resources that it touches."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        super().__init__(console, "terraform applies", total)
+
+    def step(self, step: Step) -> None:
+        if step.what == "goes on":
+            return
+        took = f" ({step.seconds} s)" if step.what in ("done", "failed") and step.seconds else ""
+        self._say(f"{step.action} {step.address}: {step.what}{took}")
+        if step.what == "done":
+            self._bar.advance(self._task)
+
+
+class Waiting(_Shown):
+    """The wait for nodes: a line for each machine whose state changes."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        super().__init__(console, "nodes joined", total)
+        self._states: dict[str, str] = {}
+
+    def news(self, now: FleetStatus, troubles: list[str]) -> None:
+        for row in now.rows:
+            if self._states.get(row.machine) != row.state:
+                self._states[row.machine] = row.state
+                speed = f", {row.nps:,} nodes/s" if row.nps else ""
+                self._say(
+                    f"{row.machine} ({row.role}, {row.type}, {row.market}): {row.state}{speed} {row.note}".rstrip()
+                )
+        for trouble in troubles:
+            self._say(f"the group cannot start a machine: {trouble}")
+        self._bar.update(self._task, completed=now.joined)

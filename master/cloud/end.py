@@ -1,0 +1,74 @@
+"""The end of a fleet: its bucket is copied and emptied, and what is left is looked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from master.cloud.archive import FolderArchive, in_folder, open_archive
+from master.cloud.cloud import Cloud
+from master.cloud.plan import Place
+from master.cloud.remains import Remains, remains
+from master.cloud.terraform import Terraform
+
+_WORTH: Final = ("records/", "logs/", "books/")
+"""What of a bucket is worth keeping; releases, configuration and nets came from here."""
+_STATUS: Final = "fleet/"
+_OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
+_MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
+"""Addresses of the module's in terraform's state."""
+
+
+def bucket_is_in_the_way(terraform: Terraform) -> bool:
+    """Whether the fleet's own bucket is still there, and no machine of the fleet that would write to it.
+
+    Raises:
+        TerraformError: terraform cannot say.
+    """
+    left = terraform.managed()
+    return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
+
+
+def copy_records(place: Place, folder: Path, tell: Callable[[str], None]) -> int:
+    """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
+
+    A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
+
+    Raises:
+        ArchiveError: a copy failed.
+    """
+    bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
+    kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
+    for key in filter(in_folder, kept):
+        copies.put(key, bucket.get(key) or b"")
+    refused = [key for key in kept if not in_folder(key)]
+    for key in refused:
+        tell(f"not copied: {key!r} in the bucket {place.bucket} is no path inside a folder")
+    return len(kept) - len(refused)
+
+
+def empty(place: Place) -> None:
+    """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
+
+    Raises:
+        ArchiveError: that failed.
+    """
+    open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
+
+
+def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], patience_s: float) -> Remains:
+    """What is left of a fleet, by terraform's state and by AWS itself.
+
+    Args:
+        cloud: AWS in the region where the fleet was.
+        keep: names of what is meant to stay.
+        patience_s: how long AWS may take to forget what was destroyed.
+
+    Raises:
+        TerraformError, AwsError: that cannot be seen.
+    """
+    in_state = [f"{address} (terraform's state)" for address in terraform.managed()]
+    at_aws = remains(cloud, name, patience_s, keep)
+    return Remains((*in_state, *at_aws.found), at_aws.unseen)

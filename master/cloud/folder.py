@@ -1,0 +1,269 @@
+"""The operator's folder of a fleet: terraform's root module and state, the release, and how many nodes there are.
+
+The root module is written from the configuration, unless somebody put one of his own there (a copy of one in
+``terraform/examples``): then it is left as it is. It must have a variable ``nodes`` and an output ``fleet`` that is the
+whole module. The number of nodes is in a file of its own, so that the next plan does not undo the last ``scale``; it is
+written when a plan with another number is applied. The prices that AWS's price list said are kept too, for the next
+plan, where the list does not answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from master.cloud.plan import Place
+
+if TYPE_CHECKING:
+    from master.config import FleetConfig
+
+ROOT_MODULE: Final = "gougi.tf.json"
+_NODES: Final = "nodes.auto.tfvars.json"
+_PLACE: Final = "fleet.json"
+_PRICES: Final = "prices.json"
+_PLAN: Final = ("plan-", ".tfplan")
+"""How the name of a plan's file begins and ends."""
+_RELEASE: Final = "release.tar"
+_FIRST_CONFIG: Final = "deploy/gougi.toml"
+_CHECKOUT: Final = Path(__file__).parents[2]
+
+
+class FolderError(Exception):
+    """The folder cannot be made ready; the text says what is missing."""
+
+
+def root_module(
+    settings: FleetConfig,
+    source: str,
+    release_file: str,
+    config_file: str,
+    stand_in: bool,
+    prices: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """The root module in terraform's JSON syntax. Pure.
+
+    Args:
+        settings: the section [fleet].
+        source: of the module, relative to the folder.
+        release_file: what the machines install.
+        config_file: the master's configuration.
+        stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
+        prices: as `FleetFolder.prepare` has it.
+    """
+    given: dict[str, Any] = {
+        "name": settings.name,
+        "instance_types": list(settings.instance_types),
+        "csa_password_parameter": settings.csa_password_parameter,
+        "release_file": release_file,
+        "config_file": config_file,
+        **settings.variables,
+    }
+    if prices:
+        given["usd_per_hour"] = {**prices, **settings.variables.get("usd_per_hour", {})}
+    provider: dict[str, Any] = {"region": settings.region} if settings.region else {}
+    if stand_in:
+        provider["s3_use_path_style"] = True
+    return {
+        "//": "Written by gougi fleet, again at each plan. For one of your own put a root module (*.tf) here instead.",
+        "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": "~> 5.0"}}},
+        "provider": {"aws": provider},
+        "variable": {"nodes": {"type": "number"}},
+        "module": {"fleet": {"source": source, "nodes": "${var.nodes}", **_escaped(given)}},
+        "output": {"fleet": {"value": "${module.fleet}"}},
+    }
+
+
+class FleetFolder:
+    """A fleet's folder, which only its owner can read: terraform's state may hold secrets."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def exists(self) -> bool:
+        return self.root_is_given or (self.path / ROOT_MODULE).exists()
+
+    @property
+    def root_is_given(self) -> bool:
+        """Somebody put a root module of his own there."""
+        return any(self.path.glob("*.tf"))
+
+    def prepare(
+        self,
+        settings: FleetConfig,
+        config_file: Path | None,
+        *,
+        rebuild: bool,
+        prices: Mapping[str, float] | None = None,
+    ) -> None:
+        """Make everything ready for a plan.
+
+        Args:
+            settings: the section [fleet].
+            config_file: of the master; None: the one to begin with.
+            rebuild: make the release anew.
+            prices: on demand, by type, as AWS's price list has them; what the settings give stands over them.
+                A root module that is given does not get them.
+
+        Raises:
+            FolderError: the checkout, or a program that makes the release, is missing; the disk refuses.
+        """
+        try:
+            self._make()
+            if self.root_is_given:
+                return
+            module = self._module(settings)
+            _check_variables(settings.variables, module / "variables.tf", config_file)
+            release = settings.variables.get("release_file") or self._release(module, rebuild=rebuild)
+            file = self.config_file(settings, config_file)
+            source = os.path.relpath(module, self.path)
+            stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
+            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices)
+            (self.path / ROOT_MODULE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
+
+    def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
+        """What the head is configured with; ``given``: the operator's own, None: the one to begin with.
+
+        Raises:
+            FolderError: there is no checkout to take it from.
+        """
+        return Path(settings.variables.get("config_file") or given or self._module(settings).parent / _FIRST_CONFIG)
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes are asked for; None: nobody has said so yet."""
+        try:
+            return int(json.loads((self.path / _NODES).read_text(encoding="utf-8"))["nodes"])
+        except FileNotFoundError:
+            return None
+        except NotADirectoryError as error:
+            raise FolderError(f"{self.path}: not a folder") from error
+        except OSError as error:
+            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise FolderError(f'{self.path / _NODES}: expected {{"nodes": N}}: {error}') from error
+
+    def set_nodes(self, nodes: int) -> None:
+        """Keep the number."""
+        try:
+            (self.path / _NODES).write_text(json.dumps({"nodes": nodes}) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
+
+    def new_plan(self) -> Path:
+        """An empty file for one plan, which nobody else has and only its owner can read: it may hold secrets."""
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=_PLAN[0], suffix=_PLAN[1], dir=self.path)
+        except OSError as error:
+            raise FolderError(f"{self.path}: {error.strerror or error}") from error
+        os.close(descriptor)
+        return Path(name)
+
+    def drop_plans(self) -> None:
+        """Remove all of these that are left. Only for the one operator there is."""
+        for path in self.path.glob("*".join(_PLAN)):
+            path.unlink(missing_ok=True)
+
+    def prices(self, region: str) -> dict[str, float]:
+        """What AWS's price list said last of types in a region: US dollars an hour."""
+        return self._prices().get(region, {})
+
+    def keep_prices(self, region: str, listed: Mapping[str, float]) -> None:
+        """Keep what AWS's price list says now; of types that are not among these, what it said before stays."""
+        kept = self._prices()
+        kept[region] = {**kept.get(region, {}), **listed}
+        path = self.path / _PRICES
+        try:
+            self._make()
+            path.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{path}: {error.strerror or error}") from error
+
+    def _prices(self) -> dict[str, dict[str, float]]:
+        path = self.path / _PRICES
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            return {region: {kind: float(usd) for kind, usd in of.items()} for region, of in raw.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise FolderError(f"{path}: not what gougi fleet wrote there: {type(error).__name__}: {error}") from error
+
+    @property
+    def place(self) -> Place | None:
+        """Where the fleet is, kept from the first change on until it is proved to be gone; None: there is none."""
+        path = self.path / _PLACE
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            return Place(str(raw["name"]), str(raw["region"]), str(raw["bucket"]), bool(raw["bucket_is_own"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FolderError(f"{path}: not what gougi fleet wrote there: {type(error).__name__}: {error}") from error
+
+    def set_place(self, place: Place | None) -> None:
+        """Keep it; None: the fleet is gone."""
+        path = self.path / _PLACE
+        try:
+            if place is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_text(json.dumps(asdict(place)) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FolderError(f"{path}: {error.strerror or error}") from error
+
+    def _make(self) -> None:
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _module(self, settings: FleetConfig) -> Path:
+        module = Path(settings.module).expanduser() if settings.module else _CHECKOUT / "terraform"
+        if not (module / "variables.tf").is_file():
+            raise FolderError(f"{module}: no terraform module: run gougi from a checkout, or set [fleet] module")
+        return module.absolute()
+
+    def _release(self, module: Path, *, rebuild: bool) -> Path:
+        release = self.path / _RELEASE
+        if rebuild or not release.exists():
+            script = module.parent / "deploy" / "scripts" / "bundle.sh"
+            done = subprocess.run(["bash", str(script), str(release)], capture_output=True, text=True, check=False)
+            if done.returncode:
+                release.unlink(missing_ok=True)
+                words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
+                raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
+        return release.absolute()
+
+
+def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path | None) -> None:
+    """Refuse a name that the module does not have; of a value terraform itself says what is wrong with it."""
+    declared = re.findall(r'^variable "(\w+)"', declared_in.read_text(encoding="utf-8"), re.MULTILINE)
+    for name in given:
+        if name == "nodes":
+            raise FolderError(
+                f"{config_file or 'configuration'}: [fleet] variables.nodes: the number is `[fleet] nodes`, or "
+                "`gougi fleet scale N`"
+            )
+        if name not in declared:
+            raise FolderError(
+                f"{config_file or 'configuration'}: [fleet] variables.{name}: no such variable; "
+                f"{declared_in} has: {', '.join(declared)}"
+            )
+
+
+def _escaped(value: Any) -> Any:
+    """Text that means itself: terraform would put something in the place of ``${…}``."""
+    if isinstance(value, str):
+        return value.replace("${", "$${").replace("%{", "%%{")
+    if isinstance(value, Mapping):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(item) for item in value]
+    return value

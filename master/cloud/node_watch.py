@@ -1,0 +1,156 @@
+"""The service beside each machine's Ray node: hears when the machine has to go, sends its nodes away, tells how it is.
+
+`cluster.node.departure` decides; here are the clock, the metadata service, the signals, and the archive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from cluster.machine.presence import present
+from cluster.node.departure import Ask, Departure, Notices, Say
+from cluster.node.instance_metadata import InstanceMetadata, MetadataError
+from master.cloud.archive import Archive, ArchiveError
+from master.cloud.reports import MachineReport, report
+
+POLL_S: Final = 5.0
+"""Between two looks at the metadata, as AWS recommends."""
+_LEAVING_POLL_S: Final = 0.1
+_REPORT_S: Final = 60.0
+_LAST_REPORT_S: Final = 3.0
+"""How long the last report may hold up the machine's end."""
+
+Tell = Callable[[str, dict[str, object]], None]
+
+
+class NodeWatch:
+    """See the module's text.
+
+    Args:
+        metadata: of this machine.
+        run_dir: where its node processes say that they are here (`cluster.machine.presence`).
+        tell: gets what happens.
+        archive: for the machine's reports; None: they go nowhere.
+        poll_s: between two looks at the metadata.
+        departure: how long the nodes may take.
+        joined: whether Ray runs on this machine; asked at each look at the metadata, while nothing has to go.
+    """
+
+    def __init__(
+        self,
+        metadata: InstanceMetadata,
+        run_dir: Path,
+        tell: Tell,
+        archive: Archive | None = None,
+        poll_s: float = POLL_S,
+        departure: Departure | None = None,
+        joined: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._metadata = metadata
+        self._run_dir = run_dir
+        self._tell = tell
+        self._poll_s = poll_s
+        self._departure = departure or Departure()
+        self._ask_joined = joined
+        self._joined = False
+        self._reporter = None if archive is None else _Reporter(archive, tell)
+        self._machine = ""
+        self._notices = Notices()
+        self._silent = False
+
+    def run(self, stop: threading.Event) -> str:
+        """Watch until the machine is released (returns why) or ``stop`` is set (returns ``""``)."""
+        looked = reported = -1e9
+        state = ""
+        while not stop.is_set():
+            now = time.monotonic()
+            if now - looked >= self._poll_s:
+                looked = now
+                self._look()
+                if not self._departure.why:
+                    self._joined = self._ask_joined()
+            nodes = present(self._run_dir)
+            for instruction in self._departure.step(self._notices, nodes, round(now * 1000)):
+                match instruction:
+                    case Say(name, fields):
+                        self._tell(name, fields)
+                    case Ask(node):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(node.pid, signal.SIGTERM)
+            departure = self._departure
+            if self._machine and self._reporter is not None:
+                said = report(
+                    self._machine,
+                    nodes,
+                    time.time(),
+                    joined=self._joined,
+                    at_risk=departure.at_risk,
+                    why=departure.why,
+                    released=departure.released,
+                )
+                if said.state != state or now - reported >= _REPORT_S:
+                    state, reported = said.state, now
+                    self._reporter.put(said)
+            if departure.released:
+                break
+            stop.wait(_LEAVING_POLL_S if departure.why else min(1.0, self._poll_s))
+        if self._reporter is not None:
+            self._reporter.close(_LAST_REPORT_S)
+        return self._departure.why if self._departure.released else ""
+
+    def _look(self) -> None:
+        """A service that does not answer is said once; what it said last holds."""
+        try:
+            if not self._machine:
+                self._machine = self._metadata.get("instance-id") or ""
+            self._notices = self._metadata.notices(datetime.now(UTC))
+            self._silent = False
+        except MetadataError as error:
+            if not self._silent:
+                self._tell("metadata_failed", {"why": str(error)})
+            self._silent = True
+
+
+class _Reporter:
+    """Puts the latest report on a thread of its own: an archive that is slow must not hold up a departure."""
+
+    def __init__(self, archive: Archive, tell: Tell) -> None:
+        self._archive = archive
+        self._tell = tell
+        self._news = threading.Condition()
+        self._next: MachineReport | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
+        self._thread.start()
+
+    def put(self, said: MachineReport) -> None:
+        with self._news:
+            self._next = said
+            self._news.notify()
+
+    def close(self, timeout_s: float) -> None:
+        """Put what waits, and end; what takes longer is left."""
+        with self._news:
+            self._closing = True
+            self._news.notify()
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._next is not None or self._closing)
+                said, self._next = self._next, None
+            if said is None:
+                return
+            try:
+                self._archive.put(said.key, said.encode())
+            except ArchiveError as error:
+                self._tell("report_failed", {"why": str(error)})

@@ -1,0 +1,344 @@
+"""What ``gougi fleet`` does with a fleet, step by step, on the operator's machine: by terraform and AWS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from master.cloud import costs, reports
+from master.cloud.archive import Archive, open_archive
+from master.cloud.aws import AwsError, named_region
+from master.cloud.cloud import Cloud
+from master.cloud.estimate import Estimate, estimate
+from master.cloud.facts import Facts, read_facts
+from master.cloud.folder import FleetFolder, FolderError
+from master.cloud.lock import locked
+from master.cloud.plan import FleetPlan, Place, read_plan
+from master.cloud.player import check_player
+from master.cloud.prices import PriceBook, table_regions, types_of
+from master.cloud.reports import MachineReport, ReportError
+from master.cloud.terraform import Step, Terraform, find
+from master.cloud.view import FleetStatus, status
+
+if TYPE_CHECKING:
+    from master.config import FleetConfig
+
+_LOOK_S: Final = 5.0
+
+
+class FleetDown(Exception):
+    """There is no fleet; the text says so."""
+
+
+class PriceUnknown(Exception):
+    """A price cap is asked for that would not hold; the text says what to give."""
+
+
+class NotReady(Exception):
+    """Not all nodes came in time, or somebody wants another number now; the text says what is known of it."""
+
+
+class Operator:
+    """One fleet.
+
+    Args:
+        settings: the section [fleet].
+        config_file: of the master; None: the one to begin with.
+    """
+
+    def __init__(self, settings: FleetConfig, config_file: Path | None) -> None:
+        self._settings = settings
+        self._config_file = config_file
+        self.folder = FleetFolder(Path(settings.folder).expanduser())
+        self._terraform: Terraform | None = None
+        self._ready = False
+        self._shown: tuple[FleetPlan, Path, int | None] | None = None
+        self._clouds: dict[str | None, Cloud] = {}
+        self._books: dict[str, PriceBook] = {}
+
+    @property
+    def terraform(self) -> Terraform:
+        if self._terraform is None:
+            region = {"AWS_REGION": self._settings.region} if self._settings.region else {}
+            self._terraform = Terraform(find(self._settings.terraform), self.folder.path, region)
+        return self._terraform
+
+    @property
+    def price_cap_usd(self) -> float:
+        """For one run, of its machines; 0: none."""
+        return self._settings.price_cap_usd
+
+    def cloud(self, region: str | None = None) -> Cloud:
+        """AWS in a region; None: that of the settings, else as AWS's tools find it."""
+        region = region or self._settings.region or None
+        return self._clouds.setdefault(region, Cloud(region))
+
+    @contextmanager
+    def alone(self, command: str, wait_s: float, tell: Callable[[str], None]) -> Iterator[None]:
+        """Be the only operator of the fleet for a block. Plans are made, shown, and applied in one.
+
+        Args:
+            command: what is done, for those who find the folder taken.
+            wait_s: how long to wait for another operator, in seconds.
+
+        Raises:
+            FolderBusy: another one is at it.
+            FolderError: the folder cannot be made or locked.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.folder.path, command, wait_s, tell))
+            except (FileExistsError, NotADirectoryError) as error:
+                raise FolderError(f"{self.folder.path}: not a folder") from error
+            except OSError as error:
+                raise FolderError(f"{error.filename or self.folder.path}: {error.strerror or error}") from error
+            self.folder.drop_plans()  # of commands that were killed
+            stack.callback(self.forget_plan)
+            yield
+
+    def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
+        """What would have to be done for a fleet of so many nodes (None: as many as last time); `apply` does it.
+
+        Nothing is kept of the number before that.
+
+        Raises:
+            FolderError, TerraformError, AwsError: that cannot be found out.
+            LoginError: the player on the head could not log in.
+            PriceUnknown: the settings' price cap would count machines without a price.
+        """
+        _ = self.terraform  # that it is missing is said before anything is made
+        warnings = self._check_player(None)
+        account = self.cloud().account()
+        if secret := self._password_parameter:
+            warnings = self._check_player(self.cloud().secret(secret))
+        for warning in warnings:
+            tell(f"warning: {warning}")
+        prices = {} if self.folder.root_is_given else self._listed(tell)
+        self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
+        tell(f"account {account}, folder {self.folder.path}; terraform plans")
+        self._init()
+        planned = self._planned(self.nodes(nodes))
+        if self._settings.price_cap_usd and planned.unpriced:
+            raise PriceUnknown(
+                f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known "
+                f"({', '.join(planned.unpriced_types) or 'its type'}): "
+                "give that of each type in [fleet] variables, usd_per_hour"
+            )
+        return planned
+
+    @property
+    def _password_parameter(self) -> str:
+        """Where the player's password is; empty: nobody plays on the head, or not as the settings say."""
+        given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
+        return "" if self.folder.root_is_given else str(given)
+
+    def _check_player(self, password: str | None) -> list[str]:
+        if not self._password_parameter:
+            return []
+        return check_player(self.folder.config_file(self._settings, self._config_file), password)
+
+    def nodes(self, asked: int | None) -> int:
+        """How many there are to be: as asked; else as last time; the first time as the settings say."""
+        if asked is not None:
+            return asked
+        kept = self.folder.nodes
+        return self._settings.nodes if kept is None else kept
+
+    def estimate(self, nodes: int | None) -> Estimate:
+        """What an hour of a fleet of so many nodes would cost, without asking anybody.
+
+        Raises:
+            FolderError: the folder has a root module of its own, which the settings do not describe.
+            AwsError: no region is named anywhere.
+            PriceUnknown: the table knows nothing of the region.
+        """
+        if self.folder.root_is_given:
+            raise FolderError(
+                f"{self.folder.path}: what its own root module (*.tf) would cost only terraform knows: "
+                "leave out --offline"
+            )
+        region = named_region(self._settings.region)
+        found = estimate(self._settings, self.nodes(nodes), region)
+        if found.usd_per_hour["all"] is None and region not in table_regions():
+            raise PriceUnknown(
+                f"{region}: no prices of this region came with gougi; of these they did: {' '.join(table_regions())}"
+            )
+        return found
+
+    def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
+        """What would be destroyed. Raises as `plan`."""
+        place = self.folder.place
+        account = self.cloud(place.region if place else None).account()
+        tell(f"account {account}, folder {self.folder.path}; terraform plans")
+        self._init()
+        return self._planned(None)
+
+    def _init(self) -> None:
+        """Once: of what terraform makes ready here nothing changes between two plans of a command."""
+        if not self._ready:
+            self.terraform.init()
+            self._ready = True
+
+    def _planned(self, nodes: int | None) -> FleetPlan:
+        """The plan for so many nodes (None: for the end) from a file of its own, which is that of the next `apply`."""
+        self.forget_plan()
+        file = self.folder.new_plan()
+        try:
+            given = {} if nodes is None else {"nodes": nodes}
+            planned = read_plan(self.terraform.plan(file.name, given, destroy=nodes is None))
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
+        self._shown = (planned, file, nodes)
+        return planned
+
+    def apply(self, planned: FleetPlan, tell: Callable[[Step], None]) -> None:
+        """Do what that plan says, the last one that was made, to the letter; keep its number of nodes.
+
+        Raises:
+            TerraformError: it failed; where the fleet has become another since then, before anything was done.
+        """
+        if self._shown is None or self._shown[0] is not planned:
+            raise ValueError("not the plan that was made last")
+        _, file, nodes = self._shown
+        # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
+        if planned.place is not None:
+            self.folder.set_place(planned.place)
+        if nodes is not None:
+            self.folder.set_nodes(nodes)
+        if planned.empty:
+            return
+        self._shown = None
+        self.terraform.apply(file.name, tell)
+
+    def forget_plan(self) -> None:
+        if self._shown is not None:
+            self._shown[1].unlink(missing_ok=True)
+            self._shown = None
+
+    def _listed(self, tell: Callable[[str], None]) -> dict[str, float]:
+        """What AWS's price list says for the root module; where it does not answer, what it said for the last one.
+
+        With a price cap the hours to the fleet's end follow from the prices, and other hours start its clock anew: a
+        list that answers every other time must not do that, nor take away the price of a fleet that runs.
+        """
+        cloud = self.cloud()
+        try:
+            region = cloud.region
+        except AwsError:
+            return {}  # terraform's provider may find one, or says that there is none
+        book = self._book(cloud, region)
+        listed = book.listed(types_of(self._settings).all)
+        if listed:
+            self.folder.keep_prices(region, listed)
+        if book.trouble:
+            old = f"what it said last counts for {', '.join(sorted(listed))}; " if listed else ""
+            tell(f"{book.trouble}; {old}terraform/prices.json for the rest")
+        return listed
+
+    def _book(self, cloud: Cloud, region: str) -> PriceBook:
+        if region not in self._books:
+            given, kept = self._settings.variables.get("usd_per_hour"), self.folder.prices(region)
+            self._books[region] = PriceBook(cloud, region, given, kept)
+        return self._books[region]
+
+    def facts(self) -> Facts:
+        """The fleet that there is.
+
+        Raises:
+            FleetDown: there is none.
+            TerraformError: terraform cannot say.
+        """
+        output: dict[str, Any] = {}
+        if self.folder.exists and (self.folder.path / ".terraform").exists():
+            output = self.terraform.output().get("fleet") or {}
+        if not output:
+            raise FleetDown(f"there is no fleet in {self.folder.path}: gougi fleet up makes one")
+        try:
+            return read_facts(output)
+        except KeyError as error:
+            raise FolderError(
+                f'{self.folder.path}: the root module\'s output "fleet" has no {error}: expected the whole module, '
+                "value = module.fleet"
+            ) from error
+
+    def place(self) -> Place | None:
+        """Where the fleet is, or what an end that failed has left of it; None: nothing is known of one.
+
+        Raises:
+            TerraformError: terraform cannot say.
+        """
+        try:
+            place = self.facts().place
+        except FleetDown:
+            return self.folder.place
+        self.folder.set_place(place)
+        return place
+
+    def status(self, facts: Facts) -> FleetStatus:
+        """How the fleet is. Raises AwsError, ArchiveError."""
+        cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
+        machines = cloud.machines(facts.name)
+        running = [machine.facts for machine in machines]
+        ledger = archive.get(costs.KEY)
+        known = costs.decode(ledger) if ledger is not None else None
+        types = {machine.type for machine in running} | {a.type for a in (known.accounts if known else {}).values()}
+        table = self._book(cloud, facts.region).prices(types, running)
+        said = _reports(archive)
+        return status(facts.name, facts.region, facts.nodes, facts.head, machines, said, known, table, time.time())
+
+    def wait(self, facts: Facts, timeout_s: float, news: Callable[[FleetStatus, list[str]], None]) -> FleetStatus:
+        """Wait until the head runs and all nodes are ready, where no master plays have joined, and no machine is there
+        that should go.
+
+        Args:
+            news: gets the status every few seconds, with what the group has said meanwhile of why it cannot start some.
+
+        Raises:
+            NotReady: they are not.
+            AwsError, ArchiveError: that cannot be seen.
+        """
+        since, deadline = datetime.now(UTC), time.monotonic() + timeout_s
+        told: list[str] = []
+        kept = self.folder.nodes
+        while True:
+            now = self.status(facts)
+            troubles = self.cloud(facts.region).troubles(facts.group, since)
+            news(now, [trouble for trouble in troubles if trouble not in told])
+            told = troubles
+            nodes = sum(row.role == "node" and row.state not in ("shutting-down", "released") for row in now.rows)
+            came = now.ready if facts.plays else now.joined
+            if now.head_runs and came >= facts.nodes and nodes <= facts.nodes:
+                return now
+            if self.folder.nodes != kept:
+                raise NotReady(
+                    f"not waited for any more: somebody has asked for {self.folder.nodes} nodes meanwhile, not "
+                    f"{facts.nodes}; gougi fleet status says how it is"
+                )
+            if time.monotonic() >= deadline:
+                raise NotReady(_missing(facts, now, troubles, timeout_s))
+            time.sleep(_LOOK_S)
+
+
+def _reports(archive: Archive) -> list[MachineReport]:
+    found = []
+    for key in archive.keys(reports.PREFIX):
+        with suppress(ReportError):
+            raw = archive.get(key)
+            if raw is not None:
+                found.append(reports.decode(raw))
+    return found
+
+
+def _missing(facts: Facts, now: FleetStatus, troubles: list[str], timeout_s: float) -> str:
+    came, are = (now.ready, "are ready") if facts.plays else (now.joined, "have joined")
+    lines = [f"{came} of {facts.nodes} nodes {are} after {timeout_s:.0f} s"]
+    if not now.head_runs:
+        lines.append(f"the head {facts.head} is {now.head}")
+    lines += [f"{row.machine}: {row.state} {row.note}".rstrip() for row in now.rows if row.state != "ready"]
+    lines += [f"{facts.group}: {trouble}" for trouble in troubles[:3]]
+    return "\n".join([*lines, f"what the head says: {facts.session_command}"])

@@ -1,0 +1,83 @@
+"""What a machine of the fleet says of itself, for the operator to read: an object of the archive for each. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Final, Literal, get_args
+
+from cluster.machine.presence import NodePresence, NodeState
+
+PREFIX: Final = "fleet/machines/"
+"""Of the archive's keys."""
+
+MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
+"""``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as
+where no master plays. ``ready``: one can. ``leaving``: it is sent away. ``released``: its nodes are dismissed."""
+
+
+class ReportError(ValueError):
+    """Bytes are no report; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReport:
+    """One machine. ``machine``: its instance id; ``when``: in seconds since 1970; ``nps``: of its nodes together."""
+
+    machine: str
+    when: float
+    state: MachineState
+    nodes: tuple[str, ...] = ()
+    nps: int = 0
+    at_risk: bool = False
+    """AWS thinks that it may be taken away."""
+    why: str = ""
+    """Why it leaves."""
+
+    @property
+    def key(self) -> str:
+        return f"{PREFIX}{self.machine}.json"
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+def decode(data: bytes) -> MachineReport:
+    """The report in ``data``.
+
+    Raises:
+        ReportError: there is none.
+    """
+    try:
+        raw = json.loads(data)
+        state = raw["state"]
+        if state not in get_args(MachineState):
+            raise ReportError(f"state: {state!r} is none")
+        return MachineReport(
+            machine=str(raw["machine"]),
+            when=float(raw["when"]),
+            state=state,
+            nodes=tuple(str(node) for node in raw["nodes"]),
+            nps=int(raw["nps"]),
+            at_risk=bool(raw["at_risk"]),
+            why=str(raw["why"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReportError(f"no report of a machine: {type(error).__name__}: {error}"[:300]) from error
+
+
+def report(
+    machine: str, nodes: tuple[NodePresence, ...], when: float, *, joined: bool, at_risk: bool, why: str, released: bool
+) -> MachineReport:
+    """What there is to say of a machine with these node processes.
+
+    Args:
+        joined: Ray runs on it.
+        why: empty while it does not leave.
+    """
+    serving = [node for node in nodes if node.state is NodeState.SERVING]
+    state: MachineState = "ready" if serving else "joined" if joined else "waiting"
+    if why:
+        state = "released" if released else "leaving"
+    names = tuple(node.node_id for node in nodes)
+    return MachineReport(machine, when, state, names, sum(node.nps for node in serving), at_risk, why)

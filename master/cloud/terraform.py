@@ -1,0 +1,235 @@
+"""Terraform (or OpenTofu) as a child process: found, run, its progress handed on line by line, its errors in words.
+
+``plan`` and ``apply`` run with ``-json``: a JSON object a line, as "Machine-Readable UI" of terraform's manual has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from master.cloud.aws import advice
+
+PROGRAMS: Final = ("terraform", "tofu")
+_MOST_DIAGNOSTICS: Final = 3
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class TerraformError(Exception):
+    """Terraform is not there, or failed; a line for each thing that is wrong, with what to do where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something has become of a resource: ``begins``, ``goes on``, ``done`` or ``failed``; ``seconds`` so far."""
+
+    address: str
+    action: str
+    what: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    severity: str
+    summary: str
+    detail: str = ""
+    address: str = ""
+
+
+def find(named: str = "") -> str:
+    """The program to run.
+
+    Args:
+        named: what the configuration names; empty: the first of `PROGRAMS` on the PATH.
+
+    Raises:
+        TerraformError: there is none.
+    """
+    for program in (named,) if named else PROGRAMS:
+        found = shutil.which(program)
+        if found:
+            return found
+    if named:
+        raise TerraformError(f"[fleet] terraform: there is no program {named!r}")
+    raise TerraformError(
+        "neither terraform nor tofu is on the PATH: install one "
+        "(https://developer.hashicorp.com/terraform/install, https://opentofu.org/docs/intro/install)"
+    )
+
+
+def parse_line(line: str) -> Step | Diagnostic | None:
+    """What a line of ``-json`` output says; None: nothing of use."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(said, dict):
+        return None
+    if said.get("type") == "diagnostic":
+        raw = said.get("diagnostic") or {}
+        texts = [str(raw.get(key) or "") for key in ("severity", "summary", "detail", "address")]
+        return Diagnostic(*texts)
+    what = _STEPS.get(said.get("type", ""))
+    hook = said.get("hook")
+    if what is None or not isinstance(hook, dict):
+        return None
+    address = str((hook.get("resource") or {}).get("addr", ""))
+    return Step(address, str(hook.get("action", "")), what, int(hook.get("elapsed_seconds", 0)))
+
+
+_STEPS: Final = {
+    "apply_start": "begins",
+    "apply_progress": "goes on",
+    "apply_complete": "done",
+    "apply_errored": "failed",
+}
+
+
+_STALE: Final = ("Saved plan is stale", "Saved plan does not match the given state")
+_LOCKED: Final = "Error acquiring the state lock"
+
+
+def own_advice(text: str) -> str:
+    """What to do about an error that terraform has with its state; empty: it is none of these."""
+    if any(words in text for words in _STALE):
+        return (
+            "the fleet is not the one any more that this plan was made for: somebody else has changed it meanwhile. "
+            "Nothing was done; run the command again, and look at the new plan"
+        )
+    if _LOCKED not in text:
+        return ""
+    found = re.search(r"Who: (\S+).*? Created: (\S+ [\d:]+)\S* \S+ (\S+)", text)
+    by = " ({}, since {} {})".format(*found.groups()) if found else ""
+    return f"another terraform is changing this fleet{by}: run the command again when it has ended"
+
+
+def explain(errors: Sequence[Diagnostic], last_lines: str) -> str:
+    """Terraform's errors for a person: a line each, what to do first where that is known."""
+    lines = []
+    for error in errors[:_MOST_DIAGNOSTICS]:
+        text = " ".join(f"{error.summary} {error.detail}".split())
+        where = f"{error.address}: " if error.address else ""
+        todo = own_advice(text) or advice(text)
+        lines.append(f"{where}{todo} ({text[:300]})" if todo else f"{where}{text[:500]}")
+    if len(errors) > _MOST_DIAGNOSTICS:
+        lines.append(f"and {len(errors) - _MOST_DIAGNOSTICS} errors more")
+    if not lines:
+        text = " ".join(_COLOUR.sub("", last_lines).replace("│", " ").split())[-500:] or "without a word"
+        todo = own_advice(text) or advice(text)
+        lines = [f"{todo} ({text})" if todo else text]
+    return "\n".join(dict.fromkeys(lines))
+
+
+class Terraform:
+    """A folder with a root module.
+
+    Args:
+        program: as `find` gives it.
+        folder: of the root module; state and plans stay there.
+        environment: over this process's own.
+    """
+
+    def __init__(self, program: str, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._program = program
+        self.folder = folder
+        self._environment = {
+            **os.environ,
+            "TF_IN_AUTOMATION": "1",
+            "TF_INPUT": "0",
+            "CHECKPOINT_DISABLE": "1",
+            **(environment or {}),
+        }
+
+    def init(self) -> None:
+        """Get the provider and the modules. Raises TerraformError, as all that follows."""
+        self._run(["init", "-input=false", "-no-color"])
+
+    def plan(self, file: str, variables: Mapping[str, int], *, destroy: bool = False) -> Any:
+        """Find out what would change; the plan is kept in ``file``. Returns it as ``terraform show -json`` has it.
+
+        Args:
+            variables: of the root module, over what the folder's files say.
+        """
+        given = [f"-var={name}={value}" for name, value in variables.items()]
+        self._run(["plan", "-input=false", "-json", f"-out={file}", *given, *(["-destroy"] if destroy else [])])
+        (self.folder / file).chmod(0o600)
+        return json.loads(self._run(["show", "-json", file]))
+
+    def apply(self, file: str, tell: Callable[[Step], None] = lambda _step: None) -> None:
+        """Do what the plan in ``file`` says. It is removed: no plan serves twice."""
+        try:
+            self._run(["apply", "-input=false", "-json", file], tell)
+        finally:
+            (self.folder / file).unlink(missing_ok=True)
+
+    def output(self) -> dict[str, Any]:
+        """The root module's outputs by name; empty where nothing was applied."""
+        raw = json.loads(self._run(["output", "-json"]))
+        return {name: entry["value"] for name, entry in raw.items()}
+
+    def managed(self) -> list[str]:
+        """Addresses of all that the state holds, data sources left out."""
+        if not (self.folder / ".terraform").exists():
+            return []
+        lines = self._run(["state", "list"], allow=("No state file was found",)).splitlines()
+        return [line for line in lines if line and not re.search(r"(^|\.)data\.", line)]
+
+    def _run(
+        self,
+        arguments: list[str],
+        tell: Callable[[Step], None] = lambda _step: None,
+        allow: tuple[str, ...] = (),
+    ) -> str:
+        """Run it in the folder; returns its standard output. Ctrl-C is left to terraform, which then ends in order."""
+        errors: list[Diagnostic] = []
+        output: list[str] = []
+        complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed with its last reference
+        try:
+            process = subprocess.Popen(
+                [self._program, *arguments],
+                cwd=self.folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            raise TerraformError(f"{self._program}: {error.strerror or error}") from error
+        assert process.stdout is not None
+        interrupted = False
+        while True:
+            try:
+                for line in process.stdout:
+                    output.append(line)
+                    said = parse_line(line) if "-json" in arguments else None
+                    if isinstance(said, Step):
+                        tell(said)
+                    elif isinstance(said, Diagnostic) and said.severity == "error":
+                        errors.append(said)
+                code = process.wait()
+                break
+            except KeyboardInterrupt:
+                # The terminal has told the child too; where only we were told, it is told now. It saves its state.
+                if not interrupted:
+                    process.send_signal(signal.SIGINT)
+                interrupted = True
+        if interrupted:
+            raise KeyboardInterrupt
+        text = "".join(output)
+        complaints.seek(0)
+        others = complaints.read()
+        if code and not any(word in others for word in allow):
+            raise TerraformError(f"terraform {arguments[0]}: {explain(errors, others or text)}")
+        return text

@@ -1,0 +1,384 @@
+"""Plays games on a CSA server: carries out what `master.player.player` says, on the running asyncio loop (uvloop is
+best).
+
+How to use it::
+
+    listener = Listener()
+    await searcher.open(listener)
+    outcome = await play_game(ServerAddress("127.0.0.1", 4081), Login("gougi", "test-60-5F,secret"), searcher, listener)
+
+Nothing between a line of the server and the line that answers it waits for anything: not for the cluster (which calls
+back), not for the disk (the record is written once the lines are out).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import ssl
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Protocol
+
+import structlog
+
+from cluster.api import Decision, Known, Listener, OpenSearcher, Progress, SearchRequest
+from master.csa.address import ServerAddress
+from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
+from master.csa.offer import warm_up_rules
+from master.csa.protocol import CommandError, CsaProtocol, State
+from master.game.journal import LOGGER, Journal
+from master.game.recorder import Recorder
+from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, GameRefused, LineMeasured, Note
+from master.player.instructions import (
+    AskBook,
+    BookAnswer,
+    Emit,
+    Finish,
+    Instruction,
+    Login,
+    PlayerSettings,
+    PrepareSearcher,
+    RetimeSearch,
+    Send,
+    StartPonder,
+    StartSearch,
+    StopSearch,
+)
+from master.player.player import Player
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
+
+ABORT_S: Final = 1.0
+"""How long the server's last word is waited for after we gave up a game, and again after we logged out of it."""
+
+LOGIN_S: Final = 60.0
+"""How long the answer to a login is waited for: a server may accept a connection and be dead."""
+
+Observer = Callable[[GameEvent], None]
+"""Called on the event loop; must not block. What it raises is logged and forgotten."""
+
+_search_ids = itertools.count(1)
+_numbers = itertools.count(1)
+"""Of this process's players, in the log."""
+
+
+def next_search_id() -> int:
+    """Of all games of this process, and what searches between them: searchers live longer, and want rising ids."""
+    return next(_search_ids)
+
+
+class PlayersBook(Protocol):
+    """The books of a player, as a game sees them (`master.book.service`). Neither method blocks."""
+
+    def ask(self, question: AskBook, reply: Callable[[BookAnswer | None], None]) -> None:
+        """Look a position up; ``reply`` is called on the running loop, once, however late."""
+
+    def observe(self, event: GameEvent) -> None:
+        """Hear of everything that happens in the game."""
+
+
+class LoginRefusedError(Exception):
+    """The server does not let us in; the text says who and where, never with what password."""
+
+
+class WrongGameError(Exception):
+    """What we log in with brings no game, or another one than it names: the user has to change it. The text says what
+    the server did; ``offered``: it offered a game, which was rejected."""
+
+    def __init__(self, text: str, offered: bool) -> None:
+        super().__init__(text)
+        self.offered = offered
+
+
+class ShownOutError(CsaConnectionError):
+    """The server closed the connection of a player who was logged in and waited for a game."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameSettings:
+    player: PlayerSettings = field(default_factory=PlayerSettings)
+    record_folder: Path | None = None
+    """Where the game is recorded; None: nowhere."""
+    tls: ssl.SSLContext | None = None
+    """What to verify the server with; None: plain TCP."""
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    prepare_timeout_s: float = 60.0
+    """How long the searcher may take to get ready before the game is agreed to (the server gives up after 120 s)."""
+    book: PlayersBook | None = None
+    """Asked on each turn before the searcher, where ``player.book_ms`` gives it time."""
+
+
+async def play_game(
+    address: ServerAddress,
+    login: Login,
+    searcher: OpenSearcher,
+    listener: Listener,
+    settings: GameSettings | None = None,
+    observers: Sequence[Observer] = (),
+) -> GameOutcome:
+    """Log in, play one game, log out.
+
+    Cancelled, it resigns (or logs out), waits up to a second for the server's last word, saves the record and stops the
+    search; only then it raises. Observers hear of the outcome in any case.
+
+    Args:
+        address: the server.
+        login: name, and what the server wants behind it.
+        searcher: open, and used by nobody else while this runs.
+        listener: the one that ``searcher`` was opened with. ``on_progress`` and ``on_decision`` are set for the time of
+            the game, and put back behind it; ``on_event`` is left alone.
+        settings: how to play.
+        observers: hear of everything that happens.
+
+    Raises:
+        LoginRefusedError: wrong name or password, or a name that is playing already.
+        WrongGameError: the game name or the side brings no game, or brought another one, which was rejected.
+        CsaConnectionError: the server cannot be reached, begins no games for now, or closed the connection before a
+            game began (`ShownOutError` where that was while we waited for one).
+    """
+    try:
+        CsaProtocol().login(login.name, login.password)
+    except CommandError as error:
+        raise LoginRefusedError(str(error)) from None
+    game = _Game(login, searcher, settings or GameSettings(), observers)
+    outcome = await game.run(address, listener)
+    if outcome.conclusion is Conclusion.LOGIN_REFUSED:
+        raise LoginRefusedError(
+            f"{address} refuses the login of {login.name!r}: wrong name or password, or this name is playing already"
+        )
+    if outcome.conclusion is Conclusion.WRONG_GAME:
+        raise WrongGameError(f"{address}: {outcome.reason}", offered=outcome.summary is not None)
+    if outcome.conclusion is Conclusion.NO_NEW_GAMES:
+        raise CsaConnectionError(f"{address}: {outcome.reason}")
+    if outcome.conclusion is Conclusion.DISCONNECTED and not outcome.played:
+        raise (ShownOutError if game.shown_out else CsaConnectionError)(outcome.reason)
+    return outcome
+
+
+class _Game:
+    """The driver of one `Player`."""
+
+    def __init__(
+        self, login: Login, searcher: OpenSearcher, settings: GameSettings, observers: Sequence[Observer]
+    ) -> None:
+        player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
+        self._journal = Journal(next(_numbers), _search_ids, self._known)
+        self._player = Player(login, player, self._journal.search_ids(), self._journal.known)
+        self._name = login.name
+        self._searcher = searcher
+        self._settings = settings
+        self._observers = observers
+        self._recorder = None if settings.record_folder is None else Recorder(settings.record_folder)
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[GameOutcome] = self._loop.create_future()
+        self._connection: CsaConnection | None = None
+        self._batches: deque[list[Instruction]] = deque()
+        self._carrying_out = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._preparation: asyncio.Task[None] | None = None
+
+    @property
+    def shown_out(self) -> bool:
+        """Whether the server closed the connection while we waited for a game."""
+        by_peer = self._connection is not None and self._connection.closed_by_peer
+        return by_peer and self._player.protocol.state is State.WAITING
+
+    async def run(self, address: ServerAddress, listener: Listener) -> GameOutcome:
+        await asyncio.to_thread(warm_up_rules)
+        before = (listener.on_progress, listener.on_decision)
+        listener.on_progress, listener.on_decision = self._on_progress, self._on_decision
+        login_timer: asyncio.TimerHandle | None = None
+        try:
+            self._connection = await CsaConnection.open(
+                address.host,
+                address.port,
+                on_line=self._on_line,
+                on_lost=self._on_lost,
+                on_echo=lambda ms: self._tell(LineMeasured(ms)),
+                tls=self._settings.tls,
+                timeout_s=self._settings.connect_timeout_s,
+            )
+            self._journal.begin(self._name, str(address), self._player.settings)
+            self._do("connected")
+            login_timer = self._loop.call_later(LOGIN_S, self._on_login_timer)
+            try:
+                return await asyncio.shield(self._done)
+            except asyncio.CancelledError:
+                await self._give_up()
+                raise
+        finally:
+            listener.on_progress, listener.on_decision = before
+            for timer in (self._timer, login_timer):
+                if timer is not None:
+                    timer.cancel()
+            if self._preparation is not None:
+                self._preparation.cancel()
+            try:
+                if self._connection is not None:
+                    await self._connection.close()
+            finally:
+                if self._recorder is not None:
+                    await self._recorder.close()
+
+    async def _give_up(self) -> None:
+        """Cancelled: leave the game in good order, or after `ABORT_S`, twice, in any order."""
+        self._do("abort", "stopped by us")
+        try:
+            await asyncio.wait({self._done}, timeout=ABORT_S)
+            self._do("leave")
+            await asyncio.wait({self._done}, timeout=ABORT_S)
+        finally:
+            self._do("connection_lost", "stopped by us")
+            if self._done.done() and not self._done.cancelled():
+                self._done.exception()  # looked at: what it holds was logged, or is told by the cancellation
+
+    # What happens: each of these may be called at any time, also in the middle of carrying something out.
+
+    def _on_line(self, line: str) -> None:
+        self._do("receive", line, self._now_ms())
+
+    def _on_lost(self, why: str) -> None:
+        self._do("connection_lost", why)
+
+    def _on_progress(self, progress: Progress) -> None:
+        self._do("progressed", progress)
+
+    def _on_decision(self, decision: Decision) -> None:
+        self._do("decided", decision)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._do("tick", self._now_ms())
+
+    def _on_login_timer(self) -> None:
+        if self._player.protocol.state is State.LOGGING_IN:
+            self._do("connection_lost", f"no answer to the login within {LOGIN_S:.0f} s")
+
+    def _now_ms(self) -> float:
+        return round(self._loop.time() * 1000, 3)  # as the log has it
+
+    def _do(self, call: str, *arguments: object) -> None:
+        """Give the player an input and carry out what it says, one input after the other."""
+        if self._done.done():
+            return
+        try:
+            self._batches.append(self._journal.give(self._player, call, arguments, self._now_ms()))
+            if self._carrying_out:
+                return
+            self._carrying_out = True
+            try:
+                while self._batches:
+                    self._carry_out(self._batches.popleft())
+            finally:
+                self._carrying_out = False
+            self._set_timer()
+            self._journal.write()
+        except Exception as error:
+            # A fault of ours: whoever waits for the game must hear of it, instead of waiting for ever.
+            log.exception("game_failed")
+            self._journal.write()
+            if not self._done.done():
+                self._done.set_exception(error)
+
+    def _carry_out(self, batch: list[Instruction]) -> None:
+        # Lines and searches first: a viewer or the disk must not cost time on the clock.
+        for instruction in batch:
+            match instruction:
+                case Send(line):
+                    assert self._connection is not None
+                    self._connection.send(line)
+                    now_ms = self._now_ms()
+                    self._journal.give(self._player, "sent", (now_ms,), now_ms)
+                case AskBook():
+                    self._ask_book(instruction)
+                case StartSearch(request):
+                    self._start_search(request)
+                case StartPonder(request):
+                    self._guarded("pondering_not_started", self._searcher.ponder, request)
+                case RetimeSearch(search_id, soft_ms):
+                    self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)
+                case StopSearch(search_id):
+                    self._guarded("search_not_stopped", self._searcher.stop, search_id)
+                case PrepareSearcher():
+                    self._preparation = self._loop.create_task(self._prepare())
+        for instruction in batch:
+            match instruction:
+                case Emit(event):
+                    self._tell(event)
+                case Finish(outcome) if not self._done.done():
+                    self._done.set_result(self._with_record(outcome))
+
+    def _ask_book(self, question: AskBook) -> None:
+        def reply(answer: BookAnswer | None) -> None:
+            self._do("book_replied", question.question_id, answer, self._now_ms())
+
+        book = self._settings.book
+        assert book is not None
+        try:
+            book.ask(question, reply)
+        except Exception:
+            log.exception("book_not_asked")
+            reply(None)
+
+    def _start_search(self, request: SearchRequest) -> None:
+        try:
+            self._searcher.start(request)
+        except Exception as error:
+            log.exception("search_not_started", search_id=request.search_id)
+            self._do("search_failed", request.search_id, str(error))
+
+    def _guarded(self, failure: str, call: Callable[..., None], *arguments: object) -> None:
+        """An order that the game does not depend on: a searcher that fails in it is logged."""
+        try:
+            call(*arguments)
+        except Exception:
+            log.exception(failure)
+
+    def _known(self, request: SearchRequest) -> Known | None:
+        try:
+            return self._searcher.known(request)
+        except Exception:
+            log.exception("nothing_known")
+            return None
+
+    async def _prepare(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.prepare_timeout_s):
+                await self._searcher.new_game()
+        except Exception:
+            log.exception("searcher_not_prepared")
+        self._do("prepared")
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline = self._player.deadline_ms
+        if deadline is not None and not self._done.done():
+            self._timer = self._loop.call_at(deadline / 1000, self._on_timer)
+
+    def _tell(self, event: GameEvent) -> None:
+        if self._recorder is not None:
+            try:
+                self._recorder(event)
+            except Exception:
+                log.exception("not_recorded")
+        if isinstance(event, GameEnded):
+            event = GameEnded(self._with_record(event.outcome))
+        if isinstance(event, Note):
+            tell = log.error if event.error else log.warning if event.warning else log.info
+            tell(event.event, **event.fields)
+        elif isinstance(event, GameRefused):
+            log.error("game_refused", why=event.why)
+        observers = self._observers if self._settings.book is None else (self._settings.book.observe, *self._observers)
+        for observer in observers:
+            try:
+                observer(event)
+            except Exception:
+                log.exception("observer_failed")
+
+    def _with_record(self, outcome: GameOutcome) -> GameOutcome:
+        return outcome if self._recorder is None else replace(outcome, record_path=self._recorder.path)

@@ -1,0 +1,178 @@
+"""Game after game on a CSA server, as on floodgate: log in, play, and again, whatever happens to the line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from cluster.api import Listener, OpenSearcher
+from master.csa.address import ServerAddress
+from master.csa.client import CsaConnectionError
+from master.game.driver import GameSettings, LoginRefusedError, Observer, ShownOutError, WrongGameError, play_game
+from master.player.events import GameEvent, GameFound, GameOutcome, LoggedIn
+from master.player.instructions import Login
+from master.player.retry import Backoff, Rivalry, ShownOut
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
+
+
+STEADY_S: Final = 60.0
+"""A connection that has stood so long behind its login was none of a row of failures."""
+REFUSED_S: Final = 20 * 60.0
+"""How long a name that has never been let in is tried: a game that a crash left behind may take so long to end."""
+
+
+class NameTakenError(Exception):
+    """Another player logs in with the same name and password; the text says how that was noticed."""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """An observer that remembers how far things have come."""
+
+    now: Callable[[], float]
+    """Seconds of any steady clock."""
+    been_in: bool = False
+    """A login has succeeded."""
+    in_since: float | None = None
+    """When this connection's did."""
+    begun: bool = False
+    """A game has been found on this connection."""
+
+    @property
+    def waited_s(self) -> float:
+        """How long this connection has been logged in."""
+        return 0.0 if self.in_since is None else self.now() - self.in_since
+
+    def next(self) -> None:
+        """Another connection."""
+        self.in_since, self.begun = None, False
+
+    @property
+    def steady(self) -> bool:
+        return self.waited_s >= STEADY_S
+
+    def __call__(self, event: GameEvent) -> None:
+        if isinstance(event, LoggedIn):
+            self.been_in, self.in_since = True, self.now()
+        self.begun = self.begun or isinstance(event, GameFound)
+
+
+async def play_games(
+    address: ServerAddress,
+    login: Login,
+    searcher: OpenSearcher,
+    listener: Listener,
+    settings: GameSettings | None = None,
+    observers: Sequence[Observer] = (),
+    *,
+    count: int | None = None,
+    stop: asyncio.Event | None = None,
+    backoff: Backoff | None = None,
+) -> list[GameOutcome]:
+    """Play game after game, as on floodgate: log in, play, and again.
+
+    A server that cannot be reached, a line that drops and an offer that comes to nothing are tried again with growing
+    random delays. So is a refused login where more than one game is wanted, though if none has succeeded so far only
+    for `REFUSED_S`: after a dropped line, or a crash of ours, the name may still be playing. A connection that was up
+    for a minute begins the row of failures anew: on floodgate one waits for half an hour. A fault of ours that ends a
+    game does not end the others.
+
+    Args:
+        count: games to play; None: no end.
+        stop: when set, a running game is played to its end, and nothing is begun any more.
+        backoff: the delays.
+
+    Returns:
+        The outcomes of the games that were begun.
+
+    Raises:
+        LoginRefusedError: the first login is refused and goes on being so, or later ones again and again.
+        WrongGameError: what we log in with brings no game, or another one than it names.
+        NameTakenError: another player logs in with our name and password, and each ends the other's wait.
+        CsaConnectionError: the server cannot be reached, or no game comes about, again and again.
+    """
+    stop = stop or asyncio.Event()
+    backoff = backoff or Backoff()
+    rng = random.Random()
+    outcomes: list[GameOutcome] = []
+    progress = _Progress(asyncio.get_running_loop().time)
+    shown_out = ShownOut()
+    failures = 0
+    give_up_s = progress.now() + (0 if count == 1 else REFUSED_S)
+    while not stop.is_set() and (count is None or len(outcomes) < count):
+        progress.next()
+        failure: Exception | None = None
+        game = asyncio.create_task(play_game(address, login, searcher, listener, settings, [progress, *observers]))
+        try:
+            outcome = await _unless_stopped(game, stop, progress)
+        except LoginRefusedError as error:
+            if not progress.been_in and progress.now() >= give_up_s:
+                raise
+            failure = error
+        except WrongGameError:
+            raise
+        except ShownOutError as error:
+            _look_for_rival(shown_out.again(progress.waited_s), address, login, shown_out.times)
+            failure = error
+        except CsaConnectionError as error:
+            shown_out.over()
+            failure = error
+        except Exception as error:  # of ours; the log has it (`master.game.driver`)
+            failure = CsaConnectionError(f"{address}: the game failed: {type(error).__name__}: {error}")
+        else:
+            shown_out.over()
+            if outcome is None:
+                break
+            if outcome.played:
+                outcomes.append(outcome)
+            else:
+                failure = CsaConnectionError(f"{address}: no game: {outcome.reason}")
+        failures = 0 if failure is None or progress.steady else failures
+        if failure is not None:
+            failures += 1
+            delay_s = backoff.delay_s(failures, rng)
+            if delay_s is None:
+                raise failure
+            log.warning("trying_again", why=str(failure), failures=failures, delay_s=round(delay_s, 1))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), delay_s)
+    return outcomes
+
+
+def _look_for_rival(rivalry: Rivalry, address: ServerAddress, login: Login, times: int) -> None:
+    """Say that another player has our name; raises `NameTakenError` where that will not end by itself."""
+    if rivalry is Rivalry.NONE:
+        return
+    seems = f"{address} closed the connection {times} times in a row while {login.name!r} waited for a game"
+    cause = "it seems that another player logs in with this name and password"
+    if rivalry is Rivalry.CERTAIN:
+        raise NameTakenError(f"{seems}: {cause}; end it, or take another name")
+    log.warning("name_taken", why=f"{seems}: {cause}")
+
+
+async def _unless_stopped(
+    game: asyncio.Task[GameOutcome], stop: asyncio.Event, progress: _Progress
+) -> GameOutcome | None:
+    """The game's outcome; None where ``stop`` is set before it has begun: it is then cancelled."""
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({game, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not game.done() and not progress.begun:
+            game.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await game
+            return None
+        return await game
+    finally:
+        stopped.cancel()
+        if not game.done():
+            game.cancel()
+            with contextlib.suppress(asyncio.CancelledError, LoginRefusedError, WrongGameError, CsaConnectionError):
+                await game

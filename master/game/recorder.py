@@ -1,0 +1,148 @@
+"""Keeps the record of the game that is being played: an observer of `master.player.events` that writes
+`master.records.csa`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from master.csa.offer import read_offer
+from master.csa.summary import GameSummary
+from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameFound, GameOutcome, MovePlayed
+from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile, RecordText
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger("records")
+
+FLUSH_S: Final = 5.0
+"""A disk that does not answer for so long is given up."""
+_OF_THE_SERVER: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
+
+
+class RecordWriter:
+    """Writes records in a thread of its own, in the order in which they come: a slow disk costs no time on the clock.
+
+    Where the disk falls behind, only the latest state of a record is written. What it refuses is logged; the game goes
+    on.
+    """
+
+    def __init__(self) -> None:
+        self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="records")
+        self._waiting: dict[RecordFile, RecordText] = {}
+        self._writing: RecordFile | None = None
+        self._lock = threading.Lock()
+        self._last: concurrent.futures.Future[None] | None = None
+
+    def save(self, file: RecordFile) -> None:
+        """Write the record as it is now, soon."""
+        try:
+            text = file.text()
+        except RecordError as error:
+            log.error("record_not_written", error=str(error))
+            return
+        with self._lock:
+            self._waiting[file] = text
+        self._last = self._thread.submit(self._write, file)
+
+    async def close(self) -> None:
+        """Wait until everything is written, but no longer than `FLUSH_S`; what is not is told, and left."""
+        if self._last is not None:
+            _, late = await asyncio.wait({asyncio.wrap_future(self._last)}, timeout=FLUSH_S)
+            if late:
+                with self._lock:
+                    files = {*self._waiting, self._writing}
+                lost = sorted(str(file.path) for file in files if file is not None)
+                log.error("record_not_written", error=f"the disk did not answer for {FLUSH_S:.0f} s", files=lost)
+        self._thread.shutdown(wait=False)
+
+    def _write(self, file: RecordFile) -> None:
+        with self._lock:
+            text = self._waiting.pop(file, None)
+            if text is None:
+                return  # a later state was written already
+            self._writing = file
+        try:
+            file.write(text)
+        except RecordError as error:
+            log.error("record_not_written", error=str(error))
+        self._writing = None
+
+
+class Recorder:
+    """Writes the record after each move."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer = RecordWriter()
+        self._file: RecordFile | None = None
+        self._begun = False
+
+    @property
+    def path(self) -> Path | None:
+        """The record's file, once a game has begun."""
+        return self._file.path if self._file is not None and self._begun else None
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        await self._writer.close()
+
+    def __call__(self, event: GameEvent) -> None:
+        if isinstance(event, GameFound):
+            self._prepare(event.summary)
+        if self._file is None:
+            return
+        record = self._file.record
+        match event:
+            case GameBegan():
+                self._begun = True
+                record.started = datetime.now()
+            case MovePlayed():
+                record.moves.append(
+                    RecordedMove(
+                        event.usi,
+                        event.consumed_ms,
+                        event.score,
+                        event.pv,
+                        event.nodes or None,
+                        comment=f"book: {event.book}" if event.book else "",
+                    )
+                )
+            case GameEnded(outcome) if self._begun:
+                record.ended = datetime.now()
+                record.ending = _ending(outcome)
+            case GameEnded() if self._file.path is not None:
+                self._file.path.unlink(missing_ok=True)
+                return
+            case _:
+                return
+        self._writer.save(self._file)
+
+    def _prepare(self, summary: GameSummary) -> None:
+        """No clock runs yet: the time to make the folder and to take a name."""
+        _, moves = read_offer(summary)
+        record = GameRecord(
+            game_id=summary.game_id,
+            names=summary.names,
+            start_sfen=summary.start_sfen,
+            time=summary.time,
+            max_moves=summary.max_moves,
+            moves=[RecordedMove(usi, move.consumed_ms) for usi, move in zip(moves, summary.moves, strict=True)],
+        )
+        self._file = RecordFile(self._folder, record)
+        try:
+            self._file.take_name()
+        except RecordError as error:
+            log.error("record_not_written", error=str(error))
+            self._file = None
+
+
+def _ending(outcome: GameOutcome) -> Ending:
+    if outcome.conclusion in _OF_THE_SERVER:
+        return Ending(outcome.reason, outcome.winner, outcome.comment)
+    return Ending(outcome.conclusion.lower(), comment=outcome.reason)

@@ -1,0 +1,173 @@
+"""Plays a game again from its log: the logged inputs go to a new player, whose lines are compared with the logged ones.
+
+How to use one::
+
+    for game in read_log(Path("records/gougi-20261121-101500-4711.jsonl")):
+        replay = Replay(game)
+        for step in replay.steps():         # the instructions of each input, with the time of the log
+            ...
+        print(replay.difference)            # None: it said the same lines
+
+Pure but for the reading. What the player asked for while it was logged (search ids, what pondering knew) is answered
+with what the log holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from cluster.api import Known, SearchRequest
+from master.game.journal import BEGIN, ENTRY, Input, read
+from master.logs.files import read_lines
+from master.player.instructions import Instruction, Login, PlayerSettings, Send
+from master.player.player import Player
+from worker.files import reason
+
+_SETTINGS: Final = TypeAdapter(PlayerSettings)
+_ID_LINE: Final = "Game_ID:"
+
+
+class ReplayError(Exception):
+    """A log cannot be replayed; the text names the file, the line and why."""
+
+
+@dataclass(slots=True)
+class LoggedGame:
+    """One player's connection to a server, as the log has it: a game, or an attempt at one."""
+
+    number: int
+    """In the log."""
+    name: str
+    server: str
+    settings: PlayerSettings
+    game_id: str = ""
+    """Empty where no game was offered."""
+    inputs: list[Input] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first input behind which the player said other lines than are logged."""
+
+    at_ms: float
+    call: str
+    about: str
+    """The server's line, where it was one."""
+    logged: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the player wanted done behind one input."""
+
+    at_ms: float
+    instructions: list[Instruction]
+
+
+def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> list[LoggedGame]:
+    """The games of a log, in the order in which they began. A last line that is not whole is left out.
+
+    Args:
+        path: the log, or any part of it that was set aside: all that is there of it is read (`master.logs.files`). Of a
+            game whose beginning is deleted nothing is left. It may be written meanwhile.
+        gap: hears where lines are missing within the log. A game that ran there is one that ends there.
+
+    Raises:
+        ReplayError: the file cannot be read, is no log, or holds inputs that this version's player does not know.
+    """
+    games: list[LoggedGame] = []
+    running: dict[int, LoggedGame] = {}
+
+    def on_gap(where: str) -> None:
+        running.clear()
+        gap(where)
+
+    try:
+        for file, number, line in read_lines(path, on_gap):
+            try:
+                _take(json.loads(line), games, running)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise ReplayError(f"{file}, line {number}: {_reason(error)}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReplayError(f"{path}: {reason(error)}") from error
+    return games
+
+
+class Replay:
+    """One game, played again."""
+
+    def __init__(self, game: LoggedGame) -> None:
+        self.difference: Difference | None = None
+        """The first one; None as long as there is none."""
+        self.lines = 0
+        """Lines that the player has said so far."""
+        self._game = game
+        self._ids: deque[int] = deque()
+        self._known: deque[Known | None] = deque()
+        login = Login(game.name, "replayed")
+        self._player = Player(login, game.settings, self._next_ids(), self._was_known)
+
+    def steps(self) -> Iterator[Step]:
+        """Give the player each input in turn.
+
+        Behind a difference the inputs still are what they were: the player may then come to the end of its game, or say
+        something that a server would not accept; it does not raise.
+        """
+        for entry in self._game.inputs:
+            self._ids, self._known = deque(entry.ids), deque(entry.known)
+            instructions: list[Instruction] = getattr(self._player, entry.call)(**entry.arguments) or []
+            said = [instruction.shown for instruction in instructions if isinstance(instruction, Send)]
+            self.lines += len(said)
+            if self.difference is None and said != entry.sent:
+                about = str(entry.arguments.get("line", ""))
+                self.difference = Difference(entry.at_ms, entry.call, about, tuple(entry.sent), tuple(said))
+            yield Step(entry.at_ms, instructions)
+
+    def _next_ids(self) -> Iterator[int]:
+        """The logged ids; where a player of another version asks for more, ids that no decision will have."""
+        unknown = -1
+        while True:
+            if self._ids:
+                yield self._ids.popleft()
+            else:
+                yield unknown
+                unknown -= 1
+
+    def _was_known(self, _request: SearchRequest) -> Known | None:
+        return self._known.popleft() if self._known else None
+
+
+def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, LoggedGame]) -> None:
+    """One line of a log. Inputs of a game whose beginning is not there are left out."""
+    event = fields.get("event")
+    if event == BEGIN:
+        settings = _SETTINGS.validate_python(fields["settings"])
+        number = int(fields["game"])
+        running[number] = LoggedGame(number, str(fields["name"]), str(fields["server"]), settings)
+        games.append(running[number])
+    elif event == ENTRY and int(fields["game"]) in running:
+        game = running[int(fields["game"])]
+        entry = read(fields)
+        game.inputs.append(entry)
+        line = str(entry.arguments.get("line", ""))
+        if line.startswith(_ID_LINE):
+            game.game_id = line.removeprefix(_ID_LINE)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"no line of a log: {error.msg}"
+    if isinstance(error, ValidationError):
+        problem = error.errors()[0]
+        return f"settings of another version: {'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+    if isinstance(error, KeyError):
+        return f"the log lacks {error}"
+    return (str(error) or type(error).__name__).splitlines()[0]

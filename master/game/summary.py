@@ -1,0 +1,175 @@
+"""What a log says in short: games and how they ended, time, decisions, node losses, warnings. Pure but for `read`.
+
+Works on the log's lines as they are, whichever version wrote them; a game's moves and result are in the lines of its
+server, which the log has at the level debug.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from master.csa.events import REASONS
+from master.game.journal import BEGIN, ENTRY
+from master.logs.files import read_lines
+
+_RESULTS: Final = {"#WIN": "won", "#LOSE": "lost", "#DRAW": "drawn", "#CENSORED": "no result", "#CHUDAN": "no result"}
+_MOVE: Final = re.compile(r"([+-])\d{4}[A-Z]{2}(?:,T(\d+))?")
+_KEYS: Final = {"Game_ID": "game_id", "Name+": "black", "Name-": "white", "Your_Turn": "side"}
+_LOUD: Final = ("warning", "error", "critical")
+
+
+@dataclass(slots=True)
+class LoggedResult:
+    """One player's game, as the log has it."""
+
+    player: str
+    server: str
+    game_id: str = ""
+    black: str = ""
+    white: str = ""
+    side: str = ""
+    """``+`` black, ``-`` white."""
+    result: str = ""
+    """``won``, ``lost``, ``drawn``, ``no result``; empty: the log does not have its end."""
+    reason: str = ""
+    """The server's word."""
+    moves: int = 0
+    own_s: int = 0
+    """Seconds that the server charged this player."""
+    other_s: int = 0
+    decisions: Counter[str] = field(default_factory=Counter)
+    """By source: ``split``, ``vote``, ``fallback``, ``forced``."""
+
+    @property
+    def opponent(self) -> str:
+        return self.white if self.side == "+" else self.black
+
+    def hear(self, line: str) -> None:
+        """A line of the server."""
+        name, colon, value = line.partition(":")
+        if colon and name in _KEYS:
+            setattr(self, _KEYS[name], value)
+        elif found := _MOVE.match(line):
+            self.moves += 1
+            spent = int(found[2] or 0)
+            if found[1] == self.side:
+                self.own_s += spent
+            else:
+                self.other_s += spent
+        elif line in _RESULTS:
+            self.result = "drawn" if self.reason == "MAX_MOVES" else _RESULTS[line]
+            self.reason = self.reason or line.removeprefix("#")
+        elif line.startswith("#") and line[1:] in REASONS:
+            self.reason = line[1:]
+
+
+@dataclass(slots=True)
+class LogSummary:
+    """Of one or several logs."""
+
+    began: str = ""
+    ended: str = ""
+    """UTC, as the log has it."""
+    lines: int = 0
+    damaged: int = 0
+    """Lines that are no JSON."""
+    gaps: list[str] = field(default_factory=list)
+    games: list[LoggedResult] = field(default_factory=list)
+    """Those that were offered."""
+    node_losses: Counter[str] = field(default_factory=Counter)
+    """By node."""
+    loss_reasons: Counter[str] = field(default_factory=Counter)
+    ray_losses: int = 0
+    loud: Counter[str] = field(default_factory=Counter)
+    """Warnings and errors by event."""
+
+    def results(self) -> Counter[str]:
+        """How many games ended in which way; ``unfinished``: the log ends before."""
+        return Counter(game.result or "unfinished" for game in self.games)
+
+    def facts(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "began": self.began,
+            "ended": self.ended,
+            "lines": self.lines,
+            "damaged": self.damaged,
+            "gaps": self.gaps,
+            "results": dict(self.results()),
+            "games": [
+                {
+                    "game": game.game_id,
+                    "player": game.player,
+                    "server": game.server,
+                    "side": {"+": "black", "-": "white"}.get(game.side),
+                    "opponent": game.opponent,
+                    "result": game.result or "unfinished",
+                    "reason": game.reason,
+                    "moves": game.moves,
+                    "own_s": game.own_s,
+                    "other_s": game.other_s,
+                    "decisions": dict(game.decisions),
+                }
+                for game in self.games
+            ],
+            "node_losses": dict(self.node_losses),
+            "loss_reasons": dict(self.loss_reasons),
+            "ray_losses": self.ray_losses,
+            "warnings": dict(self.loud),
+        }
+
+
+def read(path: Path, into: LogSummary) -> None:
+    """Add a log, of any of its files' names, to a summary.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: no line of it is one of a log; the text says so.
+    """
+    before = into.lines
+    add((line for _, _, line in read_lines(path, into.gaps.append)), into)
+    if into.lines == before:
+        raise ValueError("no line of a log in it")
+
+
+def add(lines: Iterable[str], into: LogSummary) -> None:
+    """Add the lines of one log."""
+    running: dict[int, LoggedResult] = {}
+    for line in lines:
+        try:
+            fields = json.loads(line)
+            event, level, when = str(fields["event"]), str(fields.get("level", "")), str(fields.get("timestamp", ""))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            into.damaged += 1
+            continue
+        into.lines += 1
+        into.began = min(filter(None, (into.began, when)), default="")
+        into.ended = max(into.ended, when)
+        if level in _LOUD:
+            into.loud[event] += 1
+        if event == "node_lost":
+            into.node_losses[str(fields.get("node"))] += 1
+            into.loss_reasons[str(fields.get("reason"))] += 1
+        elif event == "ray_lost":
+            into.ray_losses += 1
+        elif event == BEGIN:
+            running[fields.get("game", 0)] = LoggedResult(str(fields.get("name")), str(fields.get("server")))
+        elif event == ENTRY and (game := running.get(fields.get("game", 0))) is not None:
+            _take(fields, game, into)
+
+
+def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
+    """One input of a player."""
+    offered = bool(game.game_id)
+    if fields.get("call") == "receive":
+        game.hear(str(fields.get("line", "")))
+    elif fields.get("call") == "decided" and isinstance(decision := fields.get("decision"), dict):
+        game.decisions[str(decision.get("source"))] += 1
+    if game.game_id and not offered:
+        into.games.append(game)

@@ -1,0 +1,1 @@
+"""Logs: their files, and what a terminal sees of them."""

@@ -1,0 +1,200 @@
+"""The log: JSON lines in a file, written by a thread of its own, and the graver messages for a person to see."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, MutableMapping
+from logging.handlers import QueueHandler, QueueListener
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+import structlog
+
+from cluster.api import Listener
+from master.logs.files import LogFile
+from master.ui.terminal import clean
+from worker.files import reason
+
+_GRAVE: Final = frozenset(
+    {
+        "ray_lost",
+        "ray_failed",
+        "nursery_lost",
+        "node_lost",
+        "node_failed",
+        "node_starves",
+        "fallback_failed",
+        "message_refused",
+        "report_refused",
+        "job_failed",
+        "status_not_written",
+    }
+)
+"""Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
+_CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3")
+"""Other people's loggers: of these only warnings count."""
+
+
+CLOSE_S: Final = 2.0
+"""How long the last lines may take."""
+
+
+class LogError(Exception):
+    """The log file cannot be made; the text says where and why."""
+
+
+@contextlib.contextmanager
+def open_log(
+    folder: Path,
+    *,
+    file_level: str,
+    console_level: str,
+    console: Callable[[str], None],
+    part_bytes: int = 0,
+    keep: int = 0,
+) -> Iterator[Path]:
+    """Write the log to a new file in ``folder`` (made where it is missing) until the end of the block.
+
+    A disk that does not answer in the end is waited for `CLOSE_S`; ``console`` hears how many lines it has cost.
+
+    Args:
+        folder: for ``gougi-DATE-TIME-PID.jsonl``.
+        part_bytes: a file that has grown to so many bytes is set aside (`master.logs.files`); 0: none is.
+        keep: so many log files are kept in ``folder``, of all runs; 0: all.
+        file_level: the least level for the file: ``debug``, ``info``, ``warning`` or ``error``.
+        console_level: the least level for ``console``.
+        console: gets a message in one line; called from any thread.
+
+    Raises:
+        LogError: the folder or the file cannot be made.
+    """
+    path = folder / f"gougi-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = LogFile(path, part_bytes, keep, _trouble)
+    except OSError as error:
+        raise LogError(f"no log can be written to {folder}: {reason(error)}") from error
+    file.setLevel(file_level.upper())
+    # A slow disk must not hold up a move: the queue takes the finished line, a thread writes it.
+    queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    to_file = QueueHandler(queue)
+    to_file.setLevel(file_level.upper())
+    to_file.setFormatter(_formatter(_json_line))
+    to_person = _CallHandler(console)
+    to_person.setLevel(console_level.upper())
+    to_person.setFormatter(_formatter(_one_line))
+    writer = _Writer(queue, file)
+    root = logging.getLogger()
+    before = (root.level, root.handlers[:])
+    root.handlers[:] = [to_file, to_person]
+    root.setLevel(min(to_file.level, to_person.level))
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    writer.start()
+    try:
+        yield path
+    finally:
+        root.setLevel(before[0])
+        root.handlers[:] = before[1]
+        file.stop_packing()
+        if writer.stop_within(CLOSE_S):
+            try:
+                file.close()
+            except OSError as error:  # a network disk may refuse lines as late as here
+                console(f"error: log_not_written file={path} error={str(error)!r}")
+        else:
+            # The file is in the hands of a thread that the disk holds; the process ends all the same (`__main__`).
+            console(f"error: log_not_written lines={queue.qsize()} file={path} error='the disk does not answer'")
+
+
+def fleet_listener(*also: Callable[[str, dict[str, object]], None]) -> Listener:
+    """A listener whose fleet events go to the log, and to all of ``also``."""
+    log: structlog.stdlib.BoundLogger = structlog.get_logger("fleet")
+
+    def on_event(name: str, fields: dict[str, object]) -> None:
+        tell = log.error if name == "fleet_broken" else log.warning if name in _GRAVE else log.info
+        tell(name, **fields)
+        for hear in also:
+            hear(name, fields)
+
+    return Listener(on_event=on_event)
+
+
+_SHARED: Final[list[structlog.typing.Processor]] = [
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+    structlog.processors.format_exc_info,
+]
+
+
+def _formatter(renderer: structlog.typing.Processor) -> structlog.stdlib.ProcessorFormatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )
+
+
+_AS_JSON: Final = structlog.processors.JSONRenderer(ensure_ascii=False)
+
+
+def _json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+    """JSON whose control characters are all escapes, also those that JSON itself lets be: a terminal heeds them too."""
+    return clean(str(_AS_JSON(logger, method, event)))
+
+
+def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
+    """``node_lost node=node-1 reason="its process died"``; a traceback stays in the file."""
+    fields = {key: value for key, value in event.items() if key not in ("logger", "level", "timestamp", "exception")}
+    name = fields.pop("event")
+    words = [f"{key}={_word(value)}" for key, value in fields.items()]
+    return " ".join([f"{event['level']}: {name}", *words])
+
+
+def _word(value: object) -> str:
+    """A value that stays one word of one line."""
+    text = str(value)
+    return text if " " not in text and text.isprintable() else repr(value)
+
+
+def _trouble(event: str, fields: dict[str, object]) -> None:
+    """The log's own troubles are told as all others; in the file too, if it takes them."""
+    structlog.get_logger("log").error(event, **fields)
+
+
+class _Writer(QueueListener):
+    def handle(self, record: logging.LogRecord) -> None:
+        """An error would end the thread, and with it the log. `LogFile` has told all that it could."""
+        with contextlib.suppress(Exception):
+            super().handle(record)
+
+    def stop_within(self, seconds: float) -> bool:
+        """As `stop`, but wait for no longer. Whether all is written."""
+        thread = self._thread
+        if thread is None:
+            return True
+        self.enqueue_sentinel()
+        thread.join(seconds)
+        return not thread.is_alive()
+
+
+class _CallHandler(logging.Handler):
+    def __init__(self, call: Callable[[str], None]) -> None:
+        super().__init__()
+        self._call = call
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._call(self.format(record))
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,129 @@
+"""What a player is told at its start, and what it tells its driver to do: the values around `master.player.player`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cluster.api import SearchRequest
+from master.clock import ClockSettings
+from master.player.events import GameEvent, GameOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    name: str
+    password: str = field(repr=False)
+    """The whole of what the server wants behind the name, game name included: ``floodgate-300-10F,trip``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerSettings:
+    game: str = ""
+    """The name of the game that we log in for: another game, or one with other times than the name says, is rejected.
+    Empty: any game is played."""
+    clock: ClockSettings = field(default_factory=ClockSettings)
+    guard_ms: int = 100
+    """Past the hard deadline the player waits this long for the searcher's decision. Taken from the clock's margin."""
+    resign_score: int | None = 5000
+    """Resign where the score is this bad (centipawns, or a mate) on `resign_moves` own moves in a row; None: never."""
+    resign_moves: int = 4
+    last_plies: int = 32
+    """So near to the move limit, which draws, nobody resigns by score."""
+    mate_at_limit: bool = False
+    """Whether a mate by the last move before the limit wins, as by the WCSC's rules, or is a draw, as on the tournament
+    server (`master.player.judging`)."""
+    draw_black: int = 0
+    """What a draw is worth to us where we are black, in centipawns."""
+    draw_white: int = 0
+    """The same where we are white."""
+    ponder: bool = True
+    """Search while the opponent thinks."""
+    nodes: int | None = None
+    """Node limit of every node's search (reproducible games)."""
+    depth: int | None = None
+    book_ms: int = 0
+    """How long a book may take to answer (at most a quarter of the move's time), before the search begins without it.
+    0: there is no book."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A line for the server."""
+
+    line: str = field(repr=False)
+    shown: str
+    """The same for logs, without secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareSearcher:
+    """A game is about to begin: `Searcher.new_game`, then `Player.prepared`. No clock runs meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskBook:
+    """Our turn: look the position up, then `Player.book_replied`. What comes too late is not heard."""
+
+    question_id: int
+    sfen: str
+    moves: tuple[str, ...]
+    """USI moves since ``sfen``."""
+    soft_ms: int
+    """The time that a search would aim at."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookAnswer:
+    """A move from a book."""
+
+    move: str
+    """In USI."""
+    source: str
+    """Which book."""
+    score: int | None = None
+    """Centipawns or a mate (`worker.score`), from the side to move; None where the book does not say."""
+    depth: int = 0
+    pv: tuple[str, ...] = ()
+    """USI moves, ``move`` the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartSearch:
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StartPonder:
+    """Search on the opponent's time, until the next `StartSearch`, `StartPonder` or `StopSearch`."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RetimeSearch:
+    """Aim at another soft time, counted from the search's start."""
+
+    search_id: int
+    soft_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopSearch:
+    """Its decision is not needed any more."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    event: GameEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The connection has served its purpose. The last instruction of a player."""
+
+    outcome: GameOutcome
+
+
+Instruction = Send | PrepareSearcher | AskBook | StartSearch | StartPonder | RetimeSearch | StopSearch | Emit | Finish

@@ -1,0 +1,32 @@
+"""What a player is waiting for while it is its turn: the values that `master.player.player` keeps until an answer
+comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from master.clock import Watch
+
+
+@dataclass(slots=True)
+class RunningSearch:
+    """A search for the move to play. Times in milliseconds."""
+
+    search_id: int
+    deadline_ms: float
+    soft_ms: int
+    """What it aims at now, since its start."""
+    began_ms: float
+    watch: Watch
+    pv: tuple[str, ...] = ()
+    """The best line known so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the book was asked on our turn, before any search."""
+
+    question_id: int
+    until_ms: float
+    """Then the search begins without it."""

@@ -1,0 +1,1 @@
+"""The practice server, and the game that `gougi play` plays on it."""

@@ -1,0 +1,55 @@
+"""What a KIF record says beside the moves: variations as comments, in the notation that shogi programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from master.records.notation import SIDES, move_text
+from worker.shogi import MoveError, Position
+
+ENCODING: Final = "shift_jis"
+"""Of ``.kif`` files: what every shogi program takes them for."""
+_SIGNS: Final = str.maketrans(dict(zip(SIDES, "▲△", strict=True)))
+"""The signs of the sides that Shift_JIS has."""
+
+
+class Variations:
+    """The comments on the moves of a record that grows: each variation is put into words once.
+
+    ``*読み筋=△３四歩 ▲２六歩``, behind one another line of a KIF's ``*``, is ShogiGUI's form.
+    """
+
+    def __init__(self, start_sfen: str) -> None:
+        self._position = Position.from_sfen(start_sfen)
+        self._texts: list[str] = []
+
+    def texts(self, moves: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
+        """The comment on each move, empty where there is no variation.
+
+        Args:
+            moves: the moves of the game (USI) with their variations (CSA moves from the reply on). Those that were
+                there in an earlier call are not looked at again.
+
+        Raises:
+            MoveError: a move is not legal where it stands.
+        """
+        for usi, pv in moves[len(self._texts) :]:
+            move = self._position.push_usi(usi)
+            words = _in_words(self._position.copy(), pv, move & 0x7F) if pv else []
+            self._texts.append(f"*読み筋={' '.join(words)}" if words else "")
+        return self._texts
+
+
+def _in_words(position: Position, pv: Sequence[str], before: int) -> list[str]:
+    """A variation as far as it is legal: it may come from another program."""
+    words = []
+    for csa in pv:
+        try:
+            move = position.parse_csa(csa)
+        except MoveError:
+            break
+        words.append(move_text(position, move, before).translate(_SIGNS))
+        position.push(move)
+        before = move & 0x7F
+    return words

@@ -1,0 +1,171 @@
+"""The strategy is the table's best for the fleet and the budget at hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from cluster.api import SearchRequest
+from cluster.coordination.chooser import (
+    Measured,
+    TableError,
+    budget,
+    choose,
+    read_table,
+    resolved,
+    standard_table,
+    write_table,
+)
+from cluster.coordination.settings import Mode, Settings
+from cluster.voting.consultation import Vote
+from worker.shogi import STARTPOS
+
+SPLIT = Measured("split", 4, 4000, 100.0, 40.0, 160.0, 100)
+VOTE = Measured("consult:weighted+share_depth=3", 4, 4000, 150.0, 90.0, 210.0, 100)
+TABLE = (
+    SPLIT,
+    VOTE,
+    replace(SPLIT, nodes=16, elo=200.0, low=140.0, high=260.0),
+    replace(VOTE, nodes=16, elo=180.0, low=120.0, high=240.0),
+    replace(SPLIT, budget=100_000, elo=90.0, low=30.0, high=150.0),
+    replace(VOTE, budget=100_000, elo=60.0, low=0.0, high=120.0),
+)
+AUTO = Settings(mode=Mode.AUTO)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "budget", "chosen"),
+    [
+        (4, 4000, VOTE),
+        (2, 100, VOTE),
+        (7, 4000, VOTE),
+        (9, 4000, TABLE[2]),
+        (1000, 4000, TABLE[2]),
+        (4, 60_000, TABLE[4]),
+        (16, 10_000_000, TABLE[4]),
+    ],
+)
+def test_the_nearest_measurement_says_what_is_best(nodes: int, budget: int, chosen: Measured) -> None:
+    assert choose(TABLE, nodes, budget) == chosen
+
+
+def test_few_games_count_little() -> None:
+    lucky = Measured("consult:majority", 4, 4000, 170.0, -20.0, 360.0, 6)
+    assert choose((SPLIT, VOTE, lucky), 4, 4000) == VOTE
+    hopeless = Measured("consult:majority", 4, 4000, None, None, -200.0, 20)
+    assert choose((hopeless, SPLIT), 4, 4000) == SPLIT
+
+
+def test_the_settings_become_the_strategy_s() -> None:
+    mine = replace(AUTO, stop_grace_ms=7)
+    found = resolved(mine, TABLE, 4, 4000)
+    assert (found.mode, found.vote, found.share_depth) == (Mode.CONSULT, Vote.WEIGHTED, 3)
+    assert found.stop_grace_ms == 7, "what the strategy does not name stays"
+    assert resolved(AUTO, TABLE, 16, 4000).mode is Mode.SPLIT
+
+
+def test_whoever_names_a_vote_gets_it() -> None:
+    """Where it was measured, the split is the only other choice; where it was not, the best mode counts by it."""
+    majority = replace(VOTE, strategy="consult:majority", elo=180.0, low=120.0)
+    table = (SPLIT, VOTE, majority)
+    chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}
+    assert {found.mode for found in chosen.values()} == {Mode.CONSULT}
+    assert {vote: found.vote for vote, found in chosen.items()} == {None: Vote.MAJORITY} | {vote: vote for vote in Vote}
+    assert (chosen[Vote.WEIGHTED].share_depth, chosen[Vote.OPTIMISTIC].share_depth) == (3, 2)
+    weak = replace(VOTE, elo=50.0, low=0.0)
+    found = resolved(replace(AUTO, vote=Vote.WEIGHTED), (SPLIT, weak, majority), 4, 4000)
+    assert (found.mode, found.vote) == (Mode.SPLIT, Vote.WEIGHTED)
+    assert resolved(replace(AUTO, vote=Vote.SCORE_SUM), (), 4, 4000).vote is Vote.SCORE_SUM
+
+
+def test_whoever_names_a_mode_gets_it() -> None:
+    tiers = Settings(mode=Mode.TIERS, vote=Vote.OPTIMISTIC)
+    assert resolved(tiers, TABLE, 4, 4000) is tiers
+
+
+def test_without_a_choice_all_consult() -> None:
+    assert resolved(AUTO, (), 4, 4000).mode is Mode.CONSULT
+    assert resolved(AUTO, TABLE, 1, 4000).mode is Mode.CONSULT
+    assert choose((), 4, 4000) is None
+
+
+def test_the_budget_is_nodes_or_time_by_speed() -> None:
+    assert budget(SearchRequest(1, STARTPOS, nodes=4000), 1e6) == 4000
+    assert budget(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=3000), 1e6) == 500_000
+    assert budget(SearchRequest(1, STARTPOS, hard_ms=3000), 1e6) == 3_000_000
+    assert budget(SearchRequest(1, STARTPOS), 1e6) > 1e6
+
+
+def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    again = replace(SPLIT, elo=None, low=200.0, high=None)
+    write_table(path, [*TABLE, again])
+    found = read_table(path)
+    assert set(found) == {again, *TABLE[1:]}, "of the same thing the last measurement stays"
+
+
+def test_the_table_that_comes_with_the_package_is_one() -> None:
+    table = standard_table()
+    assert {point.nodes for point in table} >= {2, 4, 8}
+    assert all(point.games >= 20 for point in table)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"strategy": "flat"}, r"points\[0\]: no strategy 'flat'"),
+        ({"strategy": "auto"}, "no other nodes"),
+        ({"strategy": "consult:majority+noise=20"}, "no other nodes"),
+        ({"nodes": 0}, "nodes is 0"),
+        ({"budget": "4000"}, "budget is '4000'"),
+        ({"elo": "high"}, "elo is 'high'"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_said(change: dict[str, object], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({"points": [{**asdict(SPLIT), **change}]}))
+    with pytest.raises(TableError, match=words):
+        read_table(path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"points": 3}', "{"])
+def test_what_is_no_table_is_said(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(text)
+    with pytest.raises(TableError, match=r"table\.json"):
+        read_table(path)
+    with pytest.raises(TableError, match="missing"):
+        read_table(tmp_path / "missing.json")
+
+
+REAL = replace(SPLIT, budget=140_000, ms=300, elo=50.0, low=10.0, high=90.0)
+
+
+def test_what_was_measured_in_real_time_is_heeded_where_there_is_both() -> None:
+    """Its Elo has the overhead in it, and so is lower than that of a better strategy in virtual time."""
+    better = replace(REAL, strategy="consult:majority", budget=141_000, elo=80.0, low=40.0, high=120.0)
+    table = (*TABLE, REAL, better)
+    assert choose(table, 4, 4000) == better, "the budgets of two measurements at one time a move are one"
+    assert choose(table, 3, 140_000) == better
+    assert choose(table, 16, 4000) == TABLE[2], "nothing real was measured with so many nodes"
+    assert choose((REAL,), 16, 4000) == REAL
+    slow = replace(REAL, ms=3000, budget=1_400_000, strategy="tiers")
+    assert choose((*table, slow), 4, 10_000_000) == slow
+    assert choose((*table, slow), 4, 300_000) == better
+
+
+def test_a_table_with_both_kinds_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    again = replace(REAL, budget=150_000, elo=55.0)
+    write_table(path, [*TABLE, REAL, again])
+    assert set(read_table(path)) == {*TABLE, again}, "the same time a move is the same measurement"
+    plain = json.loads(path.read_text())["points"]
+    assert [point.get("ms") for point in plain].count(300) == 1
+    assert sum("ms" in point for point in plain) == 1
+    path.write_text(json.dumps({"points": [{**asdict(REAL), "ms": 0}]}))
+    with pytest.raises(TableError, match="ms is 0, expected milliseconds"):
+        read_table(path)

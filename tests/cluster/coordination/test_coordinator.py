@@ -1,0 +1,691 @@
+"""The coordinator, event by event: no network, no clock, no engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.api import Decision, SearchRequest
+from cluster.coordination.coordinator import Coordinator
+from cluster.coordination.events import (
+    FALLBACK,
+    Decide,
+    Event,
+    Instruction,
+    LogEvent,
+    NodeJoined,
+    NodeLost,
+    Publish,
+    Received,
+    Retime,
+    SendJob,
+    Start,
+    StopNode,
+    StopSearch,
+    Tick,
+)
+from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.work import WHOLE_ROOT, Work
+from cluster.network.messages import Done, Heartbeat, Job, Report
+from cluster.split.tree import Caution
+from cluster.voting.consultation import Vote
+from worker.engine import Bound
+from worker.score import mate_in
+from worker.shogi import STARTPOS
+
+SETTINGS = Settings(Mode.SPLIT, validate=True, caution=Caution(10, 0, 20), trunk=0)
+TIMED = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000)
+MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
+ONE_MOVE = "k8/9/1R7/9/9/9/9/9/4K4 w - 1"
+DECLARABLE = "+P+P+P+PK+P+P+P+P/+P+P+P6/9/9/9/9/9/9/4k4 b 2R2B4G4S4N4L 1"
+
+
+class Bench:
+    """A coordinator, its clock and what it said."""
+
+    def __init__(self, nodes: int = 2, settings: Settings = SETTINGS, fallback: bool = False) -> None:
+        self.coordinator = Coordinator(settings)
+        self.now = 1000
+        self.jobs: dict[str, Job | None] = {}
+        self.decisions: list[Decision] = []
+        self.out: list[Instruction] = []
+        for number in range(1, nodes + 1):
+            self.feed(NodeJoined(f"n{number}"))
+        if fallback:
+            self.feed(NodeJoined(FALLBACK))
+
+    def feed(self, event: Event, after: int = 0) -> list[Instruction]:
+        self.now += after
+        self.out = self.coordinator.handle(event, self.now)
+        for instruction in self.out:
+            match instruction:
+                case SendJob(node_id, job):
+                    self.jobs[node_id] = job
+                case StopNode(node_id, job_id):
+                    current = self.jobs.get(node_id)
+                    if current is not None and current.job_id == job_id:
+                        self.jobs[node_id] = None
+                case Decide(decision):
+                    self.decisions.append(decision)
+        return self.out
+
+    def tick(self, after: int) -> list[Instruction]:
+        return self.feed(Tick(), after)
+
+    def job(self, node_id: str) -> Job:
+        job = self.jobs[node_id]
+        assert job is not None
+        return job
+
+    def report(self, node_id: str, depth: int, score: int, *pv: str, **fields: object) -> list[Instruction]:
+        job = self.job(node_id)
+        made = Report(node_id, job.search_id, job.job_id, depth, depth, score, Bound.EXACT, depth * 100, depth, 0, pv)
+        return self.feed(Received(replace(made, **fields)))  # type: ignore[arg-type]
+
+    def done(self, node_id: str, nodes: int = 1000, error: str = "") -> list[Instruction]:
+        job = self.job(node_id)
+        return self.feed(Received(Done(node_id, job.search_id, job.job_id, nodes, 1, error)))
+
+    def events(self, name: str) -> list[dict[str, object]]:
+        return [i.fields for i in self.out if isinstance(i, LogEvent) and i.name == name]
+
+    def split(self, request: SearchRequest = TIMED) -> None:
+        """Start, and go through the presearch: 7g7f is ranked first."""
+        self.feed(Start(request))
+        self.report("n1", 5, 30, "7g7f", "3c3d")
+        self.tick(300)
+        assert self.events("dealt")
+
+
+class TestForced:
+    @pytest.mark.parametrize(
+        ("sfen", "move"), [(MATED, "resign"), (ONE_MOVE, "9a9b"), (DECLARABLE, "win")], ids=["mated", "one", "declare"]
+    )
+    def test_needs_no_search(self, sfen: str, move: str) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, sfen, soft_ms=1000, hard_ms=2000)))
+        assert [decision.move for decision in bench.decisions] == [move]
+        assert bench.decisions[0].source == "forced"
+        assert bench.decisions[0].pv == ((move,) if len(move) == 4 and move != "win" else ())
+        assert not bench.jobs
+        assert not bench.coordinator.searching
+
+    def test_an_analysis_of_the_only_move_is_a_search(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(SearchRequest(1, ONE_MOVE)))
+        assert bench.job("n1").search_id == 1
+        bench.feed(StopSearch(1))
+        bench.tick(100)
+        assert bench.decisions[0].move == "9a9b"
+
+
+class TestWasted:
+    def test_a_presearch_counts_for_the_node_whose_ranking_was_taken(self) -> None:
+        bench = Bench(3)
+        bench.feed(Start(TIMED))
+        bench.report("n2", 4, 10, "2g2f")
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(300)
+        bench.report("n1", 6, 40, "7g7f")
+        bench.report("n2", 7, 20, bench.job("n2").searchmoves[0])
+        bench.tick(800)
+        decision = bench.decisions[0]
+        assert (decision.source, decision.nodes, decision.wasted) == ("split", 500 + 400 + 2 * 80_000, 400)
+
+    def test_a_split_job_without_a_line_is_wasted(self) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, STARTPOS, nodes=5000)))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.done("n1", 500)
+        bench.done("n2", 200)
+        bench.report("n1", 6, 40, "7g7f")
+        bench.done("n1", 1000)
+        bench.done("n2", 300)
+        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(1500 + 200 + 300, 500)]
+
+    def test_a_ballot_too_shallow_to_be_counted_is_wasted(self) -> None:
+        bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
+        bench.feed(Start(TIMED))
+        bench.report("n1", 12, 30, "7g7f")
+        bench.report("n2", 3, 90, "2g2f")
+        bench.tick(1000)
+        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(200_000, 100_000)]
+
+    def test_what_a_lost_voter_said_still_counts(self) -> None:
+        bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.report("n2", 5, 20, "2g2f")
+        bench.feed(NodeLost("n2", "test"))
+        bench.tick(1000)
+        assert [(decision.nodes, decision.wasted) for decision in bench.decisions] == [(100_000 + 500, 0)]
+
+
+class TestCounting:
+    """The benches' nodes report 100 nodes a millisecond."""
+
+    def test_what_was_searched_since_the_last_report_counts(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(1000)
+        assert [decision.nodes for decision in bench.decisions] == [100_000]
+        assert [view.nodes for view in bench.decisions[0].fleet] == [100_000]
+
+    def test_no_more_than_was_asked_for(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(replace(TIMED, nodes=2000)))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(1000)
+        assert [decision.nodes for decision in bench.decisions] == [2000]
+
+    def test_a_job_that_was_ended_early_is_counted_when_it_says_how_far_it_came(self) -> None:
+        bench = Bench(2)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.report("n2", 4, 20, "7g7f")
+        ended = bench.job("n2")
+        bench.tick(300)
+        assert bench.job("n2") != ended
+        for _ in range(2):  # the second one is a mistake
+            bench.feed(Received(Done("n2", ended.search_id, ended.job_id, 7000, 300)))
+        bench.done("n1", 9000)
+        bench.done("n2", 1000)
+        bench.feed(StopSearch(1))
+        assert [decision.nodes for decision in bench.decisions] == [500 + 9000 + 7000 + 1000]
+
+    def test_behind_the_decision_it_is_logged_what_was_searched_in_all(self) -> None:
+        bench = Bench(2, settings=replace(SETTINGS, mode=Mode.CONSULT))
+        bench.feed(Start(TIMED))
+        jobs = [bench.job(node_id) for node_id in ("n1", "n2")]
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(1000)
+        bench.feed(Received(Done("n2", jobs[1].search_id, jobs[1].job_id, 9000, 1001)))
+        assert not bench.events("searched")
+        bench.feed(Received(Done("n1", jobs[0].search_id, jobs[0].job_id, 110_000, 1001)))
+        assert bench.events("searched") == [{"search_id": 1, "nodes": 119_000}]
+
+    def test_the_usual_speed_stands_for_the_first_moments(self) -> None:
+        work = Work("n1")
+        work.give(Job(1, 1, STARTPOS), WHOLE_ROOT, 1000)
+        assert work.searched(1500, 200_000) == 100_000
+        assert work.searched(1500, 0) == 0
+        work.job_nodes, work.job_ms = 1000, 1  # far from the truth
+        assert work.searched(1000, 200_000) == 1000
+        assert 100_000 < work.searched(1500, 200_000) < 110_000
+        work.done = True
+        assert work.searched(1500, 200_000) == 1000
+
+
+class TestPhases:
+    def test_presearch_then_best_move_against_the_others(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        for node_id in ("n1", "n2"):
+            job = bench.job(node_id)
+            assert (job.searchmoves, job.ignoremoves, job.multipv) == ((), (), 1)
+            assert job.movetime_ms == 2990
+        bench.report("n2", 6, 10, "2g2f")
+        bench.report("n1", 5, 30, "7g7f")
+        assert bench.coordinator.wake_ms(bench.now) == 1100
+        bench.tick(100)
+        assert bench.job("n1").searchmoves == ("2g2f",)
+        assert bench.job("n2").ignoremoves == ("2g2f",)
+        assert bench.job("n2").movetime_ms == 2890
+
+    def test_multipv_ranks_the_moves_of_many_nodes(self) -> None:
+        bench = Bench(4)
+        bench.feed(Start(TIMED))
+        assert bench.job("n3").multipv == 3
+        for rank, move in enumerate(("5g5f", "7g7f", "2g2f"), 1):
+            bench.report("n3", 4, 40 - rank, move, multipv=rank)
+        bench.tick(100)
+        moves = [bench.job(f"n{number}").searchmoves for number in (1, 2, 3, 4)]
+        assert moves == [("5g5f",), ("7g7f",), ("2g2f",), ()]
+        assert bench.job("n4").ignoremoves == ("5g5f", "7g7f", "2g2f")
+
+    def test_a_small_budget_or_a_single_node_consults(self) -> None:
+        for bench, request in (
+            (Bench(2), replace(TIMED, soft_ms=300)),
+            (Bench(1), TIMED),
+            (Bench(2), SearchRequest(1, STARTPOS, nodes=500)),
+            (Bench(2, replace(SETTINGS, mode=Mode.CONSULT)), TIMED),
+        ):
+            bench.feed(Start(request))
+            assert bench.events("search_started")[0]["phase"] == "consult"
+            assert bench.job("n1").searchmoves == ()
+
+    def test_the_presearch_waits_for_a_first_line(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        bench.tick(300)
+        assert not bench.events("dealt")
+        bench.report("n1", 1, 0, "7g7f")
+        assert bench.events("dealt")
+
+    def test_a_presearch_that_brings_nothing_ends_in_consultation(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        first = bench.job("n1").job_id
+        bench.done("n1")
+        bench.done("n2")
+        assert bench.job("n1").job_id > first
+        bench.report("n1", 3, 5, "7g7f")
+        bench.tick(1000)
+        assert bench.decisions[0].source == "vote"
+
+    def test_node_budgets_are_kept_over_both_phases(self) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, STARTPOS, nodes=10_000)))
+        assert bench.job("n1").nodes == 1000
+        bench.report("n1", 3, 20, "7g7f")
+        bench.done("n1", 1000)
+        bench.done("n2", 990)
+        assert (bench.job("n1").nodes, bench.job("n2").nodes) == (9000, 9010)
+        bench.report("n2", 4, 25, "2g2f")
+        bench.done("n1", 9000)
+        assert not bench.decisions
+        bench.done("n2", 9010)
+        assert bench.decisions[0].nodes == 20_000
+        assert bench.decisions[0].source == "split"
+
+    def test_depth_limits(self) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, STARTPOS, depth=9)))
+        assert bench.job("n1").depth == 4
+        bench.report("n1", 4, 20, "7g7f")
+        bench.done("n1")
+        bench.done("n2")
+        assert bench.job("n1").depth == 9
+
+
+class TestDecision:
+    def test_soft_time(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.tick(699)
+        assert not bench.decisions
+        bench.tick(1)
+        decision = bench.decisions[0]
+        assert (decision.move, decision.score, decision.source) == ("7g7f", 30, "split")
+        assert (decision.elapsed_ms, decision.pv) == (1000, ("7g7f", "3c3d"))
+        assert [ballot.voter for ballot in decision.ballots] == ["split"]
+        assert bench.jobs == {"n1": None, "n2": None}
+        assert bench.tick(5000) == []
+
+    def test_a_challenger_takes_over_only_when_it_is_clearly_better(self) -> None:
+        for score, depth, move in ((39, 12, "7g7f"), (40, 12, "2g2f"), (60, 10, "7g7f"), (80, 10, "2g2f")):
+            bench = Bench()
+            bench.split()
+            bench.report("n1", 12, 30, "7g7f")
+            bench.report("n2", depth, score, "2g2f")
+            bench.feed(StopSearch(1))
+            assert bench.decisions[0].move == move
+
+    def test_the_presearch_holds_until_a_leaf_is_as_deep(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.report("n1", 3, -400, "7g7f")
+        bench.feed(StopSearch(1))
+        assert (bench.decisions[0].score, bench.decisions[0].depth) == (30, 5)
+
+    def test_majority_and_optimistic(self) -> None:
+        for vote, move in ((Vote.MAJORITY, "7g7f"), (Vote.OPTIMISTIC, "2g2f")):
+            bench = Bench(3, replace(SETTINGS, mode=Mode.CONSULT, vote=vote))
+            bench.feed(Start(TIMED))
+            bench.report("n1", 9, 10, "7g7f")
+            bench.report("n2", 9, 90, "2g2f")
+            bench.report("n3", 9, 12, "7g7f")
+            bench.tick(1000)
+            decision = bench.decisions[0]
+            assert (decision.move, decision.source) == (move, "vote")
+            assert [ballot.voter for ballot in decision.ballots] == ["n1", "n2", "n3"]
+            assert [ballot.nodes for ballot in decision.ballots] == [900, 900, 900]
+            assert decision.agreement == pytest.approx(2 / 3 if move == "7g7f" else 1 / 3)
+            assert bench.events("decided")[0]["agreement"] == pytest.approx(
+                2 / 3 if move == "7g7f" else 1 / 3, abs=0.01
+            )
+
+    def test_a_proven_mate_is_played_at_once(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.report("n2", 4, mate_in(7), "2g2f")
+        assert not bench.decisions
+        bench.report("n2", 7, mate_in(7), "2g2f")
+        assert bench.decisions[0].move == "2g2f"
+
+    def test_an_analysis_ends_by_stop_only(self) -> None:
+        bench = Bench()
+        bench.split(SearchRequest(1, STARTPOS))
+        bench.report("n2", 9, mate_in(7), "2g2f")
+        bench.done("n1")
+        bench.done("n2")
+        bench.tick(1_000_000)
+        assert not bench.decisions
+        bench.feed(StopSearch(1))
+        assert bench.decisions[0].move == "2g2f"
+
+    def test_all_jobs_over_ends_the_search_early(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.done("n1")
+        assert not bench.decisions
+        bench.done("n2")
+        assert bench.decisions[0].elapsed_ms == 300
+
+    def test_a_stop_with_nothing_known_waits_a_moment(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        bench.feed(StopSearch(1))
+        assert not bench.decisions
+        bench.report("n2", 1, 5, "2g2f")
+        assert bench.decisions[0].move == "2g2f"
+
+    def test_a_stop_with_nothing_known_and_nobody_there_does_not_wait(self) -> None:
+        bench = Bench(0)
+        bench.feed(Start(TIMED))
+        bench.feed(StopSearch(1))
+        assert bench.decisions[0].score is None
+        assert len(bench.decisions[0].pv) == 1
+
+    def test_the_soft_time_can_be_moved(self) -> None:
+        for soft_ms, more in ((1500, 500), (5000, 1990)):
+            bench = Bench()
+            bench.split()
+            bench.feed(Retime(1, soft_ms))
+            bench.tick(700)
+            bench.tick(more - 1)
+            assert not bench.decisions
+            bench.tick(1)
+            assert len(bench.decisions) == 1
+
+    def test_a_soft_time_that_is_over_decides_at_once(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(Retime(0, 100))
+        assert not bench.decisions
+        bench.feed(Retime(1, 100))
+        assert bench.decisions[0].move == "7g7f"
+
+    def test_neither_an_analysis_nor_a_stopped_search_can_be_moved(self) -> None:
+        bench = Bench()
+        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.feed(Retime(1, 0))
+        assert not bench.decisions
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        bench.feed(StopSearch(1))
+        bench.feed(Retime(1, 900))
+        bench.tick(100)
+        assert len(bench.decisions) == 1
+
+    def test_a_new_start_decides_what_still_runs(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(Start(replace(TIMED, search_id=2)))
+        assert [decision.search_id for decision in bench.decisions] == [1]
+        assert bench.job("n1").search_id == 2
+
+
+class TestDeadline:
+    def test_silent_nodes_cannot_delay_the_move(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        bench.tick(2989)
+        assert not bench.decisions
+        bench.tick(1)
+        decision = bench.decisions[0]
+        assert (decision.source, decision.score, decision.depth) == ("none", None, 0)
+
+    def test_the_fallback_decides_only_when_no_node_has_an_answer(self) -> None:
+        bench = Bench(fallback=True)
+        bench.feed(Start(TIMED))
+        bench.report(FALLBACK, 9, 70, "2g2f")
+        bench.report("n1", 1, 3, "7g7f")
+        bench.tick(1000)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("7g7f", "vote")
+        assert bench.jobs[FALLBACK] is None
+
+        bench = Bench(fallback=True)
+        bench.feed(Start(TIMED))
+        bench.report(FALLBACK, 9, 70, "2g2f")
+        bench.tick(1000)
+        assert not bench.decisions
+        bench.tick(250)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_no_nodes_at_all(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(Start(TIMED))
+        bench.report(FALLBACK, 9, 70, "2g2f")
+        bench.tick(1000)
+        assert bench.decisions[0].source == "fallback"
+
+    def test_the_fallback_spares_the_nodes_until_they_are_gone(self) -> None:
+        bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+        bench.feed(Start(TIMED))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
+        bench.done(FALLBACK, 5000)
+        bench.feed(NodeLost("n1", "test"))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
+
+    @pytest.mark.parametrize("limit", [None, 5000])
+    def test_a_fallback_that_searches_leaves_the_background_when_the_last_node_goes(self, limit: int | None) -> None:
+        bench = Bench(2, replace(SETTINGS, fallback_nodes=limit), fallback=True)
+        bench.feed(Start(TIMED))
+        first = bench.job(FALLBACK)
+        bench.feed(NodeLost("n1", "test"))
+        assert bench.job(FALLBACK) == first
+        bench.feed(NodeLost("n2", "test"))
+        alone = bench.job(FALLBACK)
+        assert (alone.nodes, alone.background) == (None, False)
+        assert alone.job_id > first.job_id
+        bench.feed(NodeJoined("n2"))
+        assert bench.job(FALLBACK).background
+        bench.report(FALLBACK, 3, 10, "2g2f")
+        bench.feed(NodeLost("n2", "test"))
+        assert not bench.job(FALLBACK).background
+        bench.tick(1500)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_a_fallback_without_nodes_is_not_in_the_background(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(Start(TIMED))
+        assert not bench.job(FALLBACK).background
+        assert bench.job(FALLBACK).nodes is None
+
+    def test_a_hard_deadline_of_nothing(self) -> None:
+        bench = Bench()
+        bench.feed(Start(replace(TIMED, soft_ms=0, hard_ms=0)))
+        assert len(bench.decisions) == 1
+
+
+class TestLoss:
+    def test_the_leaf_of_a_lost_node_is_dealt_anew_at_once_and_its_line_stays(self) -> None:
+        bench = Bench(3)
+        bench.feed(Start(TIMED))
+        for rank, move in enumerate(("7g7f", "2g2f"), 1):
+            bench.report("n1", 5, 40 - rank, move, multipv=rank)
+        bench.tick(300)
+        bench.report("n1", 12, 35, "7g7f", "8c8d")
+        bench.feed(NodeLost("n1", "died"))
+        assert bench.job("n2").searchmoves == ("7g7f",)
+        assert bench.job("n3").ignoremoves == ("7g7f",)
+        bench.report("n2", 3, -500, "7g7f")
+        bench.tick(700)
+        assert (bench.decisions[0].score, bench.decisions[0].pv) == (35, ("7g7f", "8c8d"))
+
+    def test_the_last_node_searches_all(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(NodeLost("n1", "died"))
+        job = bench.job("n2")
+        assert (job.searchmoves, job.ignoremoves) == ((), ())
+
+    def test_all_lost_the_last_lines_stay_and_a_node_that_comes_back_is_used(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.report("n2", 9, 300, "2g2f")
+        bench.feed(NodeLost("n1", "died"))
+        bench.feed(NodeLost("n2", "died"))
+        assert not bench.decisions
+        bench.jobs.clear()
+        bench.feed(NodeJoined("n1"), 100)
+        assert bench.job("n1").searchmoves == ()
+        bench.feed(NodeJoined("n2"), 50)
+        assert bench.job("n1").searchmoves == ("2g2f",)
+        bench.tick(550)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 300)
+
+    def test_a_node_that_comes_late_waits_for_the_next_search(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(NodeJoined("n3"), 300)
+        assert "n3" not in bench.jobs
+
+    def test_leaves_that_stay_are_not_disturbed(self) -> None:
+        bench = Bench(2)
+        bench.split()
+        before = bench.job("n2")
+        bench.feed(NodeJoined("n3"))
+        assert bench.job("n2") is before
+        assert bench.job("n2").ignoremoves == ("7g7f",)
+        assert (bench.job("n1").moves, bench.job("n1").searchmoves) == (("7g7f",), ("3c3d",))
+        assert (bench.job("n3").moves, bench.job("n3").ignoremoves) == (("7g7f",), ("3c3d",))
+
+    def test_a_node_lost_in_the_presearch_leaves_a_consultation(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        bench.report("n2", 4, 11, "2g2f")
+        bench.feed(NodeLost("n1", "died"))
+        bench.tick(1000)
+        assert (bench.decisions[0].source, bench.decisions[0].move) == ("vote", "2g2f")
+
+    def test_a_node_whose_engine_fails_gets_no_other_job_of_that_search(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.done("n1", 0, "out of memory")
+        assert bench.events("job_failed")[0]["error"] == "out of memory"
+        assert bench.job("n2").ignoremoves == ()
+        bench.feed(StopSearch(1))
+        bench.feed(Start(replace(TIMED, search_id=2)))
+        assert bench.job("n1").search_id == 2
+
+    def test_a_node_that_began_anew_is_given_its_work_again(self) -> None:
+        bench = Bench()
+        bench.split()
+        before = bench.job("n1").job_id
+        bench.feed(NodeJoined("n1"))
+        assert bench.job("n1").job_id > before
+
+
+class TestBorder:
+    def test_late_and_foreign_reports_change_nothing(self) -> None:
+        bench = Bench()
+        bench.feed(Start(TIMED))
+        presearch = bench.job("n1")
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(300)
+        job = bench.job("n1")
+        late = Report("n1", 1, presearch.job_id, 30, 30, 999, Bound.EXACT, 1, 1, 0, ("2g2f",))
+        for report in (
+            late,
+            replace(late, job_id=job.job_id, search_id=0),
+            replace(late, job_id=job.job_id, search_id=2),
+            replace(late, job_id=job.job_id, node_id="n2"),
+            replace(late, job_id=job.job_id, node_id="stranger"),
+            replace(late, job_id=job.job_id + 100),
+        ):
+            assert bench.feed(Received(report)) == []
+        bench.feed(StopSearch(1))
+        assert bench.decisions[0].score == 30
+        assert bench.feed(Received(replace(late, job_id=job.job_id))) == []
+
+    def test_moves_that_are_not_the_jobs_are_refused(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.report("n1", 20, 999, "2g2f")
+        assert bench.events("report_refused")
+        bench.report("n2", 20, 999, "7g7f")
+        assert bench.events("report_refused")
+        bench.report("n2", 20, 999, "7g7e")
+        assert bench.events("report_refused")
+        bench.feed(StopSearch(1))
+        assert bench.decisions[0].move == "7g7f"
+
+    def test_a_variation_is_cut_at_its_first_illegal_move(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.report("n1", 20, 99, "7g7f", "3c3d", "3c3d")
+        assert bench.events("pv_cut") == [{"node": "n1", "at": 2, "move": "3c3d"}]
+        bench.feed(StopSearch(1))
+        assert bench.decisions[0].pv == ("7g7f", "3c3d")
+
+    def test_a_node_that_talks_nonsense_is_left_out(self) -> None:
+        bench = Bench()
+        bench.split()
+        for _ in range(SETTINGS.refusals):
+            bench.report("n1", 20, 99, "1a1b")
+        assert bench.events("job_failed")
+        assert bench.jobs["n1"] is None
+        assert bench.job("n2").ignoremoves == ()
+
+    @pytest.mark.parametrize(
+        "request_",
+        [
+            replace(TIMED, sfen="nonsense"),
+            replace(TIMED, moves=("7g7f", "7g7f")),
+            replace(TIMED, search_id=0),
+            replace(TIMED, hard_ms=None),
+            replace(TIMED, soft_ms=-1),
+            SearchRequest(9, STARTPOS, nodes=0),
+            SearchRequest(9, STARTPOS, depth=0),
+        ],
+    )
+    def test_a_bad_request_changes_nothing(self, request_: SearchRequest) -> None:
+        bench = Bench()
+        bench.feed(Start(replace(TIMED, search_id=0)))
+        with pytest.raises(ValueError, match=r"\w"):
+            bench.coordinator.handle(Start(request_), bench.now)
+        bench.report("n1", 5, 30, "7g7f")
+        bench.tick(5000)
+        assert [decision.search_id for decision in bench.decisions] == [0]
+
+    def test_a_lost_job_is_sent_again(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        job = bench.job("n1")
+        bench.feed(Received(Heartbeat("n1", "x", 0, True)), 300)
+        assert not bench.events("job_resent")
+        bench.feed(Received(Heartbeat("n1", "x", 0, True)), 200)
+        assert bench.events("job_resent")
+        assert bench.job("n1") is job
+        bench.feed(Received(Heartbeat("n1", "x", job.job_id, False)), 500)
+        assert not bench.events("job_resent")
+
+    def test_a_lost_done_is_noticed(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f")
+        bench.feed(Received(Heartbeat("n1", "x", bench.job("n1").job_id, True)), 500)
+        assert len(bench.decisions) == 1
+
+    def test_a_lost_stop_is_sent_again(self) -> None:
+        bench = Bench(1)
+        assert bench.feed(Received(Heartbeat("n1", "x", 7, False))) == [StopNode("n1", 7)]
+        assert bench.feed(Received(Heartbeat("n1", "x", 7, True))) == []
+
+
+def test_progress_is_published_at_most_ten_times_a_second() -> None:
+    bench = Bench()
+    bench.split()
+    published = []
+    for depth in range(6, 106):
+        published += [i for i in bench.report("n1", depth, depth, "7g7f") if isinstance(i, Publish)]
+        published += [i for i in bench.tick(5) if isinstance(i, Publish)]
+    assert 4 <= len(published) <= 6
+    progress = published[-1].progress
+    assert (progress.search_id, progress.pv) == (1, ("7g7f",))
+    assert [(view.node_id, view.job) for view in progress.fleet] == [("n1", "7g7f"), ("n2", "others")]

@@ -1,0 +1,455 @@
+"""Multi-ponder, event by event: who ponders on what, a hit, a miss, losses and joins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.api import Known, RootLine, SearchRequest
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Ponder, Received, Start, StopSearch
+from cluster.coordination.pondering import highest_averages, likelihoods
+from cluster.coordination.settings import Mode, Settings
+from cluster.network.messages import Heartbeat
+from cluster.split.tree import Line
+from tests.cluster.coordination.test_coordinator import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
+from worker.engine import Bound
+from worker.score import mate_in
+from worker.shogi import STARTPOS
+
+PONDER = SearchRequest(2, STARTPOS, ("7g7f",))
+HIT = replace(TIMED, search_id=3, moves=("7g7f", "3c3d"))
+CONSULT = replace(SETTINGS, mode=Mode.CONSULT)
+
+
+def replies(bench: Bench) -> dict[str, list[str]]:
+    """Which nodes search behind which reply."""
+    found: dict[str, list[str]] = {}
+    for node_id, job in bench.jobs.items():
+        if job is not None:
+            found.setdefault(" ".join(job.moves[1:2]), []).append(node_id)
+    return found
+
+
+def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = False) -> Bench:
+    """After a scouting that found 3c3d likelier than 8c8d."""
+    bench = Bench(nodes, settings, fallback)
+    bench.feed(Ponder(PONDER))
+    bench.report("n1", 5, 10, "3c3d", "2g2f", multipv=1)
+    if nodes > 2:
+        bench.report("n1", 5, 0, "8c8d", "2g2f", multipv=2)
+    bench.tick(300)
+    return bench
+
+
+def voters_expecting(*expected: str) -> Bench:
+    """Pondering on 7g7f, behind a search in which each voter expected a reply of its own."""
+    bench = Bench(len(expected), CONSULT)
+    bench.feed(Start(TIMED))
+    for number, reply in enumerate(expected, start=1):
+        bench.report(f"n{number}", 9, 30, "7g7f", reply)
+    bench.feed(StopSearch(1))
+    bench.feed(Ponder(PONDER))
+    return bench
+
+
+class TestDealing:
+    def test_scouting_then_the_likely_replies(self) -> None:
+        bench = Bench(4)
+        bench.feed(Ponder(PONDER))
+        assert bench.job("n1").moves == ("7g7f",)
+        assert bench.job("n1").multipv == 3
+        assert (bench.job("n1").movetime_ms, bench.job("n1").nodes) == (None, None)
+        bench.report("n1", 5, 10, "3c3d", multipv=1)
+        bench.report("n1", 5, 0, "8c8d", multipv=2)
+        assert bench.coordinator.wake_ms(bench.now) == bench.now + 300
+        bench.tick(300)
+        assert bench.events("pondering")[0]["replies"] == {"3c3d": ["n1", "n2", "n3"], "8c8d": ["n4"]}
+        assert replies(bench) == {"3c3d": ["n1", "n2", "n3"], "8c8d": ["n4"]}
+        assert not bench.coordinator.searching
+        assert bench.coordinator.pondering
+
+    def test_the_nodes_of_a_reply_split_as_those_of_any_search(self) -> None:
+        bench = pondering()
+        assert bench.job("n1").multipv == 2
+        bench.report("n1", 6, 20, "2g2f")
+        bench.tick(300)
+        assert bench.events("dealt")[0]["why"] == "presearch"
+        assert bench.job("n1").searchmoves == ("2g2f",)
+        assert bench.job("n1").moves == ("7g7f", "3c3d")
+
+    def test_the_last_search_says_what_is_likely(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 9, 30, "7g7f", "3c3d", "2g2f")
+        bench.feed(StopSearch(1))
+        bench.feed(Ponder(PONDER))
+        assert bench.job("n1").moves == ("7g7f", "3c3d")
+
+    def test_an_expected_reply_is_among_them_whatever_is_known(self) -> None:
+        bench = Bench(1)
+        bench.feed(Ponder(PONDER, "9c9d"))
+        assert replies(bench) == {"9c9d": ["n1"]}, "no scouting where there is something to ponder on"
+        bench = Bench(3, CONSULT)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 9, 30, "7g7f", "3c3d")
+        bench.report("n2", 9, 930, "7g7f", "8c8d")
+        bench.feed(StopSearch(1))
+        bench.feed(Ponder(PONDER, "9c9d"))
+        assert replies(bench) == {"9c9d": ["n1", "n2"], "3c3d": ["n3"]}, "as much as the likeliest, and it comes first"
+        bench.feed(Start(replace(HIT, moves=("7g7f", "9c9d"))))
+        assert bench.events("ponder_hit")
+
+    def test_an_expected_reply_is_one_that_can_be_played(self) -> None:
+        bench = Bench(1)
+        with pytest.raises(ValueError, match="7g7f"):
+            bench.feed(Ponder(PONDER, "7g7f"))
+        assert not bench.coordinator.pondering
+
+    def test_voters_name_several_replies(self) -> None:
+        bench = voters_expecting("3c3d", "4a3b", "8c8d")
+        assert bench.events("pondering")[0]["replies"] == {"3c3d": ["n1"], "4a3b": ["n2"], "8c8d": ["n3"]}
+
+    def test_a_reply_that_is_half_as_likely_as_another_is_not_worth_a_node(self) -> None:
+        """On a hit the whole fleet searches it anyway: a first node adds a third to that, a second one a fourth."""
+        assert replies(voters_expecting("3c3d", "3c3d", "8c8d")) == {"3c3d": ["n1", "n2", "n3"]}
+
+    def test_bounds_on_replies_that_nobody_would_play_are_no_hints(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 9, 30, "7g7f", "3c3d", bound=Bound.LOWER)  # for the opponent: at most
+        bench.feed(StopSearch(1))
+        bench.feed(Ponder(PONDER))
+        assert bench.job("n1").moves == ("7g7f",)
+
+    def test_all_scouts_rank_the_replies(self) -> None:
+        bench = Bench(4, replace(SETTINGS, trunk=0.75))
+        bench.feed(Ponder(PONDER))
+        assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
+
+    def test_another_move_than_was_searched_says_nothing(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 9, 30, "7g7f", "3c3d")
+        bench.feed(StopSearch(1))
+        bench.feed(Ponder(replace(PONDER, moves=("2g2f",))))
+        assert bench.job("n1").moves == ("2g2f",)
+
+    def test_a_reply_that_leaves_nothing_to_search_is_passed_over(self) -> None:
+        # White's only sensible reply gives check to a king with one escape: our next search would be forced.
+        bench = Bench(1)
+        position = "k8/9/9/9/9/9/9/1r7/8K w r 1"
+        bench.feed(Ponder(SearchRequest(1, position)))
+        bench.report("n1", 5, 900, "R*1a", "1i2h")
+        bench.tick(300)
+        assert bench.events("pondering")[0]["replies"] == {}
+        assert bench.jobs["n1"] is None
+        assert bench.coordinator.wake_ms(bench.now) is None
+
+    def test_where_the_likely_reply_leaves_no_choice_another_is_looked_for(self) -> None:
+        """After R*2a our king has one square; most other replies leave it three."""
+        bench = Bench(1)
+        bench.feed(Ponder(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
+        assert bench.job("n1").moves == ()
+        bench.report("n1", 5, 900, "9a9b", "1i2h")
+        bench.tick(300)
+        assert bench.job("n1").moves == ("9a9b",)
+
+    @pytest.mark.parametrize("sfen", [MATED, DECLARABLE])
+    def test_nothing_is_pondered_where_the_game_is_over(self, sfen: str) -> None:
+        bench = Bench()
+        bench.feed(Ponder(SearchRequest(1, sfen)))
+        assert not bench.jobs
+        assert not bench.coordinator.pondering
+
+    def test_the_only_reply_is_pondered_on(self) -> None:
+        bench = Bench(2)
+        bench.feed(Ponder(SearchRequest(1, ONE_MOVE)))
+        bench.report("n1", 5, -30, "9a9b", "7c7b+")
+        bench.tick(300)
+        assert bench.events("pondering")[0]["replies"] == {"9a9b": ["n1", "n2"]}
+
+    def test_a_bad_request_changes_nothing(self) -> None:
+        bench = pondering()
+        before = dict(bench.jobs)
+        for request in (
+            replace(PONDER, search_id=2),
+            replace(HIT, search_id=9),
+            replace(PONDER, search_id=9, sfen="x"),
+        ):
+            with pytest.raises(ValueError, match=r"\w"):
+                bench.coordinator.handle(Ponder(request), bench.now)
+        assert bench.jobs == before
+        assert bench.coordinator.pondering
+
+
+class TestHit:
+    @pytest.mark.parametrize("settings", [SETTINGS, CONSULT, replace(SETTINGS, mode=Mode.TIERS, groups=2)])
+    def test_jobs_go_on_and_the_others_join(self, settings: Settings) -> None:
+        bench = pondering(8, settings)
+        on_it = replies(bench)["3c3d"]
+        for node_id in on_it:
+            bench.report(node_id, 6, 20, "2g2f", "8c8d")
+        bench.tick(300)
+        before = {node_id: bench.job(node_id) for node_id in on_it}
+        bench.tick(1000)
+        bench.feed(Start(HIT))
+        assert bench.events("ponder_hit")
+        assert not bench.decisions
+        kept = [node_id for node_id in on_it if bench.job(node_id) is before[node_id]]
+        assert kept == on_it if settings.mode is Mode.CONSULT else kept
+        assert set(replies(bench)) == {"3c3d"}
+        assert sum(map(len, replies(bench).values())) == 8
+        bench.report(on_it[0], 12, 33, *((bench.job(on_it[0]).searchmoves or ("2g2f",))[0:1]))
+        bench.tick(1000)
+        decision = bench.decisions[0]
+        assert (decision.search_id, decision.move) == (3, "2g2f")
+        assert decision.score == 33 or settings.mode is not Mode.CONSULT
+        assert (decision.elapsed_ms, decision.pondered_ms) == (1000, 1300)
+        assert decision.nodes >= 1200 + 600
+        assert not [job for job in bench.jobs.values() if job is not None]
+
+    def test_a_split_tree_goes_on_and_is_dealt_over_all(self) -> None:
+        bench = pondering()
+        bench.report("n1", 6, 20, "2g2f")
+        bench.tick(300)
+        bench.report("n1", 10, 25, "2g2f")
+        best = bench.job("n1")
+        bench.feed(Start(HIT))
+        assert bench.job("n1") is best
+        assert bench.job("n4").moves == ("7g7f", "3c3d")
+        assert bench.events("dealt")[0]["why"] == "ponder hit"
+        bench.tick(1000)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 25)
+
+    def test_a_lone_node_goes_on_while_those_that_join_rank_the_moves(self) -> None:
+        bench = pondering()
+        bench.report("n4", 9, 15, "2g2f")
+        lone = bench.job("n4")
+        bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
+        assert bench.job("n4") is lone
+        assert (bench.job("n1").multipv, bench.job("n1").moves) == (3, ("7g7f", "8c8d"))
+        bench.report("n1", 4, 40, "2g2f", multipv=1)
+        bench.report("n1", 4, 30, "5g5f", multipv=2)
+        bench.report("n4", 10, 12, "6i7h")
+        bench.tick(100)
+        assert bench.events("dealt")[0]["why"] == "presearch"
+        assert bench.job("n4").searchmoves or bench.job("n4").ignoremoves
+        bench.tick(900)
+        assert (bench.decisions[0].move, bench.decisions[0].depth) == ("6i7h", 10)
+
+    def test_what_is_known_is_told_before_the_start(self) -> None:
+        bench = pondering()
+        ask = bench.coordinator.known
+        assert ask(HIT, bench.now) is None
+        bench.report("n1", 6, 20, "2g2f")
+        bench.tick(300)
+        bench.report("n2", 8, 5, next(iter(bench.job("n2").searchmoves), "5g5f"))
+        known = ask(replace(HIT, search_id=77), bench.now + 700)
+        assert known == Known("2g2f", 20, 6, 600 + 70_000, 1.0, 1000, 750, (RootLine(20, 6, ("2g2f",)),))
+        assert ask(replace(HIT, moves=("7g7f", "4a3b")), bench.now) is None
+        assert ask(replace(HIT, nodes=5), bench.now) is None
+
+    def test_a_mate_that_is_known_is_played_at_once(self) -> None:
+        bench = pondering()
+        bench.report("n4", 9, mate_in(5), "2g2f")
+        assert not bench.decisions
+        bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
+        assert bench.decisions[0].move == "2g2f"
+        assert bench.decisions[0].elapsed_ms == 0
+
+    def test_limits_of_nodes_hold_over_both(self) -> None:
+        bench = Bench(1)
+        bench.feed(Start(replace(TIMED, nodes=5000)))
+        bench.report("n1", 9, 30, "7g7f", "3c3d")
+        bench.feed(StopSearch(1))
+        bench.feed(Ponder(replace(PONDER, nodes=5000)))
+        assert bench.job("n1").nodes == 5000
+        bench.report("n1", 9, 30, "2g2f")
+        bench.done("n1", 5000)
+        assert len(bench.decisions) == 1, "a ponder search never decides"
+        bench.feed(Start(replace(HIT, nodes=5000)))
+        assert (bench.decisions[1].move, bench.decisions[1].nodes) == ("2g2f", 5000)
+
+    def test_the_fallback_rests_until_the_hit(self) -> None:
+        bench = pondering(fallback=True)
+        assert FALLBACK not in bench.jobs
+        bench.feed(Start(HIT))
+        assert bench.job(FALLBACK).moves == ("7g7f", "3c3d")
+
+    def test_the_deadline_holds_whatever_is_silent(self) -> None:
+        bench = pondering()
+        bench.feed(Start(HIT))
+        bench.tick(2990)
+        assert bench.decisions[0].search_id == 3
+
+
+class TestMiss:
+    def test_all_pondering_stops_and_the_search_begins(self) -> None:
+        bench = pondering()
+        before = {node_id: bench.job(node_id).job_id for node_id in bench.jobs}
+        bench.feed(Start(replace(HIT, moves=("7g7f", "4a3b"))))
+        assert bench.events("ponder_miss")
+        assert all(bench.job(node_id).job_id > before[node_id] for node_id in before)
+        assert replies(bench) == {"4a3b": ["n1", "n2", "n3", "n4"]}
+        assert bench.decisions == []
+
+    def test_late_reports_of_pondering_are_passed_over(self) -> None:
+        bench = pondering()
+        late = bench.job("n4")
+        bench.feed(Start(replace(HIT, moves=("7g7f", "4a3b"))))
+        now = bench.jobs["n4"]
+        bench.jobs["n4"] = late
+        assert bench.report("n4", 20, 999, "2g2f") == []
+        bench.jobs["n4"] = now
+        bench.tick(2990)
+        assert bench.decisions[0].score is None
+
+    def test_a_start_while_scouting(self) -> None:
+        bench = Bench(4)
+        bench.feed(Ponder(PONDER))
+        bench.feed(Start(HIT))
+        assert bench.events("ponder_miss")
+        assert replies(bench) == {"3c3d": ["n1", "n2", "n3", "n4"]}
+
+    def test_a_forced_move_needs_no_search(self) -> None:
+        bench = pondering()
+        bench.feed(Start(SearchRequest(3, ONE_MOVE, soft_ms=1000, hard_ms=2000)))
+        assert bench.decisions[0].source == "forced"
+        assert replies(bench) == {}
+
+
+class TestStop:
+    def test_a_stop_ends_it_without_a_decision(self) -> None:
+        bench = pondering()
+        bench.feed(StopSearch(1))
+        assert bench.coordinator.pondering
+        bench.feed(StopSearch(2))
+        assert not bench.coordinator.pondering
+        assert replies(bench) == {}
+        assert bench.decisions == []
+        assert bench.coordinator.wake_ms(bench.now) is None
+
+    def test_pondering_again_replaces_it(self) -> None:
+        bench = pondering()
+        bench.feed(Ponder(replace(PONDER, search_id=5, moves=("2g2f",))))
+        assert {job.moves for job in bench.jobs.values() if job is not None} == {("2g2f",)}
+
+    def test_a_search_that_still_runs_is_decided_first(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(Ponder(PONDER))
+        assert [decision.search_id for decision in bench.decisions] == [1]
+
+    def test_a_node_that_missed_the_stop_is_stopped_again(self) -> None:
+        bench = pondering()
+        job = bench.job("n4")
+        bench.feed(StopSearch(2))
+        assert bench.feed(Received(Heartbeat("n4", "x", job.job_id, False)))
+
+
+class TestFaults:
+    def test_a_hit_with_a_lost_node(self) -> None:
+        bench = pondering()
+        bench.report("n1", 6, 20, "2g2f")
+        bench.tick(300)
+        bench.report("n1", 12, 44, "2g2f", "8c8d")
+        bench.feed(NodeLost("n1", "died"))
+        bench.jobs["n1"] = None
+        bench.feed(Start(HIT))
+        assert sorted(replies(bench)["3c3d"]) == ["n2", "n3", "n4"]
+        bench.tick(1000)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 44)
+
+    def test_a_reply_that_lost_all_its_nodes_keeps_what_it_knows(self) -> None:
+        bench = pondering()
+        bench.report("n4", 12, 44, "2g2f", "8c8d")
+        bench.feed(NodeLost("n4", "died"))
+        bench.jobs["n4"] = None
+        bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
+        assert bench.coordinator.known(HIT, bench.now) is None
+        bench.report("n1", 10, 50, "2g2f")
+        bench.tick(1000)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 50)
+
+    def test_a_node_that_comes_back_goes_where_it_was(self) -> None:
+        bench = pondering()
+        bench.feed(NodeLost("n4", "died"))
+        bench.jobs["n4"] = None
+        bench.feed(NodeJoined("n4"))
+        assert replies(bench)["8c8d"] == ["n4"]
+        bench.feed(NodeJoined("n2"))
+        assert "n2" in replies(bench)["3c3d"]
+
+    def test_a_new_node_goes_where_it_is_wanted_most(self) -> None:
+        bench = pondering()
+        for number in range(5, 9):
+            bench.feed(NodeJoined(f"n{number}"))
+        assert {reply: len(nodes) for reply, nodes in replies(bench).items()} == {"3c3d": 5, "8c8d": 3}
+
+    def test_the_first_node_begins_what_nobody_could(self) -> None:
+        bench = Bench(0)
+        bench.feed(Ponder(PONDER))
+        assert bench.coordinator.pondering
+        bench.feed(NodeJoined("n1"))
+        assert bench.job("n1").moves == ("7g7f",)
+
+    def test_scouts_are_lost_and_join(self) -> None:
+        bench = Bench(2)
+        bench.feed(Ponder(PONDER))
+        bench.feed(NodeLost("n1", "died"))
+        bench.jobs["n1"] = None
+        bench.feed(NodeJoined("n3"))
+        bench.report("n3", 5, 10, "3c3d")
+        bench.tick(300)
+        assert set(replies(bench)) == {"3c3d"}
+        bench.feed(NodeLost("n2", "died"))
+        bench.feed(NodeLost("n3", "died"))
+        bench.feed(Start(HIT))
+        assert bench.coordinator.searching
+
+    def test_all_scouts_are_lost_and_one_comes_back(self) -> None:
+        bench = Bench(2)
+        bench.feed(Ponder(PONDER))
+        for node_id in ("n1", "n2"):
+            bench.feed(NodeLost(node_id, "died"))
+            bench.jobs[node_id] = None
+        bench.tick(50)
+        bench.feed(NodeJoined("n1"))
+        assert bench.job("n1").moves == ("7g7f",)
+        bench.report("n1", 5, 10, "3c3d")
+        bench.tick(300)
+        assert replies(bench) == {"3c3d": ["n1"]}
+
+    def test_a_node_that_comes_after_scouts_that_found_nothing_begins_again(self) -> None:
+        bench = Bench(1)
+        bench.feed(Ponder(PONDER))
+        bench.done("n1", 0, "out of memory")
+        bench.feed(NodeJoined("n2"))
+        assert bench.job("n2").moves == ("7g7f",)
+
+    def test_a_node_that_fails_is_left_out_of_that_reply_only(self) -> None:
+        bench = pondering()
+        bench.done("n4", 0, "out of memory")
+        bench.feed(Start(HIT))
+        assert "n4" in replies(bench)["3c3d"]
+
+
+def test_likelihoods() -> None:
+    lines = [Line(9, score, Bound.EXACT, (move,)) for move, score in (("a", 50), ("b", -10), ("a", 50), ("c", -3000))]
+    found = likelihoods(lines, 60.0)
+    assert sum(found.values()) == pytest.approx(1)
+    assert found["a"] / found["b"] == pytest.approx(2 * 2.71828, rel=0.01)
+    assert found["c"] < 1e-9
+    assert likelihoods([], 60.0) == {}
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=8), st.integers(0, 100))
+def test_a_likelier_reply_never_has_fewer_nodes(weights: list[float], seats: int) -> None:
+    dealt = highest_averages({str(index): weight for index, weight in enumerate(weights)}, seats)
+    assert sum(dealt.values()) == seats
+    for one, first in enumerate(weights):
+        for other, second in enumerate(weights):
+            assert first <= second or dealt[str(one)] >= dealt[str(other)]

@@ -1,0 +1,118 @@
+"""Who is there."""
+
+from __future__ import annotations
+
+from cluster.coordination.events import NodeJoined, NodeLost
+from cluster.drivers.fleet import Fleet
+from cluster.network.messages import Begun, Hello
+
+
+def hello(node_id: str = "n1", incarnation: str = "a") -> Hello:
+    return Hello(node_id, incarnation, "host", 1, "engine")
+
+
+def looking(fleet: Fleet, until: int, step: int = 100) -> list[object]:
+    """Looks for the silent as a driver does."""
+    changes: list[object] = []
+    for now in range(step, until + 1, step):
+        changes += fleet.expire(now)
+    return changes
+
+
+def test_a_node_joins_with_its_hello() -> None:
+    fleet = Fleet()
+    assert fleet.heard("n1/a", 0) == []
+    assert fleet.said_hello(hello(), 0) == [NodeJoined("n1", "engine")]
+    assert fleet.said_hello(hello(), 10) == []
+    assert fleet.live == ("n1",)
+    assert fleet.peer("n1") == "n1/a"
+    assert fleet.peer("n2") is None
+
+
+def test_silence_is_a_loss_and_a_word_the_way_back() -> None:
+    fleet = Fleet(timeout_ms=900)
+    fleet.said_hello(hello(), 0)
+    assert looking(fleet, 800) == []
+    assert fleet.expire(900) == [NodeLost("n1", "not heard of for 900 ms")]
+    assert fleet.expire(1000) == []
+    assert fleet.peer("n1") is None
+    assert fleet.heard("n1/a", 5000) == [NodeJoined("n1", "engine")]
+    assert fleet.heard("n1/a", 5100) == []
+
+
+def test_heartbeats_keep_a_node() -> None:
+    fleet = Fleet(timeout_ms=900)
+    fleet.said_hello(hello(), 0)
+    for now in range(0, 10_000, 100):
+        if now % 500 == 0:
+            fleet.heard("n1/a", now)
+        assert fleet.expire(now) == []
+
+
+def test_a_master_that_slept_blames_no_one() -> None:
+    fleet = Fleet(timeout_ms=900)
+    fleet.said_hello(hello(), 0)
+    looking(fleet, 500)
+    assert fleet.expire(5000) == []
+    fleet.heard("n1/a", 5001)
+    assert fleet.expire(5100) == []
+
+
+def test_a_dead_node_comes_back_only_as_a_new_incarnation() -> None:
+    fleet = Fleet()
+    fleet.said_hello(hello(), 0)
+    assert fleet.gone("n1/a", "killed") == [NodeLost("n1", "killed")]
+    assert fleet.gone("n1/a", "killed") == []
+    assert fleet.heard("n1/a", 10) == []
+    assert fleet.said_hello(hello(incarnation="b"), 20) == [NodeJoined("n1", "engine")]
+    assert fleet.gone("n1/a", "late news") == []
+    assert fleet.heard("n1/a", 30) == []
+    assert fleet.peer("n1") == "n1/b"
+
+
+def test_a_new_incarnation_ends_the_old_one() -> None:
+    fleet = Fleet()
+    fleet.said_hello(hello(), 0)
+    changes = fleet.said_hello(hello(incarnation="b"), 20)
+    assert changes == [NodeLost("n1", "its process began anew"), NodeJoined("n1", "engine")]
+
+
+def test_a_silent_node_that_is_then_found_dead_is_lost_once() -> None:
+    fleet = Fleet(timeout_ms=900)
+    fleet.said_hello(hello(), 0)
+    assert len(looking(fleet, 1000)) == 1
+    assert fleet.gone("n1/a", "killed") == []
+    assert fleet.heard("n1/a", 1100) == []
+
+
+def test_a_node_that_left_is_not_taken_back_by_its_heartbeats() -> None:
+    fleet = Fleet()
+    fleet.said_hello(hello(), 0)
+    fleet.said_hello(hello("n2"), 0)
+    assert fleet.gone("n1/a", "leaves: spot notice") == [NodeLost("n1", "leaves: spot notice")]
+    assert fleet.heard("n1/a", 10) == []
+    assert fleet.live == ("n2",)
+    assert fleet.peer("n1") is None
+
+
+def test_a_new_process_says_that_the_one_before_is_dead() -> None:
+    fleet = Fleet()
+    fleet.said_hello(hello(), 0)
+    assert fleet.began(Begun("n1", "a")) == []
+    assert fleet.began(Begun("n2", "a", "its process died")) == []
+    assert fleet.began(Begun("n1", "b", "its process died")) == [NodeLost("n1", "its process died")]
+    assert fleet.began(Begun("n1", "b", "its process died")) == []
+    assert fleet.heard("n1/a", 10) == []
+    assert fleet.said_hello(hello(incarnation="b"), 20) == [NodeJoined("n1", "engine")]
+    assert fleet.is_superseded("n1/a")
+    assert not fleet.is_superseded("n1/b")
+
+
+def test_a_process_that_was_replaced_does_not_take_its_place_back() -> None:
+    """It was cut off, another one was begun elsewhere, and now it is there again."""
+    fleet = Fleet(timeout_ms=800)
+    fleet.said_hello(hello(), 0)
+    assert looking(fleet, 900) == [NodeLost("n1", "not heard of for 800 ms")]
+    assert fleet.said_hello(hello(incarnation="b"), 2000) == [NodeJoined("n1", "engine")]
+    assert fleet.said_hello(hello(), 2100) == []
+    assert fleet.peer("n1") == "n1/b"

@@ -1,0 +1,185 @@
+"""What is played where neither node nor fallback has an answer: a move that somebody has thought of."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from cluster.api import Decision, SearchRequest
+from cluster.coordination.events import FALLBACK, NodeLost, Ponder, Start, StopSearch
+from cluster.coordination.root import Root
+from cluster.coordination.settings import Settings
+from cluster.drivers.last_resort import LAST_RESORT, LastResort
+from cluster.drivers.local_driver import LocalSearcher
+from cluster.network.messages import Job
+from tests.cluster.coordination.test_coordinator import TIMED, Bench
+from tests.cluster.engines import HashEngine
+from tests.cluster.heard import Heard
+from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.shogi import STARTPOS, Position
+
+ROOK_TO_TAKE = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
+"""The rook on 5d can be taken by the one on 5g, with check; the first legal move is another."""
+TAKES = "5g5d"
+
+
+def found(*pv: str, score: int = 77, depth: int = 3) -> SearchInfo:
+    return SearchInfo(depth, depth, score, Bound.EXACT, 500, 1, 0, pv)
+
+
+class Asked(Bench):
+    """A coordinator with a last resort that counts its calls."""
+
+    def __init__(self, answer: SearchInfo | None, nodes: int = 2, fallback: bool = False) -> None:
+        super().__init__(nodes, fallback=fallback)
+        self.asked: list[Job] = []
+
+        def ask(job: Job) -> SearchInfo | None:
+            self.asked.append(job)
+            return answer
+
+        self.coordinator._last_resort = ask
+
+
+class TestCoordinator:
+    def test_where_nobody_answers_the_last_resort_is_asked_and_only_then(self) -> None:
+        bench = Asked(found("2g2f", "8c8d"))
+        bench.feed(Start(replace(TIMED, moves=("7g7f", "3c3d"), searchmoves=("2g2f", "6g6f"), max_moves=99)))
+        bench.tick(2989)
+        assert not bench.asked
+        bench.tick(1)
+        [job], [decision] = bench.asked, bench.decisions
+        assert (job.moves, job.searchmoves, job.max_moves) == (("7g7f", "3c3d"), ("2g2f", "6g6f"), 99)
+        assert (decision.move, decision.pv, decision.score) == ("2g2f", ("2g2f", "8c8d"), 77)
+        assert (decision.depth, decision.source) == (3, "last_resort")
+
+    @pytest.mark.parametrize("who", ["n1", FALLBACK])
+    def test_whoever_has_spoken_goes_before_it_though_he_is_gone(self, who: str) -> None:
+        bench = Asked(found("2g2f"), 1, fallback=True)
+        bench.feed(Start(TIMED))
+        bench.report(who, 1, -50, "6g6f")
+        bench.feed(NodeLost(who, "test"))
+        bench.tick(2990)
+        assert bench.decisions[0].move == "6g6f"
+        assert not bench.asked
+
+    @pytest.mark.parametrize("answer", [None, found("7g7e"), found("3c3d")])
+    def test_without_a_legal_move_of_it_there_is_any_legal_one(self, answer: SearchInfo | None) -> None:
+        bench = Asked(answer)
+        bench.feed(Start(TIMED))
+        bench.tick(2990)
+        [decision] = bench.decisions
+        assert Position.startpos().parse_usi(decision.move)
+        assert (decision.source, decision.score, decision.pv) == ("none", None, (decision.move,))
+
+    def test_and_that_is_chosen_by_material(self) -> None:
+        bench = Asked(None)
+        bench.feed(Start(replace(TIMED, sfen=ROOK_TO_TAKE)))
+        bench.tick(2990)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == (TAKES, "none")
+        bench.feed(Start(replace(TIMED, search_id=2, sfen=ROOK_TO_TAKE, searchmoves=("6i6h", "6i7h"))))
+        bench.tick(2990)
+        assert bench.decisions[1].move in ("6i6h", "6i7h")
+
+    def test_a_variation_is_cut_where_it_is_not_legal(self) -> None:
+        bench = Asked(found("2g2f", "2f2e"))
+        bench.feed(Start(TIMED))
+        bench.tick(2990)
+        assert bench.decisions[0].pv == ("2g2f",)
+
+    def test_what_the_last_search_expected_here_goes_before_it(self) -> None:
+        bench = Asked(found("9g9f"), 1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 12, 40, "7g7f", "3c3d", "2g2f", "8c8d")
+        bench.tick(1000)
+        assert bench.decisions[0].move == "7g7f"
+        bench.feed(Start(replace(TIMED, search_id=2, moves=("7g7f", "3c3d"))))
+        bench.tick(2990)
+        decision = bench.decisions[1]
+        assert (decision.move, decision.pv, decision.source) == ("2g2f", ("2g2f", "8c8d"), "earlier")
+        assert (decision.depth, decision.score) == (10, 40)
+        assert not bench.asked
+
+    def test_it_is_remembered_over_a_search_that_found_nothing_and_while_pondering(self) -> None:
+        bench = Asked(None, 1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 12, 40, "7g7f", "3c3d", "2g2f", "8c8d", "2f2e")
+        bench.tick(1000)
+        bench.feed(Ponder(SearchRequest(2, STARTPOS, ("7g7f",))))
+        bench.feed(Start(replace(TIMED, search_id=3, moves=("7g7f", "3c3d"))))
+        bench.tick(2990)
+        bench.feed(Start(replace(TIMED, search_id=4, moves=("7g7f", "3c3d", "2g2f", "8c8d"))))
+        bench.tick(2990)
+        assert [decision.move for decision in bench.decisions] == ["7g7f", "2g2f", "2f2e"]
+
+    @pytest.mark.parametrize(
+        "next_request",
+        [
+            replace(TIMED, search_id=2, moves=("7g7f", "8c8d")),
+            replace(TIMED, search_id=2, moves=("7g7f", "3c3d"), searchmoves=("6g6f",)),
+            replace(TIMED, search_id=2, moves=("2g2f", "3c3d")),
+            replace(TIMED, search_id=2, sfen="4k4/9/9/9/9/9/2P6/9/4K2R1 b - 1"),
+        ],
+        ids=["another reply", "not to choose from", "another move", "another game"],
+    )
+    def test_what_was_expected_elsewhere_says_nothing(self, next_request: SearchRequest) -> None:
+        bench = Asked(None, 1)
+        bench.feed(Start(TIMED))
+        bench.report("n1", 12, 40, "7g7f", "3c3d", "2g2f", "8c8d")
+        bench.tick(1000)
+        bench.feed(Start(next_request))
+        bench.tick(2990)
+        if len(Root(next_request).legal) > 1:
+            assert bench.decisions[1].source == "none"
+
+    def test_a_stop_brings_it_too(self) -> None:
+        bench = Asked(found("2g2f"))
+        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.feed(StopSearch(1))
+        bench.tick(100)
+        assert bench.decisions[0].move == "2g2f"
+
+
+@pytest.mark.usefixtures("warm")
+class TestSearch:
+    def test_it_sees_what_hangs(self) -> None:
+        resort = LastResort()
+        resort.load()
+        info = resort.search(Job(1, 1, ROOK_TO_TAKE))
+        assert info is not None
+        assert info.pv[0] == TAKES
+        assert Root(SearchRequest(1, ROOK_TO_TAKE)).legal[0] != TAKES, "or this shows nothing"
+        only = resort.search(Job(1, 1, STARTPOS, ("7g7f",), searchmoves=("8c8d", "3c3d")))
+        assert only is not None
+        assert only.pv[0] in ("8c8d", "3c3d")
+
+    def test_it_raises_nothing(self) -> None:
+        resort = LastResort()
+        assert resort.search(Job(1, 1, STARTPOS)) is None, "it is not loaded"
+        resort.load()
+        assert resort.search(Job(1, 1, "no position")) is None
+        assert resort.search(Job(1, 1, STARTPOS)) is not None
+
+    def test_a_driver_has_it_loaded(self) -> None:
+        """An engine that searches and never says a word, in a real driver."""
+
+        class Silent(HashEngine):
+            def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
+                return replace(super().go(limits, None), lines=())
+
+        async def play() -> Decision:
+            heard = Heard()
+            searcher = LocalSearcher(lambda: Silent(pace_s=0.01, max_depth=10_000), Settings(validate=True))
+            await searcher.open(heard.listener())
+            searcher.start(SearchRequest(1, ROOK_TO_TAKE, soft_ms=100, hard_ms=300))
+            decision = await heard.decision(timeout_s=30)
+            await searcher.close()
+            return decision
+
+        decision = asyncio.run(play())
+        assert (decision.move, decision.source) == (TAKES, "last_resort")
+        assert decision.score is not None
+        assert decision.score > 300
+        assert LAST_RESORT.search(Job(1, 1, STARTPOS)) is not None

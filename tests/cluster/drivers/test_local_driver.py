@@ -1,0 +1,183 @@
+"""The local driver: real threads, a real loop, a real clock."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from cluster.api import FleetError, SearchRequest
+from cluster.coordination.settings import Settings
+from cluster.drivers.local_driver import LocalSearcher
+from tests.cluster.engines import DeafEngine, HashEngine
+from tests.cluster.heard import Heard
+from worker.engine import EngineError
+from worker.shogi import STARTPOS, Position
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+async def opened(engine: HashEngine) -> tuple[LocalSearcher, Heard]:
+    searcher, heard = LocalSearcher(lambda: engine, Settings(validate=True)), Heard()
+    await searcher.open(heard.listener())
+    return searcher, heard
+
+
+def test_search_by_time_ends_at_the_soft_time() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(HashEngine(pace_s=0.005))
+        began = time.monotonic()
+        searcher.start(SearchRequest(1, STARTPOS, ("7g7f",), soft_ms=200, hard_ms=30_000))
+        decision = await heard.decision()
+        assert 0.19 <= time.monotonic() - began < 20
+        assert decision.source == "vote"
+        assert decision.depth > 5
+        assert decision.pv[0] == decision.move
+        assert heard.progress
+        assert heard.progress[-1].fleet[0].node_id == "local"
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_searches_follow_one_another_and_a_new_game_is_passed_on() -> None:
+    async def play() -> None:
+        engine = HashEngine()
+        searcher, heard = await opened(engine)
+        await searcher.new_game()
+        for number in range(1, 6):
+            searcher.start(SearchRequest(number, STARTPOS, nodes=3000))
+            decision = await heard.decision(number)
+            assert (decision.search_id, decision.nodes) == (number, 3000)
+        assert engine.games == 1
+        assert len({decision.move for decision in heard.decisions}) == 1
+        await searcher.close()
+        assert engine.closed
+
+    asyncio.run(play())
+
+
+def test_stop_brings_the_decision_at_once() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(HashEngine(pace_s=0.005))
+        searcher.start(SearchRequest(1, STARTPOS))
+        await asyncio.sleep(0.1)
+        assert not heard.decisions
+        searcher.stop(7)
+        assert not heard.decisions
+        searcher.stop(1)
+        assert len(heard.decisions) == 1
+        searcher.stop(1)
+        await asyncio.sleep(0.05)
+        assert len(heard.decisions) == 1
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_an_engine_that_says_nothing_cannot_delay_the_move() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(DeafEngine())
+        searcher.start(SearchRequest(1, STARTPOS, soft_ms=50, hard_ms=200))
+        decision = await heard.decision()
+        assert decision.source == "last_resort"
+        Position.startpos().parse_usi(decision.move)
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_wrong_use_is_refused() -> None:
+    async def play() -> None:
+        searcher, heard = LocalSearcher(HashEngine), Heard()
+        with pytest.raises(FleetError, match="not open"):
+            searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+        await searcher.open(heard.listener())
+        with pytest.raises(FleetError, match="open already"):
+            await searcher.open(heard.listener())
+        with pytest.raises(ValueError, match="7g7e"):
+            searcher.start(SearchRequest(1, STARTPOS, ("7g7e",), nodes=100))
+        searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+        await heard.decision()
+        await searcher.close()
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_an_engine_that_cannot_be_made_says_why() -> None:
+    def broken() -> HashEngine:
+        raise EngineError("no such net: x.bin")
+
+    async def play() -> None:
+        with pytest.raises(FleetError, match=r"no such net: x\.bin"):
+            await LocalSearcher(broken).open(Heard().listener())
+
+    asyncio.run(play())
+
+
+def test_close_in_the_middle_of_a_search() -> None:
+    async def play() -> None:
+        searcher, heard = await opened(HashEngine(pace_s=0.005))
+        searcher.start(SearchRequest(1, STARTPOS))
+        await asyncio.sleep(0.02)
+        await searcher.close()
+        assert not heard.decisions
+
+    asyncio.run(play())
+
+
+def test_a_ponder_hit_keeps_the_search() -> None:
+    async def play() -> None:
+        engine = HashEngine(pace_s=0.005, max_depth=10_000)
+        searcher, heard = await opened(engine)
+        searcher.start(SearchRequest(1, STARTPOS, soft_ms=50, hard_ms=5000))
+        ours = await heard.decision()
+        assert len(ours.pv) > 1
+        searcher.ponder(SearchRequest(2, STARTPOS, ours.pv[:1]))
+        ask = SearchRequest(3, STARTPOS, ours.pv[:2], soft_ms=20, hard_ms=5000)
+        for _ in range(500):
+            known = searcher.known(ask)
+            if known is not None and known.depth >= 20:
+                break
+            await asyncio.sleep(0.01)
+        assert known is not None
+        assert len(heard.decisions) == 1
+        jobs = list(engine.jobs)
+        searcher.start(ask)
+        hit = await heard.decision(2)
+        assert engine.jobs == jobs, "the node was given another job"
+        assert hit.search_id == 3
+        assert hit.depth >= known.depth
+        assert hit.nodes >= known.nodes
+        assert hit.pondered_ms >= known.pondered_ms > 0
+        searcher.ponder(SearchRequest(4, STARTPOS, ours.pv[:1]))
+        searcher.start(SearchRequest(5, STARTPOS, (ours.pv[0], "9c9d"), nodes=3000))
+        miss = await heard.decision(3)
+        assert (miss.nodes, miss.pondered_ms) == (3000, 0)
+        searcher.ponder(SearchRequest(6, STARTPOS, ours.pv[:1]))
+        searcher.stop(6)
+        await asyncio.sleep(0.05)
+        assert len(heard.decisions) == 3
+        assert searcher.known(ask) is None
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_with_the_engine_that_ships() -> None:
+    async def play() -> None:
+        searcher, heard = LocalSearcher(), Heard()
+        await searcher.open(heard.listener())
+        for number in (1, 2):
+            await searcher.new_game()
+            searcher.start(SearchRequest(number, STARTPOS, ("7g7f", "3c3d"), nodes=20_000))
+            await heard.decision(number)
+        first, second = heard.decisions
+        assert first.depth > 5
+        assert first.pv == second.pv
+        assert first.nodes == second.nodes
+        await searcher.close()
+
+    asyncio.run(play())

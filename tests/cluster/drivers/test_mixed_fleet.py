@@ -1,0 +1,79 @@
+"""Different engines in one fleet, on real Ray: our own searcher and gpsusi decide by vote."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from cluster.api import Decision, SearchRequest
+from cluster.coordination.settings import Mode, Settings
+from cluster.drivers.ray_driver import RaySearcher
+from cluster.engine_spec import EngineSpec, FleetSpec, UsiSpec
+from tests.cluster.heard import Heard
+from worker.shogi import STARTPOS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.usefixtures("warm")]
+
+
+def installed() -> str:
+    path = shutil.which("gpsusi", path="/usr/games:/usr/bin:/usr/local/bin")
+    if path is None:
+        pytest.skip("gpsusi is not installed (Debian: apt install gpsshogi)")
+    return path
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        # Somebody else's process may end while its file is read.
+        with contextlib.suppress(OSError):
+            if f"\nPPid:\t{pid}\n" in status.read_text():
+                found.append(int(status.parent.name))
+    return found
+
+
+def test_our_searcher_and_gpsusi_decide_by_vote() -> None:
+    """Also after gpsusi was killed in the middle of a search: that one goes on without it, a later one with it."""
+    usi = UsiSpec((installed(),), (("BookDepth", "0"), ("Thread", "1")))
+    fleet = FleetSpec((EngineSpec(hash_mb=4), usi))
+    settings = Settings(Mode.CONSULT, share_depth=0, validate=True)
+    searcher, heard = RaySearcher(nodes=2, engine=fleet.build, settings=settings), Heard()
+
+    async def search(number: int, *, kill: int | None = None) -> Decision:
+        heard.forget()
+        searcher.start(SearchRequest(number, STARTPOS, ("7g7f",), soft_ms=3000, hard_ms=8000))
+        if kill is not None:
+            await asyncio.sleep(0.5)
+            for pid in children(kill):
+                os.kill(pid, signal.SIGKILL)
+        decision = await heard.decision(timeout_s=20)
+        assert decision.source == "vote"
+        assert decision.move in {ballot.move for ballot in decision.ballots}
+        return decision
+
+    async def play() -> None:
+        await searcher.open(heard.listener())
+        assert await searcher.whole(60) == 2
+        try:
+            pids = {str(found["engine"]): int(str(found["pid"])) for found in heard.named("node_ready")}
+            gps = next(pid for engine, pid in pids.items() if engine.startswith("gpsshogi"))
+            assert not heard.named("sharing"), "it is switched off"
+            assert len((await search(1)).ballots) == 2
+            assert not heard.named("shared")
+            await search(2, kill=gps)
+            assert len(heard.named("job_failed")) == 1
+            # It starts anew within a search; a busy machine may need several for it (10 s were seen).
+            number = 3
+            while len((await search(number)).ballots) < 2:
+                number += 1
+                assert number < 15
+        finally:
+            await searcher.close()
+
+    asyncio.run(play())

@@ -1,0 +1,165 @@
+"""Nothing waits for Ray: a fleet opens, searches and closes while there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from cluster.api import FleetError, SearchRequest
+from cluster.drivers import places, ray_driver, ray_process
+from cluster.drivers.ray_cluster import RayFacts, RayRefused
+from cluster.drivers.ray_driver import RaySearcher
+from cluster.drivers.ray_process import RayLost, RayProcess
+from tests.cluster.engines import broken_engine, endless_engine
+from tests.cluster.heard import Heard
+from tests.cluster.processes import alive
+from worker.shogi import STARTPOS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
+
+
+class NoRay:
+    """A `RayProcess` that does not come to be."""
+
+    def __init__(self, _address: str | None, _nodes: int, _on_start: Callable[[int], None]) -> None:
+        self.pid = 0
+
+    async def open(self) -> RayFacts:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None:
+        pass
+
+
+class RefusesUs(NoRay):
+    async def open(self) -> RayFacts:
+        raise RayRefused("no Ray cluster at 10.0.0.1:6379: its token is not ours (RAY_AUTH_TOKEN)")
+
+
+def test_nodes_of_this_machine_need_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither to begin, nor to come back."""
+    monkeypatch.setattr(places, "RayProcess", NoRay)
+
+    async def play() -> None:
+        searcher, heard = RaySearcher(2, None, endless_engine, endless_engine), Heard()
+        await searcher.open(heard.listener())
+        await heard.until(lambda: {"node-1", "node-2"} <= set(searcher.live), 30)
+        assert await searcher.whole(1) == 2
+        pids = {str(said["node"]): int(str(said["pid"])) for said in heard.named("node_ready")}
+        searcher.start(SearchRequest(1, STARTPOS))
+        os.kill(pids["node-1"], signal.SIGKILL)
+        await heard.until(lambda: len(heard.named("node_joined")) == 3, 30)
+        assert [said["reason"] for said in heard.named("node_lost")] == ["its process died"]
+        searcher.stop(1)
+        assert (await heard.decision()).source != "fallback"
+        await searcher.close()
+        assert not any(map(alive, pids.values()))
+
+    asyncio.run(play())
+
+
+def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
+    """The master's own engine plays; sound moves, and in time."""
+
+    async def play() -> None:
+        searcher, heard = RaySearcher(address="127.0.0.1:1", engine=endless_engine, fallback=endless_engine), Heard()
+        await searcher.open(heard.listener())
+        assert searcher.live == ("fallback",)
+        searcher.start(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=2000))
+        decision = await heard.decision()
+        assert decision.source == "fallback"
+        assert decision.depth > 3
+        await heard.until(lambda: len(heard.named("ray_failed")) >= 2, 30)
+        assert "no Ray cluster at 127.0.0.1:1" in str(heard.named("ray_failed")[0]["why"])
+        assert await searcher.whole(0.1) == 0
+        await searcher.close()
+
+    asyncio.run(play())
+
+
+def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "RayProcess", RefusesUs)
+
+    async def play() -> None:
+        searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+        with pytest.raises(FleetError, match="its token is not ours"):
+            await searcher.open(Heard().listener())
+
+    asyncio.run(play())
+
+
+def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = asyncio.Event()
+
+    class RefusesUsLate(RefusesUs):
+        async def open(self) -> RayFacts:
+            await refused.wait()
+            return await super().open()
+
+    monkeypatch.setattr(places, "RayProcess", RefusesUsLate)
+    monkeypatch.setattr(ray_driver, "_PATIENCE_S", 0.1)
+
+    async def play() -> None:
+        searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
+        heard = Heard()
+        await searcher.open(heard.listener())
+        searcher.start(SearchRequest(1, STARTPOS))
+        refused.set()
+        await heard.until(lambda: bool(heard.named("fleet_broken")), 30)
+        assert "its token is not ours" in str(heard.named("fleet_broken")[0]["why"])
+        with pytest.raises(FleetError, match="its token is not ours"):
+            await searcher.whole(60)
+        searcher.stop(1)
+        assert (await heard.decision()).source == "fallback"
+        await searcher.close()
+        assert len(heard.named("fleet_broken")) == 1, "said once, however often Ray is tried"
+
+    asyncio.run(play())
+
+
+def test_an_address_that_is_none_is_an_error() -> None:
+    for address in ("nowhere", "host:", ":6379", "host:port"):
+        with pytest.raises(FleetError, match=f"no Ray cluster at {address}: expected host:port or auto"):
+            RaySearcher(address=address)
+
+
+@pytest.mark.parametrize("which", ["node", "fallback"])
+def test_an_engine_that_cannot_be_made_says_why(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "RayProcess", NoRay)
+    engines = (broken_engine, endless_engine) if which == "node" else (endless_engine, broken_engine)
+
+    async def play() -> None:
+        searcher = RaySearcher(1, None, *engines)
+        with pytest.raises(FleetError, match=rf"{which}.* cannot start: .*no such net: x\.bin"):
+            await searcher.open(Heard().listener())
+        with pytest.raises(FleetError, match="not open"):
+            searcher.start(SearchRequest(1, STARTPOS, nodes=100))
+
+    asyncio.run(play())
+
+
+def test_a_process_that_hangs_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it was asked for gets an answer, and it can be ended."""
+    monkeypatch.setattr(ray_process, "_PING_S", 0.05)
+    monkeypatch.setattr(ray_process, "_ANSWER_S", 0.5)
+
+    async def play() -> None:
+        ray = RayProcess("127.0.0.1:1", 1)
+        with pytest.raises(FleetError, match="no Ray cluster at"):
+            await ray.open()
+        pid = ray.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        async with asyncio.timeout(30):
+            with pytest.raises(RayLost, match="hangs"):
+                await ray.spawn("run")
+            assert "its process hangs" in await ray.ended()
+            await ray.close()
+        assert not alive(pid)
+
+    asyncio.run(play())

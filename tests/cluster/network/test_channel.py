@@ -1,0 +1,397 @@
+"""The channel over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import zmq
+
+from cluster.network.channel import ChannelAddress, ChannelClient, ChannelServer
+from cluster.network.messages import MAX_BYTES, Done, Heartbeat, Hello, Job, Message, NewGame, Stop, encode
+from worker.shogi import STARTPOS
+
+
+class Master:
+    """A server that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Message]] = []
+        self.refused: list[tuple[str, str]] = []
+        self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self._refuse)
+        self.url = self.server.open()
+        self.address = self.server.admit("n1")
+
+    def _refuse(self, peer: str, why: str) -> None:
+        self.refused.append((peer, why))
+
+    def kinds(self, kind: type[Message]) -> list[Message]:
+        return [message for _, message in self.heard if isinstance(message, kind)]
+
+
+async def until(condition: Callable[[], object], timeout_s: float = 3.0) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 - what is waited for comes from threads and sockets
+            await asyncio.sleep(0.002)
+
+
+def client(address: ChannelAddress, orders: queue.Queue[Message], incarnation: str = "a") -> ChannelClient:
+    made = ChannelClient(address, Hello("n1", incarnation, "h", 1, "e"), orders.put, lambda: (7, False), 0.05)
+    made.start()
+    return made
+
+
+def test_both_directions() -> None:
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.address, orders)
+        await until(lambda: master.kinds(Hello))
+        assert master.heard[0][0] == "n1/a"
+        job = Job(1, 2, STARTPOS, ("7g7f",))
+        for order in (job, Stop(2), NewGame()):
+            assert master.server.send("n1/a", order)
+        assert [await asyncio.to_thread(orders.get, True, 2) for _ in range(3)] == [job, Stop(2), NewGame()]
+        for number in range(100):
+            node.send(Done("n1", 1, number, 0, 0))
+        await until(lambda: len(master.kinds(Done)) == 100)
+        assert [done.job_id for done in master.kinds(Done)] == list(range(100))  # type: ignore[union-attr]
+        await until(lambda: len(master.kinds(Heartbeat)) > 2)
+        assert master.kinds(Heartbeat)[0] == Heartbeat("n1", "a", 7, False)
+        node.close()
+        node.close()
+        node.send(NewGame())
+        master.server.close()
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_peer_that_is_not_there() -> None:
+    async def run() -> None:
+        master = Master()
+        assert not master.server.send("nobody/x", Stop(1))
+        master.server.close()
+        assert not master.server.send("nobody/x", Stop(1))
+
+    asyncio.run(run())
+
+
+def test_without_a_nodes_key_nobody_comes_in() -> None:
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        public, secret = zmq.curve_keypair()
+        strangers = [
+            client(replace(master.address, client_public=public, client_secret=secret), orders),
+            client(replace(master.address, server_public=public), orders, "b"),
+        ]
+        with zmq.Context() as context, context.socket(zmq.DEALER) as plain:
+            plain.linger = 0
+            plain.connect(master.address.url)
+            plain.send(b"hello")
+            await until(lambda: master.refused)
+            await asyncio.sleep(0.3)
+        assert not master.heard
+        assert set(master.refused) == {("", "a peer without a node's key")}
+        for stranger in strangers:
+            stranger.close()
+        master.server.close()
+
+    asyncio.run(run())
+
+
+@contextlib.contextmanager
+def raw(address: ChannelAddress) -> Iterator[zmq.Socket[bytes]]:
+    """A socket with a node's key that sends what it likes."""
+    with zmq.Context() as context, context.socket(zmq.DEALER) as node:
+        node.linger = 0
+        node.curve_serverkey = address.server_public
+        node.curve_publickey, node.curve_secretkey = address.client_public, address.client_secret
+        node.connect(address.url)
+        yield node
+
+
+NEW_GAME = b"\x81\xa4kind\xa8new_game"
+
+
+def test_garbage_is_refused_and_the_rest_goes_on() -> None:
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as node:
+            node.send_multipart([b"n1/a", b"garbage"])
+            node.send(b"one frame")
+            node.send_multipart([b"n1/a", NEW_GAME, b"three"])
+            node.send_multipart([b"n1/" + b"a" * 1000, NEW_GAME])
+            node.send_multipart([b"n1/\xff\xfe", NEW_GAME])
+            node.send_multipart([b"", NEW_GAME])
+            node.send_multipart([b"n1/a", NEW_GAME])
+            await until(lambda: ("n1/a", NewGame()) in master.heard)
+        assert master.heard == [("n1/\ufffd\ufffd", NewGame()), ("n1/a", NewGame())]
+        assert len(master.refused) == 5
+        assert [peer for peer, _ in master.refused] == ["n1/a", "n1", "n1", "n1", "n1"]
+        assert all(why.startswith("message:") for _, why in master.refused)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_nobody_speaks_in_the_name_of_another_node() -> None:
+    async def run() -> None:
+        master = Master()
+        other = master.server.admit("n2")
+        with raw(other) as node:
+            for name in (b"n1/a", b"n1", b"/n2/a", b"n2/b/a", b"n2/a"):
+                node.send_multipart([name, NEW_GAME])
+            await until(lambda: master.heard)
+        assert master.heard == [("n2/a", NewGame())]
+        names = ["n1/a", "n1", "/n2/a", "n2/b/a"]
+        assert master.refused == [("n2", f"message: in the name of {name!r}") for name in names]
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_nobody_gets_the_orders_of_another_node() -> None:
+    """Whatever it says, and whatever it has its connection called."""
+
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.address, orders)
+        await until(lambda: master.kinds(Hello))
+        other = master.server.admit("n2")
+        with zmq.Context() as context, context.socket(zmq.DEALER) as thief:
+            thief.linger = 0
+            thief.identity = b"n1/a"
+            thief.curve_serverkey = other.server_public
+            thief.curve_publickey, thief.curve_secretkey = other.client_public, other.client_secret
+            thief.connect(other.url)
+            hello = encode(Hello("n1", "a", "h", 1, "e"))
+            thief.send_multipart([b"n1/a", hello])
+            await until(lambda: master.refused)
+            assert master.server.send("n1/a", Stop(3))
+            assert await asyncio.to_thread(orders.get, True, 2) == Stop(3)
+            assert not thief.poll(200)
+        node.close()
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_that_connects_anew_gets_its_orders_there() -> None:
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as first, raw(master.address) as second:
+            for number, node in enumerate((first, second)):
+                node.send_multipart([b"n1/a", encode(Hello("n1", "a", "h", 1, "e"))])
+                await until(lambda number=number: len(master.heard) > number)  # type: ignore[misc]
+                assert master.server.send("n1/a", Stop(number))
+                assert await asyncio.to_thread(node.poll, 2000)
+                node.recv()
+            assert not first.poll(100)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_of_many_lives_is_not_remembered_without_end() -> None:
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as node:
+            for number in range(100):
+                node.send_multipart([b"n1/%d" % number, NEW_GAME])
+            await until(lambda: len(master.heard) == 100)
+            assert not master.server.send("n1/0", Stop(1))
+            assert master.server.send("n1/99", Stop(1))
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_frame_that_is_too_large_ends_the_connection() -> None:
+    """It is not even read to its end."""
+
+    async def run() -> None:
+        master = Master()
+        with raw(master.address) as node:
+            node.send_multipart([b"n1/a", bytes(MAX_BYTES)])
+            await until(lambda: master.refused)
+            node.send_multipart([b"n1/a", bytes(2 * MAX_BYTES)])
+            await asyncio.sleep(0.3)
+            node.send_multipart([b"n1/a", NEW_GAME])
+            await until(lambda: master.heard)
+        assert [why for _, why in master.refused] == ["message: no msgpack (unpack(b) received extra data.)"]
+        master.server.close()
+
+    asyncio.run(run())
+
+
+FLOOD = """
+import sys, time, zmq
+url, *keys = sys.stdin.read().split()
+node = zmq.Context().socket(zmq.DEALER)
+node.curve_serverkey, node.curve_publickey, node.curve_secretkey = (key.encode() for key in keys)
+node.connect(url)
+for _ in range(4000):
+    node.send(bytes(60_000), zmq.SNDMORE)
+node.send(b"")  # all 240 MB go out now, for ZeroMQ here begins to send when the last frame is there
+time.sleep(60)
+"""
+
+
+def test_a_message_of_frames_without_end_is_cut_off() -> None:
+    """Each of its frames is small enough. The others are heard meanwhile."""
+
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.server.admit("n1"), orders)
+        await until(lambda: master.kinds(Hello))
+        address = master.server.admit("n2")
+        before = resident_mb()
+        program = await asyncio.create_subprocess_exec(sys.executable, "-c", FLOOD, stdin=asyncio.subprocess.PIPE)
+        assert program.stdin is not None
+        keys = (address.server_public, address.client_public, address.client_secret)
+        program.stdin.write(b" ".join([address.url.encode(), *keys]))
+        program.stdin.close()
+        try:
+            await until(lambda: master.refused, 60)
+            heard = len(master.heard)
+            await until(lambda: len(master.heard) > heard)
+            assert resident_mb() - before < 160
+        finally:
+            program.kill()
+            await program.wait()
+        (_, why), *_ = master.refused
+        assert "bytes from 127.0.0.1 without a whole message" in why
+        assert not [peer for peer, _ in master.heard if peer != "n1/a"]
+        assert not orders.qsize()
+        await asyncio.to_thread(node.close)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def resident_mb() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 2**20
+
+
+def test_a_connection_of_many_messages_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much has come on it in all."""
+    monkeypatch.setattr("cluster.network.backlog.MOST_BYTES", 10_000)
+
+    async def run() -> None:
+        master, orders = Master(), queue.Queue[Message]()
+        node = client(master.address, orders)
+        for number in range(400):
+            node.send(Done("n1", 1, number, 0, 0, "x" * 1000))
+            if number % 5 == 0:
+                await asyncio.sleep(0.005)
+        await until(lambda: len(master.kinds(Done)) == 400)
+        assert master.refused == []
+        assert len(master.kinds(Hello)) == 1
+        await asyncio.to_thread(node.close)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_master_that_is_gone_does_not_hold_the_node_up() -> None:
+    async def run() -> None:
+        first, orders = Master(), queue.Queue[Message]()
+        node = client(first.address, orders)
+        await until(lambda: first.kinds(Hello))
+        first.server.close()
+        began = time.monotonic()
+        for _ in range(50):
+            node.send(NewGame())
+        assert time.monotonic() - began < 10
+        node.close()
+
+    asyncio.run(run())
+
+
+def test_secrets_do_not_show() -> None:
+    address = ChannelAddress("tcp://x:1", b"public", b"known", b"hush")
+    assert "hush" not in repr(address)
+
+
+def test_an_address_that_cannot_be_bound() -> None:
+    async def run() -> None:
+        server = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, "192.0.2.77")
+        with pytest.raises(OSError, match=r"192\.0\.2\.77"):
+            server.open()
+
+    asyncio.run(run())
+
+
+def test_a_node_that_is_cut_off_notices() -> None:
+    async def run() -> None:
+        first, orders = Master(), queue.Queue[Message]()
+        cut = threading.Event()
+        hello = Hello("n1", "a", "h", 1, "e")
+        node = ChannelClient(first.address, hello, orders.put, lambda: (0, True), cut.set, 0.05, cut_s=0.3)
+        node.start()
+        await until(lambda: first.kinds(Hello))
+        await asyncio.sleep(0.5)
+        assert not cut.is_set()
+        began = time.monotonic()
+        first.server.close()
+        await until(cut.is_set)
+        assert time.monotonic() - began > 0.25
+        node.close()
+
+    asyncio.run(run())
+
+
+def test_a_node_without_a_master_gives_up() -> None:
+    """Also one that never found him; not one that found him again in time."""
+
+    async def run() -> None:
+        master, orders, told = Master(), queue.Queue[Message](), list[str]()
+        nobody = replace(master.address, url="tcp://127.0.0.1:1")
+        nodes = [
+            ChannelClient(
+                address,
+                Hello("n1", name, "h", 1, "e"),
+                orders.put,
+                lambda: (0, True),
+                lambda name=name: told.append(f"{name} cut"),
+                0.05,
+                0.2,
+                lambda name=name: told.append(f"{name} gone"),
+                0.6,
+            )
+            for name, address in (("lost", nobody), ("found", master.address))
+        ]
+        for node in nodes:
+            node.start()
+        await until(lambda: "lost gone" in told)
+        await asyncio.sleep(0.3)
+        assert told == ["lost cut", "lost gone"]
+        for node in nodes:
+            await asyncio.to_thread(node.close)
+        master.server.close()
+
+    asyncio.run(run())
+
+
+def test_a_port_of_ones_own_choice() -> None:
+    async def run() -> None:
+        first = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None)
+        port = int(first.open().rpartition(":")[2])
+        second = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, port=port)
+        with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
+            second.open()
+        first.close()
+        third = ChannelServer(lambda _peer, _message: None, lambda _peer, _why: None, "0.0.0.0", port)
+        assert third.open() == f"tcp://127.0.0.1:{port}"
+        third.close()
+
+    asyncio.run(run())

@@ -1,0 +1,173 @@
+"""Messages: they come back as they went out, and nothing else comes in."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import typing
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.network.messages import (
+    KINDS,
+    MAX_BYTES,
+    Done,
+    Heartbeat,
+    Hello,
+    Job,
+    Leave,
+    Message,
+    MessageError,
+    NewGame,
+    Report,
+    Span,
+    Stop,
+    decode,
+    encode,
+)
+from worker.engine import Bound
+
+REPORT = Report("node-1", 3, 17, 12, 20, -45, Bound.EXACT, 12345, 678, 90, ("7g7f", "3c3d"))
+EXAMPLES: list[Message] = [
+    Job(3, 17, "startpos-sfen", ("7g7f", "P*5e"), searchmoves=("2g2f",), nodes=1000),
+    Job(3, 18, "x", ignoremoves=("2g2f", "8h2b+"), multipv=7, movetime_ms=300, depth=9),
+    Job(3, 19, "x", max_moves=320, draw_black=-100, draw_white=100),
+    Stop(17),
+    NewGame(),
+    Hello("node-1", "a1b2", "host", 4711, "gougi"),
+    Heartbeat("node-1", "a1b2", 17, False),
+    REPORT,
+    Done("node-1", 3, 17, 99, 5),
+    Done("node-1", 3, 17, 0, 0, "no such position"),
+    Leave("node-1", "SIGTERM"),
+]
+
+
+def values(hint: object) -> st.SearchStrategy[object]:
+    """Every value that a field of this type may have."""
+    span = Span(0, 1)
+    if typing.get_origin(hint) is typing.Annotated:
+        hint, span = typing.get_args(hint)
+    if typing.get_origin(hint) is tuple:
+        return st.lists(values(typing.get_args(hint)[0]), min_size=span.low, max_size=5).map(tuple)
+    if hint is int:
+        return st.integers(span.low, span.high)
+    if hint is str:
+        return st.text(min_size=span.low, max_size=max(span.low, min(span.high, 20)))
+    if hint is bool:
+        return st.booleans()
+    if hint is Bound:
+        return st.sampled_from(Bound)
+    return st.none() | values(typing.get_args(hint)[0])
+
+
+def messages() -> st.SearchStrategy[Message]:
+    return st.one_of(
+        [
+            st.builds(
+                kind,
+                **{name: values(hint) for name, hint in typing.get_type_hints(kind, include_extras=True).items()},
+            )
+            for kind in KINDS.values()
+        ]
+    )
+
+
+@given(messages())
+def test_round_trip(message: Message) -> None:
+    assert decode(encode(message)) == message
+
+
+@pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
+def test_round_trip_of_examples(message: Message) -> None:
+    assert decode(encode(message)) == message
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
+    with contextlib.suppress(MessageError):
+        decode(data)
+
+
+@given(st.sampled_from(EXAMPLES).map(encode), st.data())
+def test_damaged_bytes_are_a_message_or_refused(good: bytes, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(good) - 1))
+    cut = data.draw(st.booleans())
+    bad = good[:place] if cut else good[:place] + bytes([data.draw(st.integers(0, 255))]) + good[place + 1 :]
+    with contextlib.suppress(MessageError):
+        decode(bad)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers(-5, 2**70 - 2**69) | st.text(), st.lists, max_leaves=5))
+def test_any_value_in_any_field_is_checked(value: object) -> None:
+    for example in EXAMPLES:
+        for entry in dataclasses.fields(example):
+            raw = msgpack.unpackb(encode(example))
+            raw[entry.name] = value
+            try:
+                data = msgpack.packb(raw)
+            except OverflowError:
+                return
+            with contextlib.suppress(MessageError):
+                again = decode(data)
+                assert decode(encode(again)) == again
+
+
+def changed(**fields: object) -> bytes:
+    raw = msgpack.unpackb(encode(REPORT))
+    for name, value in fields.items():
+        if value is ...:
+            del raw[name]
+        else:
+            raw[name] = value
+    return msgpack.packb(raw)
+
+
+def job(**fields: object) -> bytes:
+    """A job with such fields."""
+    return msgpack.packb({"kind": "job", "search_id": 1, "job_id": 1, "sfen": "x", **fields})
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        (b"", "no msgpack"),
+        (b"\xc1", "no msgpack"),
+        (msgpack.packb([1, 2]), "expected a map"),
+        (msgpack.packb({}), "unknown kind None"),
+        (changed(kind="rport"), "unknown kind 'rport'"),
+        (changed(kind=["report"]), "unknown kind"),
+        (changed(pv=...), "report: missing pv"),
+        (changed(colour="red"), "report: unknown field 'colour'"),
+        (changed(depth="12"), "report.depth: expected an integer, got str"),
+        (changed(depth=True), "report.depth: expected an integer, got bool"),
+        (changed(depth=-1), "report.depth: -1 is not in"),
+        (changed(score=32001), "report.score: 32001 is not in -32000..32000"),
+        (changed(score=1.5), "report.score: expected an integer, got float"),
+        (changed(bound=4), "report.bound: 4 is not in 1..3"),
+        (changed(pv=[]), "report.pv: 0 items"),
+        (changed(pv=["7g7f", 5]), r"report.pv\[1\]: expected text"),
+        (changed(pv=["7g7f" * 9]), r"report.pv\[0\]: 36 characters"),
+        (changed(pv="7g7f"), "report.pv: expected a list"),
+        (job(max_moves=-1), "job.max_moves: -1 is not in 0..100000"),
+        (job(draw_black=31000), "job.draw_black: 31000 is not in"),
+        (job(draw_white="1"), "job.draw_white: expected an integer, got str"),
+        (changed(node_id=""), "report.node_id: 0 characters"),
+        (b"\x00" * (MAX_BYTES + 1), "bytes, at most"),
+    ],
+)
+def test_refusals_name_what_and_where(data: bytes, word: str) -> None:
+    with pytest.raises(MessageError, match=word):
+        decode(data)
+
+
+def test_a_message_that_is_too_large_does_not_leave() -> None:
+    with pytest.raises(MessageError, match=r"job: .* bytes"):
+        encode(Job(1, 1, "x", ("7g7f+",) * 20000))
+
+
+def test_a_very_long_game_fits() -> None:
+    encode(Job(1, 1, "x", ("8h2b+",) * 4000, ignoremoves=("P*5e",) * 593))

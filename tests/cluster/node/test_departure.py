@@ -1,0 +1,106 @@
+"""A machine's way out: who is asked to leave, when, and when the machine may go. Virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cluster.machine.presence import NodePresence, NodeState
+from cluster.node.departure import Ask, Departure, Notices, Release, Say
+
+A = NodePresence(101, 7, "node-1", 800_000)
+B = NodePresence(102, 8, "node-2", 900_000)
+TAKEN = Notices(interruption="terminate", left_ms=120_000)
+
+
+def gone(node: NodePresence) -> NodePresence:
+    return replace(node, state=NodeState.DISMISSED)
+
+
+def asked(instructions: list[object]) -> list[str]:
+    return [each.node.node_id for each in instructions if isinstance(each, Ask)]
+
+
+def said(instructions: list[object]) -> dict[str, dict[str, object]]:
+    return {each.name: each.fields for each in instructions if isinstance(each, Say)}
+
+
+def test_nothing_is_said_and_nothing_done() -> None:
+    departure = Departure()
+    assert departure.step(Notices(), (A, B), 0) == []
+    assert not departure.why
+
+
+def test_an_interruption_sends_all_nodes_away_and_then_releases_the_machine() -> None:
+    departure = Departure()
+    first = departure.step(TAKEN, (A, B), 1_000)
+    assert asked(first) == ["node-1", "node-2"]
+    assert said(first)["machine_leaves"] == {
+        "why": "spot interruption (terminate)",
+        "nodes": ["node-1", "node-2"],
+    }
+    assert departure.step(TAKEN, (replace(A, state=NodeState.LEAVING), gone(B)), 1_100) == []
+    last = departure.step(TAKEN, (gone(A), gone(B)), 1_200)
+    assert last[-1] == Release("spot interruption (terminate)")
+    assert said(last)["machine_released"]["not_dismissed"] == []
+    assert departure.step(TAKEN, (A,), 1_300) == []
+
+
+def test_a_group_that_ends_the_machine_does_the_same() -> None:
+    assert asked(Departure().step(Notices(terminating=True), (A,), 0)) == ["node-1"]
+
+
+def test_a_recommendation_alone_sends_nobody_away() -> None:
+    departure = Departure()
+    assert said(departure.step(Notices(rebalance=True), (A,), 0)) == {"rebalance_recommended": {}}
+    assert departure.step(Notices(rebalance=True), (A,), 3_600_000) == []
+    assert departure.at_risk and not departure.why
+    assert asked(departure.step(Notices(rebalance=True, terminating=True), (A,), 3_601_000)) == ["node-1"]
+
+
+def test_a_node_that_is_not_dismissed_is_asked_again() -> None:
+    departure = Departure(again_ms=1_000)
+    leaving = replace(A, state=NodeState.LEAVING)
+    asks = [now for now in range(0, 3_000, 100) if asked(departure.step(TAKEN, (leaving,), now))]
+    assert asks == [0, 1_000, 2_000]
+
+
+def test_a_node_that_comes_late_is_sent_away_too() -> None:
+    departure = Departure()
+    departure.step(TAKEN, (A,), 0)
+    assert asked(departure.step(TAKEN, (gone(A), B), 50)) == ["node-2"]
+
+
+def test_a_process_that_is_gone_holds_nothing_up() -> None:
+    departure = Departure()
+    departure.step(TAKEN, (A,), 0)
+    assert departure.step(TAKEN, (), 100)[-1] == Release("spot interruption (terminate)")
+
+
+def test_without_nodes_the_machine_goes_at_once() -> None:
+    assert Departure().step(TAKEN, (), 0)[-1] == Release("spot interruption (terminate)")
+
+
+def test_the_limit_ends_it_where_no_master_dismisses() -> None:
+    departure = Departure(limit_ms=20_000)
+    departure.step(TAKEN, (A,), 0)
+    assert not departure.step(TAKEN, (A,), 19_999)[1:]
+    last = departure.step(TAKEN, (A,), 20_000)
+    assert last[-1] == Release("spot interruption (terminate)")
+    assert said(last)["machine_released"]["not_dismissed"] == ["node-1"]
+
+
+def test_a_notice_that_is_seen_late_leaves_a_margin_before_the_end() -> None:
+    departure = Departure(limit_ms=20_000)
+    departure.step(Notices(interruption="stop", left_ms=8_000), (A,), 0)
+    assert not departure.step(TAKEN, (A,), 2_900)[1:]
+    assert departure.step(TAKEN, (A,), 3_000)[-1] == Release("spot interruption (stop)")
+    over = Departure()
+    assert over.step(Notices(interruption="terminate", left_ms=0), (A,), 0)[-1] == Release(
+        "spot interruption (terminate)"
+    )
+
+
+def test_a_notice_that_is_taken_back_changes_nothing_any_more() -> None:
+    departure = Departure()
+    departure.step(TAKEN, (A,), 0)
+    assert departure.step(Notices(), (gone(A),), 100)[-1] == Release("spot interruption (terminate)")

@@ -1,0 +1,235 @@
+"""The nursery and its nodes as real processes, without Ray."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import secrets
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from cluster.network.channel import ChannelServer
+from cluster.network.frames import frame
+from cluster.network.messages import Begun, End, Failed, Hello, Message
+from cluster.node.nursery_link import Begin, Link, command, holder, living, node_name, nursery_name
+from cluster.node.process import NodeSpec
+from tests.cluster.engines import broken_engine, endless_engine
+from tests.cluster.processes import alive
+from worker.engine import Engine
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.usefixtures("warm")]
+
+
+class Machine:
+    """A master's channel, and what is needed for a nursery of its own."""
+
+    def __init__(self) -> None:
+        self.run = secrets.token_hex(8)
+        self.heard: list[tuple[str, Message]] = []
+        self.channel = ChannelServer(lambda peer, message: self.heard.append((peer, message)), lambda *_: None)
+        self.channel.open()
+        self._nurseries: list[subprocess.Popen[bytes]] = []
+
+    def nursery(self) -> subprocess.Popen[bytes]:
+        """Start one as the master does."""
+        words, environment = command()
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment, start_new_session=True)
+        self._nurseries.append(process)
+        self.tell(process, Begin(self.run, local=True))
+        return process
+
+    def spec(self, node_id: str, engine: Callable[[], Engine] = endless_engine) -> bytes:
+        return pickle.dumps(NodeSpec(node_id, self.channel.admit(node_id), engine))
+
+    def tell(self, nursery: subprocess.Popen[bytes], order: object) -> None:
+        assert nursery.stdin is not None
+        nursery.stdin.write(frame(order))
+        nursery.stdin.flush()
+
+    async def said(self, kind: type[Message], count: int = 1, node_id: str = "node-1") -> Message:
+        """The ``count``-th message of that kind, of that node."""
+
+        def found() -> list[Message]:
+            return [m for _, m in self.heard if isinstance(m, kind) and getattr(m, "node_id", "") == node_id]
+
+        await self.until(lambda: len(found()) >= count)
+        return found()[count - 1]
+
+    async def hello(self, count: int = 1, node_id: str = "node-1") -> Hello:
+        said = await self.said(Hello, count, node_id)
+        assert isinstance(said, Hello)
+        return said
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(60):
+            while not condition():  # noqa: ASYNC110 - processes are waited for
+                await asyncio.sleep(0.01)
+
+    def close(self) -> None:
+        for process in self._nurseries:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+        for process in self._nurseries:
+            process.wait(20)
+        self.channel.close()
+
+
+@asynccontextmanager
+async def a_machine() -> AsyncIterator[Machine]:
+    machine = Machine()
+    try:
+        yield machine
+    finally:
+        machine.close()
+
+
+def processes() -> set[int]:
+    return {int(path.name) for path in Path("/proc").glob("[0-9]*")}
+
+
+def session_of_a_dead() -> tuple[int, int]:
+    """As Ray's: the number of a process that leads a session, and is gone, and of one that it left behind."""
+    script = "sleep 1000 & echo $!"
+    leader = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert leader.stdout is not None
+    left = int(leader.stdout.readline())
+    leader.wait()
+    return leader.pid, left
+
+
+def threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_a_node_that_dies_is_made_anew() -> None:
+    async def play() -> None:
+        async with a_machine() as machine:
+            nursery = machine.nursery()
+            machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
+            first = await machine.hello()
+            assert threads(nursery.pid) == 1  # else it may not fork
+            assert holder(node_name(machine.run, "node-1")) == first.pid
+            os.kill(first.pid, signal.SIGKILL)
+            begun = await machine.said(Begun, 2)
+            assert isinstance(begun, Begun)
+            assert begun.before == "its process died"
+            second = await machine.hello(2)
+            assert second.incarnation == begun.incarnation != first.incarnation
+            os.kill(second.pid, signal.SIGSEGV)
+            begun = await machine.said(Begun, 3)
+            assert isinstance(begun, Begun)
+            assert begun.before == "its process died: SIGSEGV"
+            assert not alive(first.pid)
+            assert first.pid not in processes()  # nor as a zombie
+
+    asyncio.run(play())
+
+
+def test_an_engine_that_cannot_be_made_is_told() -> None:
+    async def play() -> None:
+        async with a_machine() as machine:
+            machine.tell(machine.nursery(), ("start", "node-1", machine.spec("node-1", broken_engine)))
+            for count in (1, 2):  # it is tried again
+                assert await machine.said(Failed, count) == Failed("node-1", "no such net: x.bin")
+
+    asyncio.run(play())
+
+
+def test_nodes_outlive_their_nursery_and_the_next_one_finds_them() -> None:
+    async def play() -> None:
+        async with a_machine() as machine:
+            first = machine.nursery()
+            machine.tell(first, ("start", "node-1", machine.spec("node-1")))
+            node = await machine.hello()
+            first.kill()
+            first.wait()
+            assert alive(node.pid)
+            second = machine.nursery()
+            machine.tell(second, ("start", "node-1", machine.spec("node-1")))
+            await machine.until(lambda: holder(nursery_name(machine.run)) == second.pid)
+            link = await asyncio.to_thread(Link, machine.run, starts=False)
+            assert await asyncio.to_thread(link.ask, "orphan") == "node-1"
+            assert alive(node.pid)
+            link.close()
+            os.kill(node.pid, signal.SIGKILL)
+            assert (await machine.hello(2)).pid != node.pid
+            assert len([m for _, m in machine.heard if isinstance(m, Hello)]) == 2
+
+    asyncio.run(play())
+
+
+def test_a_keeper_adopts_a_node_that_has_none() -> None:
+    """Elsewhere than at the master's: the nursery is started by who needs it, and goes on without."""
+
+    async def play() -> None:
+        async with a_machine() as machine:
+            keeper = await asyncio.to_thread(Link, machine.run, starts=True)
+            try:
+                assert keeper.ask("orphan") == ""
+                pid = keeper.ask("keep", "node-1", machine.spec("node-1"))
+                assert (await machine.hello()).pid == pid
+                other = await asyncio.to_thread(Link, machine.run, starts=True)
+                assert other.pid == keeper.pid
+                assert other.ask("orphan") == ""
+                keeper.close()
+                await machine.until(lambda: other.ask("orphan") == "node-1")
+                assert living(machine.run) == ["node-1"]
+                assert other.ask("keep", "node-1", machine.spec("node-1")) == pid
+                # It lives elsewhere by now: here another one does.
+                moved = other.ask("keep", "node-2", machine.spec("node-2"))
+                assert (await machine.hello(node_id="node-2")).pid == moved != pid
+                assert living(machine.run) == ["node-2"]
+                assert not alive(pid)
+                other.close()
+            finally:
+                os.kill(keeper.pid, signal.SIGKILL)
+                for node_id in living(machine.run):
+                    os.kill(holder(node_name(machine.run, node_id)) or 0, signal.SIGKILL)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_the_master_ends_a_node(again: bool) -> None:
+    async def play() -> None:
+        async with a_machine() as machine:
+            nursery = machine.nursery()
+            for node_id in ("node-1", "node-2"):
+                machine.tell(nursery, ("start", node_id, machine.spec(node_id)))
+            node, other = await machine.hello(), await machine.hello(node_id="node-2")
+            assert machine.channel.send(node.peer, End(again))
+            await machine.until(lambda: not alive(node.pid))
+            if again:
+                assert (await machine.hello(2)).pid != node.pid
+            else:
+                # The other one's death is answered by a new life, the first one's is not.
+                os.kill(other.pid, signal.SIGKILL)
+                await machine.hello(2, "node-2")
+                assert living(machine.run) == ["node-2"]
+
+    asyncio.run(play())
+
+
+def test_everything_ends_with_the_master() -> None:
+    async def play() -> None:
+        async with a_machine() as machine:
+            nursery = machine.nursery()
+            session, left = session_of_a_dead()
+            machine.tell(nursery, ("session", session))
+            machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
+            node = await machine.hello()
+            assert alive(left)
+            assert nursery.stdin is not None
+            nursery.stdin.close()
+            assert await asyncio.to_thread(nursery.wait, 20) == 0
+            assert not alive(node.pid)
+            assert not alive(left)
+
+    asyncio.run(play())

@@ -1,0 +1,416 @@
+"""Sharing between real processes over real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from cluster.network.channel import ChannelAddress
+from cluster.network.messages import Peers, Shared
+from cluster.sharing import link as sharing_link
+from cluster.sharing.link import ShareLink, Source
+from cluster.sharing.node import TableSharing
+from tests.cluster.sharing_process import MEANING, DictTable, SharingProcess, until
+from worker.engine import Entries
+
+Start = Callable[..., list[SharingProcess]]
+
+
+@pytest.fixture
+def keys() -> ChannelAddress:
+    return ChannelAddress("tcp://127.0.0.1:9", b"unused", *zmq.curve_keypair())
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    started: list[SharingProcess] = []
+    ours: list[SharingProcess] = []
+
+    def begin(*names: str, strange: bool = False, meaning: str = MEANING, called: str = "") -> list[SharingProcess]:
+        new = [SharingProcess(name, [] if strange else ours, meaning, called) for name in names]
+        started.extend(new)
+        return [process.opened() for process in new]
+
+    yield begin
+    for process in started:
+        process.close()
+
+
+@contextlib.contextmanager
+def closing_context() -> Iterator[zmq.Context[zmq.Socket[bytes]]]:
+    """One that waits for no socket: where a test fails, its monitors are open."""
+    context = zmq.Context()
+    try:
+        yield context
+    finally:
+        context.destroy(linger=0)
+
+
+def some_entries(first: int, count: int = 10) -> Entries:
+    keys = np.arange(first, first + count, dtype=np.uint64)
+    return np.stack([keys, keys * np.uint64(3)], axis=1)
+
+
+def arrived(process: SharingProcess, first: int) -> bool:
+    known: dict[int, int] = process.call("known")
+    return known.get(first) == first * 3
+
+
+def connect(*processes: SharingProcess, bytes_per_s: int = 10_000_000) -> None:
+    """All hear all others; returns when that is so. Their tables know 900 and more then."""
+    for process in processes:
+        process.hear(*(other for other in processes if other is not process), bytes_per_s=bytes_per_s)
+        process.call("search")
+    for number, process in enumerate(processes):
+        others = [other for other in processes if other is not process]
+
+        def heard(
+            process: SharingProcess = process, number: int = number, others: list[SharingProcess] = others
+        ) -> bool:
+            process.call("put", some_entries(900 + 10 * number))
+            return all(arrived(other, 900 + 10 * number) for other in others)
+
+        until(heard)
+
+
+def test_what_one_finds_all_others_know(start: Start) -> None:
+    a, b, c = start("a", "b", "c")
+    connect(a, b, c)
+    a.call("put", some_entries(100))
+    b.call("put", some_entries(200))
+    until(lambda: arrived(b, 100) and arrived(c, 100) and arrived(a, 200) and arrived(c, 200))
+    assert c.call("known").keys() >= set(range(100, 110)) | set(range(200, 210))
+    assert 100 not in a.call("known")
+
+
+def test_the_end_of_a_search_is_reported_and_its_last_entries_go_out(start: Start) -> None:
+    a, b = start("a", "b")
+    connect(a, b)
+    assert a.call("depth") == 2
+    a.call("put", some_entries(100))
+    a.call("stop")
+    until(lambda: arrived(b, 100))
+    b.call("stop")
+    until(lambda: bool(a.call("reports") and b.call("reports")))
+    sent, taken = a.call("reports")[0], b.call("reports")[0]
+    assert isinstance(sent, Shared)
+    assert (sent.node_id, taken.node_id) == ("a", "b")
+    assert sent.entries_out >= 20
+    assert sent.bytes_out == taken.bytes_in > taken.entries_in * 16
+    assert taken.entries_in == sent.entries_out
+    assert 0 < taken.used < taken.entries_in or taken.used == taken.entries_in
+    assert (taken.lost, taken.refused, sent.dropped) == (0, 0, 0)
+
+
+def test_at_rest_a_table_still_takes_what_others_find(start: Start) -> None:
+    a, b = start("a", "b")
+    connect(a, b)
+    b.call("stop")
+    a.call("put", some_entries(100))
+    until(lambda: arrived(b, 100))
+
+
+def test_a_peer_that_stands_still_blocks_nobody(start: Start) -> None:
+    a, b, c = start("a", "b", "c")
+    connect(a, b, c)
+    b.send_signal(signal.SIGSTOP)
+    try:
+        for number in range(300):
+            a.call("put", some_entries(10_000 + 1000 * number, 1000))
+        until(lambda: arrived(c, 10_000 + 1000 * 299))
+    finally:
+        b.send_signal(signal.SIGCONT)
+    a.call("put", some_entries(100))
+    until(lambda: arrived(b, 100))
+
+
+def test_a_peer_that_dies_is_forgotten_and_its_successor_heard(start: Start) -> None:
+    a, b, c = start("a", "b", "c")
+    connect(a, b, c)
+    b.kill()
+    a.call("put", some_entries(100))
+    until(lambda: arrived(c, 100))
+    (successor,) = start("b2")
+    connect(a, c, successor)
+
+
+def test_who_is_not_named_any_more_is_not_heard(start: Start) -> None:
+    a, b, c = start("a", "b", "c")
+    connect(a, b, c)
+    c.hear(b)
+
+    def silent() -> bool:
+        """Both write; ``c`` gets what ``b`` wrote, and not what ``a`` wrote before it."""
+        first = 10_000 + time.monotonic_ns() % 1_000_000_000 * 100
+        a.call("put", some_entries(first))
+        until(lambda: arrived(b, first))
+        b.call("put", some_entries(first + 50))
+        until(lambda: arrived(c, first + 50))
+        return not arrived(c, first)
+
+    until(silent)
+
+
+def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
+    a, b = start("a", "b")
+    connect(a, b, bytes_per_s=100_000)
+    assert a.call("depth") == 2
+
+    def too_much() -> bool:
+        a.call("put", some_entries(100_000, 2000))
+        return bool(a.call("depth") > 4)
+
+    until(too_much)
+    a.call("stop")
+    until(lambda: bool(a.call("reports")))
+    (said,) = a.call("reports")
+    assert said.dropped > 0
+    assert said.bytes_out <= 100_000 * (said.time_ms / 1000 + 0.3)
+
+
+def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
+    a, b = start("a", "b")
+    a.call("search")
+    assert a.call("depth") is None
+    connect(a, b)
+    assert a.call("depth") == 2
+    b.hear()
+    until(lambda: a.call("depth") is None)
+
+
+def test_who_is_not_named_does_not_listen_and_who_has_not_the_key_is_not_heard(start: Start) -> None:
+    a, b = start("a", "b")
+    (stranger,) = start("s", strange=True)
+    stranger.hear(a, b)
+    stranger.call("search")
+    stranger.key = a.key  # it is taken for one of the fleet
+    a.hear(b, stranger)
+    b.hear(a, stranger)
+    for process in (a, b):
+        process.call("search")
+    with zmq.Context() as context, context.socket(zmq.SUB) as plain, context.socket(zmq.SUB) as knowing:
+        # The second one knows the door, but has no key to it.
+        knowing.curve_serverkey = a.key.encode()
+        knowing.curve_publickey, knowing.curve_secretkey = zmq.curve_keypair()
+        for listener in (plain, knowing):
+            listener.linger = 0
+            listener.subscribe(b"")
+            listener.connect(a.url)
+
+        def heard() -> bool:
+            a.call("put", some_entries(100))
+            stranger.call("put", some_entries(500))
+            return arrived(b, 100)
+
+        until(heard)
+        time.sleep(0.5)
+        heard()
+        for listener in (plain, knowing):
+            with pytest.raises(zmq.Again):
+                listener.recv(zmq.DONTWAIT)
+    assert not stranger.call("known")
+    assert 500 not in a.call("known") | b.call("known")
+
+
+def test_the_entries_of_another_network_are_not_used(start: Start) -> None:
+    (a,) = start("a")
+    (b,) = start("b", meaning="f" * 32)
+    a.hear(b)
+    b.hear(a)
+    a.call("search")
+    b.call("search")
+
+    def refused() -> bool:
+        a.call("put", some_entries(100))
+        b.call("stop")
+        b.call("search")
+        return any(report.refused for report in b.call("reports"))
+
+    until(refused)
+    assert not b.call("known")
+
+
+def test_nobody_takes_anothers_name(start: Start) -> None:
+    """Not even one who belongs to the fleet."""
+    a, b = start("a", "b")
+    (liar,) = start("c", called="b")
+    for process in (a, b, liar):
+        process.hear(*(other for other in (a, b, liar) if other is not process))
+        process.call("search")
+
+    def refused() -> bool:
+        liar.call("put", some_entries(500))
+        b.call("put", some_entries(100))
+        a.call("stop")
+        a.call("search")
+        return any(report.refused for report in a.call("reports")) and arrived(a, 100)
+
+    until(refused)
+    assert 500 not in a.call("known")
+    liar.hear(b)  # it poses as b where a looks for b: the key is another
+    b.kill()
+    b.url = liar.url
+    a.hear(b)
+    until(lambda: a.call("depth") is None or bool(a.call("known")))
+    liar.call("put", some_entries(700))
+    time.sleep(0.5)
+    assert 700 not in a.call("known")
+
+
+def test_a_message_of_too_many_parts_is_cut(keys: ChannelAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ZeroMQ limits the parts of a message, not how many it has, and keeps them all until the last one is there."""
+    monkeypatch.setattr(sharing_link, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(sharing_link, "LOOK_S", 0)
+    link = ShareLink(keys)
+    public, secret = zmq.curve_keypair()
+    with closing_context() as context, context.socket(zmq.PUB) as peer:
+        peer.linger = 0
+        peer.curve_server = True
+        peer.curve_publickey, peer.curve_secretkey = public, secret
+        monitor = peer.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        port = peer.bind_to_random_port("tcp://127.0.0.1")
+        link.listen_to([Source("n1", f"tcp://127.0.0.1:{port}", public.decode())])
+        assert monitor.poll(10_000)
+        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
+
+        def heard(*parts: bytes) -> list[tuple[str, bytes]]:
+            peer.send_multipart(parts)
+            end = time.monotonic() + 0.2
+            while not (found := link.receive()) and time.monotonic() < end and not monitor.poll(0):
+                pass
+            return found
+
+        until(lambda: heard(b"a", b"b") == [("n1", b"")])  # one of two parts is no batch
+        assert heard(b"batch") == [("n1", b"batch")]
+        until(lambda: heard(*[bytes(200_000)] * 100) is not None and bool(monitor.poll(0)), 30)
+        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_DISCONNECTED
+        peer.disable_monitor()
+        monitor.close()
+    link.close()
+
+
+def test_a_listener_that_talks_is_cut(keys: ChannelAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing_link, "LOOK_S", 0)
+    link = ShareLink(keys)
+    public, secret = zmq.curve_keypair()
+    link.admit([public.decode()])
+    with closing_context() as context, context.socket(zmq.XSUB) as listener:
+        listener.linger = 0
+        listener.curve_serverkey = keys.client_public
+        listener.curve_publickey, listener.curve_secretkey = public, secret
+        monitor = listener.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        listener.connect(link.url)
+        assert monitor.poll(10_000)
+        assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED
+        listener.send(b"\x01")
+
+        def cut() -> bool:
+            listener.send(bytes([2]) * 500)
+            link.count_listeners()
+            link.receive()
+            return bool(monitor.poll(0))
+
+        until(cut, 30)
+        listener.disable_monitor()
+        monitor.close()
+    link.close()
+
+
+def test_a_listener_that_came_too_early_comes_again(keys: ChannelAddress) -> None:
+    """The two hear of each other at the same time, from the master; ZeroMQ itself would not try again."""
+    public, secret = zmq.curve_keypair()
+    link, other = ShareLink(keys), ShareLink(replace(keys, client_public=public, client_secret=secret))
+    other.listen_to([Source("n1", link.url, keys.client_public.decode())])
+    until(lambda: link.refused > 0)
+    link.admit([public.decode()])
+
+    def heard() -> bool:
+        link.publish(b"batch")
+        other.wait(0.05)
+        return other.receive() != []
+
+    until(heard)
+    other.close()
+    link.close()
+
+
+def test_garbage_is_refused_and_the_rest_goes_on(start: Start, keys: ChannelAddress) -> None:
+    a, b = start("a", "b")
+    with zmq.Context() as context, context.socket(zmq.PUB) as garbage:
+        garbage.linger = 0
+        garbage.curve_server = True
+        garbage.curve_publickey, garbage.curve_secretkey = keys.client_public, keys.client_secret
+        port = garbage.bind_to_random_port("tcp://127.0.0.1")
+        key = keys.client_public.decode()
+        urls = (f"tcp://127.0.0.1:{port}", b.url, "no address at all")
+        a.call("peers", Peers(urls, ("c", "b", "d"), (key, b.key, key), (b.key,), 1_000_000))
+        b.hear(a)
+        a.call("search")
+        b.call("search")
+
+        def refused() -> bool:
+            garbage.send(b"garbage")
+            garbage.send(b"GGE1" + bytes(60))
+            a.call("stop")
+            time.sleep(0.02)
+            a.call("search")
+            return any(report.refused for report in a.call("reports"))
+
+        until(refused)
+
+        def heard() -> bool:
+            b.call("put", some_entries(100))
+            return arrived(a, 100)
+
+        until(heard)
+    assert a.call("known").keys() == set(range(100, 110))
+
+
+def test_no_way_to_the_master_or_no_meaning(keys: ChannelAddress) -> None:
+    table = DictTable()
+    with pytest.raises(OSError, match=r"256\.1\.1\.1"):
+        TableSharing("a/x", table, replace(keys, url="tcp://256.1.1.1:5"), 2, lambda: False, lambda _said: None)
+    with pytest.raises(ValueError, match="'abc'"):
+        TableSharing("a/x", DictTable("abc"), keys, 2, lambda: False, lambda _said: None)
+
+
+def test_a_table_that_fails_takes_no_part_any_more(keys: ChannelAddress, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(DictTable):
+        def share(self, min_depth: int | None) -> None:
+            if min_depth is not None or not failed:
+                failed.append(1)
+                raise RuntimeError("out of order")
+
+    failed: list[int] = []
+    sharing = TableSharing("a/x", Broken(), keys, 2, lambda: True, lambda _said: None)
+    sharing.take(Peers((), (), (), (), 1))
+    until(lambda: bool(failed))
+    sharing.close()
+    sharing.close()
+    sharing.wake()
+    sharing.take(Peers((), (), (), (), 1))
+    assert "sharing failed and is off" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_node_at_rest_outlives_the_one_that_it_listens_to(keys: ChannelAddress) -> None:
+    """With heartbeats of ZeroMQ's own, libzmq 4.3.5 ends the process here: ``Assertion failed: !_io_error``."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cluster.full_queue", "listen"],
+        input=f"{keys.client_public.decode()} {keys.client_secret.decode()}\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["alive"]), done.stderr

@@ -1,0 +1,293 @@
+"""Batches, rates and who hears whom: all without a socket."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cluster.network.messages import Hello, Shared
+from cluster.sharing.peers import Peering, SharedSum
+from cluster.sharing.table import (
+    DEEPEST,
+    ENTRY_BYTES,
+    MOST_BATCH_BYTES,
+    MOST_ENTRIES,
+    Batch,
+    BatchError,
+    Budget,
+    ForeignBatch,
+    Sequences,
+    ShareDepth,
+    Traffic,
+    decode_batch,
+    encode_batch,
+    header_bytes,
+    listens_to,
+)
+from worker.engine import Entries
+
+MEANING = bytes(range(16))
+WORDS = st.integers(0, 2**64 - 1)
+
+
+SHALLOWEST = 2
+
+
+def entries(*pairs: tuple[int, int]) -> Entries:
+    return np.array(pairs, np.uint64).reshape(len(pairs), 2)
+
+
+def shared(node_id: str = "n1", **counts: int) -> Shared:
+    fields = dict.fromkeys(("bytes_out", "entries_out", "dropped", "bytes_in", "entries_in", "used", "lost"), 0)
+    return Shared(node_id, **{"time_ms": 1000, "min_depth": 2, "refused": 0, **fields, **counts})
+
+
+# --- batches
+
+
+@given(
+    peer=st.text(min_size=1, max_size=60),
+    sequence=st.integers(0, 2**64 - 1),
+    pairs=st.lists(st.tuples(WORDS, WORDS), max_size=50),
+)
+def test_a_batch_comes_back_as_it_went(peer: str, sequence: int, pairs: list[tuple[int, int]]) -> None:
+    data = encode_batch(peer, MEANING, sequence, entries(*pairs))
+    assert len(data) == header_bytes(peer) + ENTRY_BYTES * len(pairs)
+    batch = decode_batch(data, MEANING, peer.rpartition("/")[0])
+    assert (batch.peer, batch.sequence) == (peer, sequence)
+    assert batch.entries.dtype == np.uint64
+    assert batch.entries.tolist() == [list(pair) for pair in pairs]
+
+
+def test_the_largest_batch() -> None:
+    words = np.arange(2 * MOST_ENTRIES, dtype=np.uint64).reshape(MOST_ENTRIES, 2)
+    data = encode_batch("n" * 255, MEANING, 0, words)
+    assert len(data) == MOST_BATCH_BYTES
+    assert np.array_equal(decode_batch(data, MEANING, "").entries, words)
+    with pytest.raises(ValueError, match=r"entries: shape \(16385, 2\)"):
+        encode_batch("n", MEANING, 0, np.zeros((MOST_ENTRIES + 1, 2), np.uint64))
+
+
+@pytest.mark.parametrize(("peer", "meaning"), [("", MEANING), ("n" * 256, MEANING), ("n", MEANING[1:])])
+def test_what_cannot_be_sent(peer: str, meaning: bytes) -> None:
+    with pytest.raises(ValueError, match="bytes"):
+        encode_batch(peer, meaning, 0, entries((1, 2)))
+
+
+@given(data=st.binary(max_size=200))
+def test_any_bytes_are_refused_in_words(data: bytes) -> None:
+    with pytest.raises(BatchError, match=r"^batch: "):
+        decode_batch(data, MEANING, "n1")
+
+
+@given(cut=st.integers(0, 10_000), change=st.integers(1, 255), at=st.integers(0, 10_000))
+def test_a_damaged_batch_is_refused_or_well_formed(cut: int, change: int, at: int) -> None:
+    data = encode_batch("n1/ab", MEANING, 7, entries((1, 2), (3, 4)))
+    with pytest.raises(BatchError, match=r"^batch: .* bytes"):
+        decode_batch(data[: cut % len(data)], MEANING, "n1")
+    damaged = bytearray(data)
+    damaged[at % len(data)] ^= change
+    try:
+        batch = decode_batch(bytes(damaged), MEANING, "n1")
+    except BatchError:
+        return
+    assert batch.entries.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"GGE1", "4 bytes, its header alone has 33"),
+        (encode_batch("n", MEANING, 0, entries((1, 2))) + b"x", "51 bytes, with 1 entries it has 50"),
+        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, MOST_ENTRIES + 1, 1) + b"n", "16385 entries"),
+        (struct.pack("<4s16sQIB", b"GGE0", MEANING, 0, 0, 1) + b"n", "begins with b'GGE0'"),
+        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 1) + b"\xff", "no UTF-8"),
+        (struct.pack("<4s16sQIB", b"GGE1", MEANING, 0, 0, 0), "in the name of ''"),
+        (encode_batch("n2/ab", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n2/ab'"),
+        (encode_batch("n1", MEANING, 0, entries((1, 2))), "batch of n1: in the name of 'n1'"),
+    ],
+)
+def test_a_refusal_says_what_and_where(data: bytes, why: str) -> None:
+    with pytest.raises(BatchError, match=why):
+        decode_batch(data, MEANING, "n1")
+
+
+def test_entries_of_another_network_are_foreign() -> None:
+    data = encode_batch("n1/ab", MEANING, 7, entries((1, 2)))
+    with pytest.raises(ForeignBatch, match="n1/ab"):
+        decode_batch(data, bytes(16), "n1")
+
+
+# --- rates
+
+
+@given(shallow_rate=st.floats(1, 1e9), ratio=st.floats(1.3, 2.9), limit=st.floats(1e4, 1e8))
+def test_the_depth_settles_within_the_rate(shallow_rate: float, ratio: float, limit: float) -> None:
+    """A search that writes ``shallow_rate`` bytes a second at depth 2, and at each depth more the ratio-th part of it
+    (measured: 1.7)."""
+    chosen = ShareDepth(SHALLOWEST)
+
+    def rate(depth: int) -> float:
+        return shallow_rate / ratio ** (depth - SHALLOWEST)
+
+    depths = [chosen.observe(int(rate(chosen.depth) / 10), 0.1, limit) for _ in range(400)]
+    assert len(set(depths[-50:])) == 1
+    # A byte is lost to rounding.
+    assert rate(depths[-1]) <= limit + 10
+    assert depths[-1] == SHALLOWEST or rate(depths[-1]) >= limit / 3
+
+
+@given(shallow_rate=st.floats(1e6, 1e9), ratio=st.floats(3.1, 8))
+def test_where_no_depth_uses_the_rate_well_it_seldom_goes_beyond(shallow_rate: float, ratio: float) -> None:
+    chosen, limit = ShareDepth(SHALLOWEST), 1e6
+
+    def rate(depth: int) -> float:
+        return shallow_rate / ratio ** (depth - SHALLOWEST)
+
+    depths = [chosen.observe(int(rate(chosen.depth) / 10), 0.1, limit) for _ in range(400)]
+    assert sum(rate(depth) > limit + 10 for depth in depths[-100:]) <= 100 / 3
+
+
+def test_the_depth_rises_at_once_and_falls_slowly() -> None:
+    chosen = ShareDepth(SHALLOWEST)
+    assert chosen.observe(800, 0.1, 1000) == SHALLOWEST + 3
+    assert [chosen.observe(10, 0.1, 1000) for _ in range(5)] == [5, 5, 5, 5, 4]
+    for _ in range(100):
+        chosen.observe(0, 0.1, 1000)
+    assert chosen.depth == SHALLOWEST
+    for _ in range(100):
+        chosen.observe(10**12, 0.1, 1000)
+    assert chosen.depth == DEEPEST
+
+
+@given(
+    limit=st.floats(1_000, 1e8),
+    ticks=st.lists(st.tuples(st.floats(0.001, 1), st.integers(0, 20_000)), min_size=1, max_size=60),
+)
+def test_no_more_is_sent_than_the_rate_allows(limit: float, ticks: list[tuple[float, int]]) -> None:
+    budget, sent, time = Budget(), 0, 0.0
+    for seconds, wanted in ticks:
+        time += seconds
+        budget.refill(seconds, limit)
+        count = min(wanted, budget.entries(40))
+        if count:
+            budget.spend(40 + count * ENTRY_BYTES)
+            sent += 40 + count * ENTRY_BYTES
+    assert sent <= limit * time + 1
+
+
+def test_what_is_missing_is_counted() -> None:
+    sequences = Sequences()
+
+    def lost(peer: str, number: int) -> int:
+        return sequences.lost(Batch(peer, number, entries()))
+
+    assert [lost("a", 5), lost("a", 6), lost("a", 9), lost("b", 100), lost("a", 10)] == [0, 0, 2, 0, 0]
+    assert [lost("a", 0), lost("a", 1)] == [0, 0]
+
+
+def test_traffic_says_whether_there_was_any() -> None:
+    assert not Traffic()
+    assert Traffic(refused=1)
+
+
+# --- who hears whom
+
+
+@given(count=st.integers(1, 1000), most=st.integers(2, 20), data=st.data())
+def test_everyone_hears_and_is_heard_by_as_many(count: int, most: int, data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, count - 1))
+    heard = listens_to(index, count, most)
+    assert len(heard) == len(set(heard)) == min(most, count - 1)
+    assert index not in heard
+    assert all(0 <= other < count for other in heard)
+    hearers = sum(index in listens_to(other, count, most) for other in range(count)) if count < 60 else len(heard)
+    assert hearers == len(heard)
+
+
+def test_a_thousand_nodes_are_a_few_steps_apart() -> None:
+    steps, reached, edge = 0, {0}, {0}
+    while len(reached) < 1000:
+        edge = {other for index in edge for other in listens_to(index, 1000)} - reached
+        assert edge
+        reached |= edge
+        steps += 1
+    assert steps <= 5
+
+
+def key(node_id: str) -> str:
+    return f"{node_id}-".ljust(40, "k")
+
+
+def hello(number: int, meaning: str = "aa", url: str | None = None) -> Hello:
+    url = f"tcp://10.0.0.{number}:5" if url is None else url
+    return Hello(f"n{number}", "x", "h", 1, "e", share_url=url, share_meaning=meaning)
+
+
+def test_all_hear_all_others_and_are_told_once() -> None:
+    peering = Peering(1000, key)
+    for number in (1, 2, 3):
+        peering.said_hello(hello(number))
+    orders = dict(peering.orders(["n1", "n2", "n3", "fallback"]))
+    assert orders["n2"].urls == ("tcp://10.0.0.1:5", "tcp://10.0.0.3:5")
+    assert orders["n2"].bytes_per_s == 1000
+    assert set(orders) == {"n1", "n2", "n3"}
+    assert peering.orders(["n1", "n2", "n3"]) == []
+    assert (orders["n2"].names, orders["n2"].keys) == (("n1", "n3"), (key("n1"), key("n3")))
+    assert orders["n2"].listeners == (key("n1"), key("n3"))
+    left = dict(peering.orders(["n1", "n3"]))
+    assert left["n1"].listeners == (key("n3"),)
+    assert left["n1"].urls == ("tcp://10.0.0.3:5",)
+    assert set(left) == {"n1", "n3"}
+
+
+def test_only_those_of_one_meaning_hear_each_other_and_others_take_no_part() -> None:
+    peering = Peering(1000, key)
+    for number, meaning in ((1, "aa"), (2, "bb"), (3, "aa"), (4, "bb")):
+        peering.said_hello(hello(number, meaning))
+    peering.said_hello(hello(5, "", url=""))
+    orders = dict(peering.orders(["n1", "n2", "n3", "n4", "n5"]))
+    assert {node: order.urls for node, order in orders.items()} == {
+        "n1": ("tcp://10.0.0.3:5",),
+        "n3": ("tcp://10.0.0.1:5",),
+        "n2": ("tcp://10.0.0.4:5",),
+        "n4": ("tcp://10.0.0.2:5",),
+    }
+
+
+def test_who_comes_back_or_begins_anew_is_told_again() -> None:
+    peering = Peering(1000, key)
+    peering.said_hello(hello(1))
+    peering.said_hello(hello(2))
+    peering.orders(["n1", "n2"])
+    peering.came_back("n1")
+    assert [node for node, _ in peering.orders(["n1", "n2"])] == ["n1"]
+    peering.said_hello(hello(2, url="tcp://10.0.0.2:6"))
+    assert {node: order.urls for node, order in peering.orders(["n1", "n2"])} == {
+        "n1": ("tcp://10.0.0.2:6",),
+        "n2": ("tcp://10.0.0.1:5",),
+    }
+
+
+def test_the_log_gets_sums_and_rates() -> None:
+    total = SharedSum()
+    total.add(shared("n1", bytes_out=3000, entries_out=100, bytes_in=2000, entries_in=80, used=20, min_depth=4))
+    total.add(shared("n2", bytes_out=1000, entries_out=50, bytes_in=2000, entries_in=120, used=80, lost=3))
+    assert total.take() == {
+        "nodes": 2,
+        "bytes_out_per_s": 2000,
+        "bytes_in_per_s": 2000,
+        "entries_out": 150,
+        "entries_in": 200,
+        "used_share": 0.5,
+        "min_depth": 4,
+        "dropped": 0,
+        "lost_batches": 3,
+        "refused": 0,
+    }
+    total.add(shared("n1", bytes_out=500, time_ms=0))
+    assert total.take()["bytes_out_per_s"] == 500_000

@@ -1,0 +1,349 @@
+"""Re-dealing: the reasons, who gets what, and the coordinator's way through it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import cluster.coordination.group
+from cluster.api import SearchRequest
+from cluster.coordination.events import NodeJoined, NodeLost, Received, Start
+from cluster.coordination.group import Group
+from cluster.coordination.settings import Settings
+from cluster.coordination.work import Work
+from cluster.network.messages import Heartbeat, Job
+from cluster.split.dealing import Dealing, deal
+from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
+from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, judge, leaves
+from cluster.split.windows import OPEN, Window
+from tests.cluster.coordination.test_coordinator import SETTINGS, TIMED, Bench
+from worker.engine import Bound
+from worker.score import mate_in
+from worker.shogi import STARTPOS
+
+CAUTION = Caution(margin=10, shallow=0, per_ply=20)
+A, B, OTHERS = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a", "b"))
+THREE = Split((), (A, B, OTHERS))
+A_R, A_REST = Leaf(("a",), ("r",)), Leaf(("a",), ignore=("r",))
+DEEP = Split((), (Split(("a",), (A_R, A_REST)), Leaf(ignore=("a",))))
+
+
+def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> Line:
+    return Line(depth, score, bound, pv)
+
+
+class TestReason:
+    def test_nothing_new(self) -> None:
+        known = {A: line(50, "a"), B: line(20, "b"), OTHERS: line(40, "c", bound=Bound.UPPER)}
+        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) is None
+        assert reason(THREE, {}, frozenset(), None, CAUTION) is None
+        assert reason(Leaf(), {Leaf(): line(50, "a")}, frozenset(), line(50, "a"), CAUTION) is None
+
+    def test_another_move_is_preferred(self) -> None:
+        known = {A: line(50, "a"), B: line(60, "b")}
+        assert reason(THREE, known, frozenset({"a", "b"}), known[B], CAUTION) == "b is preferred"
+
+    def test_another_reply_is_preferred(self) -> None:
+        known = {A_R: line(50, "a", "r"), A_REST: line(20, "a", "s")}
+        assert reason(DEEP, known, frozenset({"a"}), known[A_REST], CAUTION) == "a s is preferred"
+        del known[A_R]
+        # Nothing has come yet of the reply that is thought best.
+        assert reason(DEEP, known, frozenset({"a"}), known[A_REST], CAUTION) is None
+
+    def test_a_move_in_contention(self) -> None:
+        known = {A: line(50, "a"), B: line(39, "b")}
+        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) is None
+        known[B] = line(40, "b", bound=Bound.LOWER)
+        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) == "b in contention"
+        assert contention(THREE, known, CAUTION) == {"a", "b"}
+        known[B] = line(45, "b", bound=Bound.UPPER)
+        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) is None
+
+
+class TestDecided:
+    best = line(50, "a")
+
+    @pytest.mark.parametrize(
+        ("found", "decided"),
+        [
+            (line(30, "b", bound=Bound.UPPER, depth=12), True),
+            (line(30, "b", bound=Bound.UPPER, depth=11), False),
+            (line(30, "b", depth=12), False),
+            (line(55, "b", bound=Bound.UPPER, depth=12), False),
+        ],
+    )
+    def test_a_bound_below_the_best_at_more_depth(self, found: Line, decided: bool) -> None:
+        assert is_decided(B, THREE, {B: found}, self.best, 2) is decided
+
+    def test_what_is_played_is_not(self) -> None:
+        found = line(30, "a", bound=Bound.UPPER, depth=20)
+        assert not is_decided(A, THREE, {A: found}, self.best, 2)
+        assert not is_decided(A_REST, DEEP, {A_REST: replace(found, pv=("a", "s"))}, self.best, 2)
+        assert not is_decided(B, THREE, {}, self.best, 2)
+
+
+def job(alpha: int | None = None, beta: int | None = None) -> Job:
+    return Job(1, 1, STARTPOS, alpha=alpha, beta=beta)
+
+
+class TestLostWindow:
+    def test_the_best_score_fell(self) -> None:
+        found = line(30, "b", bound=Bound.UPPER)
+        assert window_is_lost(job(alpha=40), B, found, Window(alpha=20), 10)
+        assert window_is_lost(job(alpha=40), B, found, OPEN, 10)
+        assert not window_is_lost(job(alpha=40), B, found, Window(alpha=30), 10)
+        assert not window_is_lost(job(alpha=40), B, found, Window(alpha=60), 10)
+
+    def test_what_is_exact_loses_nothing(self) -> None:
+        assert not window_is_lost(job(alpha=40), B, line(45, "b"), OPEN, 10)
+        assert not window_is_lost(job(alpha=40), B, None, OPEN, 10)
+        assert not window_is_lost(job(), B, line(30, "b", bound=Bound.UPPER), OPEN, 10)
+
+    def test_a_refutation_that_is_none_any_more(self) -> None:
+        """After a the opponent had at least -30; now it must have more to refute a."""
+        found = line(30, "a", "r", bound=Bound.UPPER)
+        assert window_is_lost(job(beta=-40), A_R, found, Window(beta=-10), 10)
+        assert not window_is_lost(job(beta=-40), A_R, found, Window(beta=-35), 10)
+
+
+class TestMatch:
+    def test_near_to_what_was_searched(self) -> None:
+        free = [(OTHERS, 0), (B, 0), (A, 0)]
+        assert match(free, [A_R, A_REST, Leaf(ignore=("a",))]) == [2, 0, 1]
+
+    def test_who_found_a_move_among_the_others_gets_it(self) -> None:
+        assert match([(A, 0), (Leaf(ignore=("a",)), 0)], [Leaf(moves=("c",)), Leaf(ignore=("c",))]) == [1, 0]
+
+    def test_fast_nodes_first(self) -> None:
+        assert match([(B, 3), (A, 0)], [A, B]) == [0, 1]
+
+    def test_fewer_nodes_than_leaves_or_more(self) -> None:
+        assert match([(B, 0)], [A, B]) == [0]
+        assert match([(A, 0), (B, 0)], [B]) == [1]
+
+
+class TestJudge:
+    """The trunk's line, unless a move that the tree tested takes over."""
+
+    def test_the_trunk_is_the_incumbent(self) -> None:
+        trunk = line(50, "a", depth=9)
+        known = {A: line(90, "a", depth=12), B: line(59, "b", depth=9), OTHERS: line(99, "c", bound=Bound.UPPER)}
+        assert judge(THREE, known, trunk, CAUTION) == trunk
+        known[B] = line(60, "b", depth=9)
+        assert judge(THREE, known, trunk, CAUTION) == known[B]
+        assert judge(THREE, known, None, CAUTION) == known[A]
+
+    def test_without_moves_to_test(self) -> None:
+        assert judge(Leaf(), {}, line(5, "a"), CAUTION) == line(5, "a")
+        assert judge(Leaf(), {Leaf(): line(5, "a")}, None, CAUTION) == line(5, "a")
+
+
+EAGER = replace(SETTINGS, patience=Patience(rest=0.05, last=0.9))
+
+
+class TestCoordinator:
+    def test_jobs_are_tested_against_the_best(self) -> None:
+        bench = Bench(2)
+        bench.split()
+        assert (bench.job("n1").alpha, bench.job("n1").beta) == (None, None)
+        assert bench.job("n2").alpha == 20
+
+    def test_a_move_that_takes_over_is_dealt_nodes(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.tick(100)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, 60, "2g2f", "8c8d")
+        dealt = bench.events("dealt")[0]
+        assert dealt["why"] == "2g2f is preferred"
+        # Each node goes on with what it knows most of.
+        assert bench.job("n2").searchmoves == ("2g2f",)
+        assert bench.job("n1").ignoremoves == ("2g2f",)
+        assert bench.job("n1").alpha == 50
+
+    def test_not_before_a_rest_nor_near_the_end(self) -> None:
+        for after, dealt in ((10, False), (100, True), (640, False)):
+            bench = Bench(2, EAGER)
+            bench.split()
+            bench.tick(after)
+            bench.report("n1", 8, 30, "7g7f", "3c3d")
+            bench.report("n2", 8, 60, "2g2f", "8c8d")
+            assert bool(bench.events("dealt")) is dealt
+
+    def test_when_the_best_falls_the_others_are_tested_again(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.tick(100)
+        before = bench.job("n1")
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, 10, "2g2f", bound=Bound.UPPER)
+        bench.report("n1", 9, -40, "7g7f", "3c3d")
+        assert bench.events("dealt")[0]["why"] == "the window of others is lost"
+        assert bench.job("n1") is before
+        assert (bench.job("n2").ignoremoves, bench.job("n2").alpha) == (("7g7f",), -50)
+
+    def test_a_decided_leaf_gives_its_node_away_and_gets_one_again(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.tick(100)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 10, 10, "2g2f", bound=Bound.UPPER)
+        assert bench.events("dealt")[0]["why"] == "others is decided"
+        jobs = [bench.job("n1"), bench.job("n2")]
+        assert [job.moves for job in jobs] == [("7g7f",), ("7g7f",)]
+        assert {job.searchmoves or job.ignoremoves for job in jobs} == {("3c3d",)}
+        bench.tick(100)
+        first = next(node for node in ("n1", "n2") if bench.job(node).searchmoves)
+        bench.report(first, 12, -30, "3c3d")
+        assert bench.events("dealt")[0]["why"] == "others is due"
+        assert ("7g7f",) in [bench.job(node).ignoremoves for node in ("n1", "n2")]
+
+    def test_a_ponder_like_search_deals_again_too(self) -> None:
+        bench = Bench(2, replace(EAGER, presearch_max_ms=100))
+        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.report("n1", 5, 30, "7g7f", "3c3d")
+        bench.tick(100)
+        assert bench.events("dealt")
+        bench.tick(600)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, 60, "2g2f", "8c8d")
+        assert bench.events("dealt")[0]["why"] == "2g2f is preferred"
+
+
+class TestTrunk:
+    settings = replace(EAGER, trunk=0.3)
+
+    def test_the_trunk_goes_on_through_presearch_and_deals(self) -> None:
+        bench = Bench(3, self.settings)
+        bench.split()
+        trunk = bench.job("n1")
+        assert (trunk.multipv, trunk.searchmoves, trunk.ignoremoves, trunk.moves) == (1, (), (), ())
+        assert bench.job("n2").ignoremoves or bench.job("n3").ignoremoves
+        bench.tick(100)
+        bench.report("n1", 8, 40, "2g2f", "8c8d")
+        assert bench.events("dealt")[0]["why"] == "2g2f is preferred"
+        assert bench.job("n1") is trunk
+        bench.tick(600)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 40)
+
+    def test_a_tested_move_takes_over(self) -> None:
+        bench = Bench(2, self.settings)
+        bench.split()
+        assert bench.job("n2").ignoremoves == ("7g7f",)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, 45, "2g2f")
+        bench.tick(700)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 45)
+
+    def test_a_trunk_that_dies_is_replaced_and_remembered(self) -> None:
+        bench = Bench(3, self.settings)
+        bench.split()
+        bench.report("n1", 8, 33, "7g7f", "3c3d")
+        bench.feed(NodeLost("n1", "died"))
+        jobs = [bench.job("n2"), bench.job("n3")]
+        assert [(job.searchmoves, job.ignoremoves) for job in jobs if not job.moves].count(((), ())) == 1
+        bench.tick(700)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("7g7f", 33)
+
+    def test_with_one_node_left_it_searches_all(self) -> None:
+        bench = Bench(2, self.settings)
+        bench.split()
+        bench.feed(NodeLost("n1", "died"))
+        assert (bench.job("n2").searchmoves, bench.job("n2").ignoremoves) == ((), ())
+        bench.report("n2", 9, 12, "2g2f", "8c8d")
+        bench.tick(700)
+        assert bench.decisions[0].move == "2g2f"
+
+    def test_a_proven_mate_of_a_tested_move_ends_the_search(self) -> None:
+        bench = Bench(2, self.settings)
+        bench.split(TIMED)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, mate_in(5), "2g2f", "8c8d")
+        assert bench.decisions[0].move == "2g2f"
+
+    def test_the_fastest_nodes_are_the_trunk(self) -> None:
+        bench = Bench(0, self.settings)
+        for name, nps in (("n1", 500_000), ("n2", 1_000_000), ("n3", 3_000_000)):
+            bench.feed(NodeJoined(name, nps=nps))
+        bench.feed(Start(TIMED))
+        assert [bench.job(name).multipv for name in ("n1", "n2", "n3")] == [2, 2, 1]
+
+    def test_a_node_without_a_leaf_joins_the_trunk_and_leaves_it_again(self) -> None:
+        bench = Bench(4, replace(EAGER, trunk=0.75))
+        bench.feed(Start(TIMED))
+        bench.report("n1", 5, 30, "7g7f", "3c3d")
+        bench.report("n4", 5, 30, "7g7f", "3c3d", multipv=1)
+        bench.report("n4", 5, 20, "2g2f", "3c3d", multipv=2)
+        bench.tick(300)
+        trunk = [bench.job(f"n{number}") for number in (1, 2, 3)]
+        scout = bench.job("n4")
+        bench.tick(100)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n4", 10, 10, "2g2f", bound=Bound.UPPER)
+        assert bench.events("dealt")[0]["why"] == "others is decided"
+        assert (bench.job("n4").searchmoves, bench.job("n4").ignoremoves, bench.job("n4").moves) == ((), (), ())
+        bench.tick(100)
+        bench.report("n2", 14, 33, "7g7f", "3c3d")
+        assert bench.events("dealt")[0]["why"] == "others is due"
+        assert bench.job("n4").ignoremoves == scout.ignoremoves
+        assert [bench.job(f"n{number}") for number in (1, 2, 3)] == trunk
+
+
+class TestEnd:
+    def test_a_job_that_ends_early_makes_room_for_another(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 8, 10, "2g2f", bound=Bound.UPPER)
+        bench.tick(100)
+        bench.done("n2")
+        assert bench.events("dealt")[0]["why"] == "the job of others is over"
+        assert {bench.job(node).moves for node in ("n1", "n2")} == {("7g7f",)}
+        ids = {bench.job(node).job_id for node in ("n1", "n2")}
+        bench.tick(100)
+        first = next(node for node in ("n1", "n2") if bench.job(node).searchmoves)
+        bench.report(first, 9, -30, "3c3d")
+        assert {bench.job(node).job_id for node in ("n1", "n2")} == ids, "what is over is not due"
+
+    def test_an_idle_heartbeat_says_the_same(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split()
+        bench.report("n2", 8, 10, "2g2f", bound=Bound.UPPER)
+        bench.feed(Received(Heartbeat("n2", "x", bench.job("n2").job_id, True)), 600)
+        assert bench.events("dealt")
+
+    def test_what_was_searched_to_its_depth_is_not_dealt_again(self) -> None:
+        bench = Bench(2, EAGER)
+        bench.split(SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000, depth=10))
+        bench.report("n2", 9, 10, "2g2f", bound=Bound.UPPER)
+        bench.tick(100)
+        bench.done("n2")
+        assert not bench.events("dealt")
+
+
+def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[int] = []
+
+    def counted(known: Known, legal: Legal, count: int, dealing: Dealing, caution: Caution) -> Tree:
+        parts.append(count)
+        return deal(known, legal, count, dealing, caution)
+
+    monkeypatch.setattr(cluster.coordination.group, "deal", counted)
+
+    def legal(path: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
+
+    group = Group("split", [Work(f"n{number}") for number in range(256)])
+    group.choose_trunk(group.works, 0.75, {})
+    group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
+    group.deal(group.works, legal, Settings(), {})
+    for leaf in tuple(leaves(group.tree))[1:]:
+        first = next(move for move in legal(leaf.path) if leaf.covers(move))
+        if leaf.path:
+            group.lines[leaf] = line(45, *leaf.path, first, f"m{len(leaf.path) + 1}_3")
+        else:
+            group.lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
+    parts.clear()
+    group.deal(group.works, legal, Settings(), {})
+    assert 1 < len(parts) <= 4

@@ -1,0 +1,143 @@
+"""AWS's stand-in (moto) with real terraform, and machines that only say that they are there."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+import pytest
+from moto.core.authorization import ActionAuthenticatorMixin
+from moto.ec2.models import ec2_backends
+from moto.ec2.responses import EC2Response
+from moto.server import ThreadedMotoServer
+
+from master.cloud.reports import MachineReport
+from tests.master.command import ROOT
+
+PLUGINS = Path("/opt/tf-plugins")
+REGION = "us-east-1"
+ACCOUNT = "123456789012"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
+
+
+def why_not() -> str:
+    """Why real terraform cannot run here; empty: it can."""
+    if shutil.which("terraform") is None:
+        return "terraform is not on the PATH"
+    mirrored = any(PLUGINS.glob("*/hashicorp/aws"))
+    return "" if mirrored else f"no mirror of terraform's AWS provider in {PLUGINS}"
+
+
+@contextmanager
+def moto() -> Iterator[str]:
+    """A server of its own; its URL."""
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # else a line for each of a thousand requests
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        yield f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
+    finally:
+        server.stop()
+
+
+def environment(folder: Path, url: str) -> dict[str, str]:
+    """For terraform and gougi: the stand-in instead of AWS, the mirror instead of the registry."""
+    settings = folder / "terraform.rc"
+    settings.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{PLUGINS}"\n  }}\n}}\n')
+    return {
+        **CREDENTIALS,
+        "AWS_ENDPOINT_URL": url,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": str(folder / "none"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
+        "TF_CLI_CONFIG_FILE": str(settings),
+    }
+
+
+def module(folder: Path) -> Path:
+    """A copy of the terraform module, without what moto does not have; deploy/ lies beside it, as in the checkout."""
+    for name in ("terraform", "deploy"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".terraform*", "*.tfstate*"))
+    shutil.copy(ROOT / "tests" / "terraform" / "moto" / "module_override.tf", folder / "terraform")
+    return folder / "terraform"
+
+
+def client(service: str, url: str) -> Any:
+    return boto3.client(
+        service,
+        region_name=REGION,
+        endpoint_url=url,
+        aws_access_key_id="testing",
+        aws_secret_access_key="testing",
+    )
+
+
+def terminate(instance: str) -> None:
+    """End an instance of moto in this process; its address is free again, as at AWS, where moto keeps it."""
+    backend = ec2_backends[ACCOUNT][REGION]
+    (machine,) = backend.get_multi_instances_by_id([instance])
+    backend.terminate_instances([instance])
+    backend.get_subnet(machine.subnet_id).del_subnet_ip(machine.private_ip)
+
+
+def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """What moto in this process says of them; it does not know them."""
+    items = "".join(f"<item><groupName>{name}</groupName><state>available</state></item>" for name in names)
+    answer = f"<Response><placementGroupSet>{items}</placementGroupSet></Response>"
+    monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)
+
+
+def asked_by_terraform(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Gets what terraform asks of moto in this process from now on, as IAM names the rights for it."""
+    asked = set[str]()
+    known = ActionAuthenticatorMixin._authenticate_and_authorize_action
+
+    def look(self: Any, request: type, resource: str = "*") -> None:
+        if "terraform" in self.headers.get("User-Agent", "").lower():
+            service = self.headers["Authorization"].split("Credential=")[1].split("/")[3]
+            action = self.data.get("Action") if service == "s3" else self._get_action()
+            service = "cloudwatch" if service == "monitoring" else service
+            asked.add(_RIGHTS.get(f"{service}:{action}", f"{service}:{action}"))
+        known(self, request, resource)
+
+    monkeypatch.setattr(ActionAuthenticatorMixin, "_authenticate_and_authorize_action", look)
+    return asked
+
+
+_RIGHTS: Final = {
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:PutPublicAccessBlock": "s3:PutBucketPublicAccessBlock",
+    "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
+    "s3:DeletePublicAccessBlock": "s3:PutBucketPublicAccessBlock",
+}
+"""Where moto has other names."""
+
+
+class Machines:
+    """What the workers would say of themselves, were there any: to be told again and again, as they do."""
+
+    def __init__(self, url: str, group: str, bucket: str) -> None:
+        self._autoscaling = client("autoscaling", url)
+        self._s3 = client("s3", url)
+        self._group = group
+        self._bucket = bucket
+
+    def report(self) -> None:
+        groups = self._autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[self._group])
+        for group in groups["AutoScalingGroups"]:
+            for number, instance in enumerate(group["Instances"], 1):
+                said = MachineReport(instance["InstanceId"], time.time(), "ready", (f"node-{number}",), 1_000_000)
+                self._s3.put_object(Bucket=self._bucket, Key=said.key, Body=said.encode())
+
+
+def clean(extra: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment without AWS's variables, and with these."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("AWS_")}, **extra}

@@ -1,0 +1,179 @@
+"""`gougi fleet down` where terraform has lost its outputs, or its patience: on AWS's stand-in, terraform played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from master.cloud import operator as operators
+from master.cloud.agreed import TAG
+from master.cloud.operator import Operator, PriceUnknown
+from master.cloud.plan import Place
+from master.cloud.terraform import Step, TerraformError
+from master.commands import fleet_down as command
+from master.commands.common import CommandError
+from master.config import FleetConfig
+from tests.master.cloud.stand_in import placement_groups
+
+pytestmark = pytest.mark.slow
+
+REGION, BUCKET = "eu-west-1", "mine-games"
+OURS = [{"Key": TAG, "Value": "mine"}]
+PLACE = Place("mine", REGION, BUCKET, bucket_is_own=True)
+BUCKET_ADDRESS, HEAD_ADDRESS = "module.fleet.aws_s3_bucket.this[0]", "module.fleet.aws_instance.head"
+
+
+class Played:
+    """Terraform with a fleet that is a bucket and a head; its outputs are gone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = [BUCKET_ADDRESS, HEAD_ADDRESS]
+        self.force = False
+        self.fails = ""
+        self.asked: list[str] = []
+        self.s3 = boto3.client("s3", region_name=REGION)
+
+    def init(self) -> None:
+        self.asked.append("init")
+
+    def output(self) -> dict[str, Any]:
+        return {}
+
+    def managed(self) -> list[str]:
+        return self.state
+
+    def plan(self, _file: str, _variables: dict[str, int], *, destroy: bool = False) -> Any:
+        self.asked.append("plan")
+        if not destroy:
+            usd = {"head": 0.2, "node": None, "all": None}
+            after = {"name": "mine", "region": REGION, "bucket": BUCKET, "bucket_is_own": True, "usd_per_hour": usd}
+            made = {
+                "address": HEAD_ADDRESS,
+                "type": "aws_instance",
+                "mode": "managed",
+                "change": {"actions": ["create"]},
+            }
+            return {"resource_changes": [made], "output_changes": {"fleet": {"after": after}}}
+        kinds = {address: address.split(".")[2] for address in self.state}
+        return {
+            "resource_changes": [
+                {
+                    "address": address,
+                    "type": kind,
+                    "mode": "managed",
+                    "change": {"actions": ["delete"], "before": {"force_destroy": self.force}},
+                }
+                for address, kind in kinds.items()
+            ]
+        }
+
+    def apply(self, _file: str, _tell: Callable[[Step], None]) -> None:
+        if self.fails:
+            raise TerraformError(self.fails)
+        self.state = [BUCKET_ADDRESS]
+        if self.keys() and not self.force:
+            raise TerraformError("terraform apply: this\nand that\nand 2 errors more")
+        for key in self.keys():
+            self.s3.delete_object(Bucket=BUCKET, Key=key)
+        self.s3.delete_bucket(Bucket=BUCKET)
+        self.state = []
+
+    def keys(self) -> list[str]:
+        return [entry["Key"] for entry in self.s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
+    """A folder with a fleet in Ireland; the settings name another region and another fleet."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    monkeypatch.setenv("GOUGI_FLEET_REGION", "us-east-1")
+    placement_groups(monkeypatch)
+    with mock_aws():
+        terraform = Played(tmp_path)
+        terraform.s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        terraform.s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": OURS})
+        terraform.s3.put_object(Bucket=BUCKET, Key="records/game.csa", Body=b"V3.0")
+        terraform.s3.put_object(Bucket=BUCKET, Key="config/gougi.toml", Body=b"")
+        monkeypatch.setattr(operators, "find", lambda _named: "terraform")
+        monkeypatch.setattr(operators, "Terraform", lambda _program, _folder, _environment: terraform)
+        (tmp_path / "main.tf").touch()
+        yield terraform
+
+
+def owner(played: Played) -> Operator:
+    return Operator(FleetConfig(folder=str(played.folder), region="us-east-1"), None)
+
+
+def down(played: Played) -> int:
+    return command.down(yes=True, wait=0, folder=str(played.folder))
+
+
+def game(played: Played) -> bytes:
+    return (played.folder / "bucket" / "records" / "game.csa").read_bytes()
+
+
+def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played: Played) -> None:
+    operator = owner(played)
+    planned = operator.plan(1, tell=lambda _text: None)
+    assert operator.place() is None
+    played.fails = "no way"
+    with pytest.raises(TerraformError):
+        operator.apply(planned, lambda _step: None)
+    assert owner(played).place() == PLACE
+
+
+def test_a_price_cap_that_would_not_count_the_nodes_is_refused(played: Played) -> None:
+    settings = FleetConfig(folder=str(played.folder), region="us-east-1", price_cap_usd=5)
+    with pytest.raises(PriceUnknown, match="the price of the node is not known"):
+        Operator(settings, None).plan(1, tell=lambda _text: None)
+
+
+def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+    owner(played).folder.set_place(PLACE)
+    ec2 = boto3.client("ec2", region_name=REGION)
+    tags = [{"ResourceType": "volume", "Tags": OURS}]
+    volume = ec2.create_volume(AvailabilityZone="eu-west-1a", Size=1, TagSpecifications=tags)["VolumeId"]
+    with pytest.raises(CommandError, match="1 thing of the fleet mine left"):
+        down(played)
+    assert f"left: Volumes {volume}" in capsys.readouterr().out
+    ec2.delete_volume(VolumeId=volume)
+    assert down(played) == 0
+    assert "nothing is left of the fleet mine" in capsys.readouterr().out
+    assert owner(played).place() is None
+
+
+def test_a_bucket_that_is_left_of_an_end_that_was_interrupted_is_emptied(played: Played) -> None:
+    owner(played).folder.set_place(PLACE)
+    played.state = [BUCKET_ADDRESS]
+    assert down(played) == 0
+    assert game(played) == b"V3.0"
+    assert not played.state
+    assert played.asked == ["init", "plan", "plan"]
+
+
+def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Played) -> None:
+    owner(played).folder.set_place(PLACE)
+    played.fails = "BucketNotEmpty, and the head cannot be ended"
+    with pytest.raises(CommandError, match="the head cannot be ended"):
+        down(played)
+    assert len(played.keys()) == 2
+
+
+def test_a_bucket_that_goes_full_is_copied_before_and_nothing_outside_the_folder_is_written(
+    played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner(played).folder.set_place(PLACE)
+    played.s3.put_object(Bucket=BUCKET, Key="records/../../evil", Body=b"")
+    played.force = True
+    assert down(played) == 0
+    assert game(played) == b"V3.0"
+    assert not (played.folder / "evil").exists()
+    assert "not copied: 'records/../../evil'" in capsys.readouterr().out

@@ -1,0 +1,201 @@
+"""`gougi fleet` from nothing to a fleet and back to nothing: real terraform, on AWS's stand-in."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.master.cloud.policy import refused
+from tests.master.cloud.stand_in import (
+    Machines,
+    asked_by_terraform,
+    client,
+    environment,
+    module,
+    moto,
+    placement_groups,
+    terminate,
+    why_not,
+)
+from tests.master.command import gougi
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+PASSWORD = "trip-that-stands-nowhere-4711"
+TOKEN, TOKEN_PARAMETER = "token-that-stands-nowhere-0815", "/gougi/gougi/ray-token"
+GROUP, BUCKET = "gougi-workers", "gougi-123456789012-us-east-1"
+CONFIG = """
+[csa]
+server = "wdoor.c.u-tokyo.ac.jp:4081"
+name = "gougi"
+
+[fleet]
+folder = "{folder}/state"
+module = "{module}"
+region = "us-east-1"
+nodes = 2
+instance_types = ["c5.xlarge"]
+csa_password_parameter = "/gougi/csa-password"
+
+[fleet.variables]
+release_file = "{folder}/release.tar"
+head_instance_type = "c5.large"
+usd_per_hour = {{"c5.xlarge" = 0.17, "c5.large" = 0.085}}
+"""
+
+
+class Owner:
+    """Who runs the commands; all that is ever said stands in ``heard``."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        self.url = url
+        self.heard = ""
+        self._environment = environment(folder, url)
+        (folder / "gougi.toml").write_text(CONFIG.format(folder=folder, module=module(folder)))
+        (folder / "release.tar").write_text("a release")
+
+    def fleet(self, *words: str, code: int = 0) -> str:
+        done: CompletedProcess[str] = gougi("fleet", *words, cwd=self.folder, env=self._environment, timeout_s=300)
+        self.heard += done.stdout + done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def status(self) -> dict[str, object]:
+        found: dict[str, object] = json.loads(self.fleet("status", "--json").splitlines()[-1])
+        return found
+
+
+@contextmanager
+def machines_report(url: str) -> Iterator[None]:
+    """The workers tell how they are, from the moment at which there are some."""
+    over = threading.Event()
+    machines = Machines(url, GROUP, BUCKET)
+
+    def run() -> None:
+        while not over.wait(2):
+            machines.report()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why := why_not():
+        pytest.skip(why)
+    placement_groups(monkeypatch)
+    asked = asked_by_terraform(monkeypatch)
+    with moto() as url:
+        owner = Owner(tmp_path, url)
+        ssm, ec2, s3 = client("ssm", url), client("ec2", url), client("s3", url)
+        ssm.put_parameter(Name="/gougi/csa-password", Value=PASSWORD, Type="SecureString")
+        vpcs = {vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"]}
+
+        assert "there is no terminal to ask on" in owner.fleet("up", code=2)
+        assert "there is no fleet" in owner.fleet("status", code=2)
+        assert not ec2.describe_instances()["Reservations"]
+
+        with machines_report(url):
+            up = owner.fleet("up", "--yes")
+            assert "an hour costs 0.45 US dollars" in up
+            assert "2 nodes are ready: 2,000,000 nodes/s" in up
+            # As the head's first boot does it; terraform must neither see nor replace it.
+            ssm.put_parameter(Name=TOKEN_PARAMETER, Value=TOKEN, Type="SecureString", Overwrite=True)
+            before = _a_head_that_is_gone_comes_back(owner)
+            scaled = owner.fleet("scale", "3", "--yes")
+            assert "desired_capacity: 2 -> 3" in scaled
+            assert re.search(r"^plan: \d+ to change$", scaled, re.MULTILINE), "something is made, replaced or destroyed"
+            assert "3 nodes are ready" in scaled
+            now = owner.status()
+            assert (now["asked"], now["ready"], now["nps"]) == (3, 3, 3_000_000)
+            assert now["usd_per_hour"] == pytest.approx(3 * 0.17 + 0.085)
+            rows = now["rows"]
+            assert isinstance(rows, list)
+            assert sorted(row["role"] for row in rows) == ["head", "node", "node", "node"]
+            assert _head(now) == before, "scaling replaced the head"
+            assert "on demand" in owner.fleet("cost")
+
+        kept = ssm.get_parameter(Name=TOKEN_PARAMETER, WithDecryption=True)
+        assert kept["Parameter"]["Value"] == TOKEN
+        _secrets_stand_nowhere(owner)
+
+        # A game was played; what is beside the fleet is found, and told.
+        s3.put_object(Bucket=BUCKET, Key="records/game.csa", Body=b"V3.0")
+        volume = ec2.create_volume(
+            AvailabilityZone="us-east-1a",
+            Size=1,
+            TagSpecifications=[{"ResourceType": "volume", "Tags": [{"Key": "gougi-fleet", "Value": "gougi"}]}],
+        )["VolumeId"]
+        down = owner.fleet("down", "--yes", "--wait", "1", code=1)
+        assert f"left: Volumes {volume}" in down
+        assert (tmp_path / "state" / "bucket" / "records" / "game.csa").read_bytes() == b"V3.0"
+        ec2.delete_volume(VolumeId=volume)
+        assert "nothing is left of the fleet gougi" in owner.fleet("down", "--yes")
+        assert {vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"]} == vpcs
+        assert not s3.list_buckets()["Buckets"]
+        named = [{"Key": "Name", "Option": "BeginsWith", "Values": ["/gougi/"]}]
+        found = ssm.describe_parameters(ParameterFilters=named)["Parameters"]
+        assert [parameter["Name"] for parameter in found] == ["/gougi/csa-password"]
+    assert {"ec2:RunInstances", "autoscaling:CreateAutoScalingGroup", "s3:PutObject"} <= asked
+    assert refused(asked) == []
+
+
+def _a_head_that_is_gone_comes_back(owner: Owner) -> str:
+    """Before any scaling: of a group that was changed moto forgets the policy, which terraform then would put right.
+
+    Returns the new one's id.
+    """
+    head = _head(owner.status())
+    terminate(head)
+    said = owner.fleet("status", code=1)
+    assert "no head, 2 of 2 nodes ready" in said
+    assert "gougi fleet up makes another" in said
+    up = owner.fleet("up", "--yes")
+    assert "+ create   module.fleet.aws_instance.head" in up
+    # The head, that it runs, and the alarm that looks at it; the workers stay as they are.
+    # What is changed beside the alarm are texts that moto does not keep.
+    assert re.search(r"^plan: 2 to create, \d+ to change$", up, re.MULTILINE), up
+    now = owner.status()
+    assert (now["head"], now["asked"], now["ready"]) == ("running", 2, 2)
+    new = _head(now)
+    assert new != head
+    return new
+
+
+def _head(status: dict[str, object]) -> str:
+    rows = status["rows"]
+    assert isinstance(rows, list)
+    return next(str(row["machine"]) for row in rows if row["role"] == "head")
+
+
+def _secrets_stand_nowhere(owner: Owner) -> None:
+    """Neither in what the commands said, nor in terraform's files, nor in what the machines get at their start."""
+    ec2 = client("ec2", owner.url)
+    shown = owner.heard
+    for path in (owner.folder / "state").rglob("*"):
+        if path.is_file() and ".terraform" not in path.parts:
+            shown += path.read_text(errors="replace")
+    for template in ec2.describe_launch_templates()["LaunchTemplates"]:
+        versions = ec2.describe_launch_template_versions(LaunchTemplateId=template["LaunchTemplateId"])
+        for version in versions["LaunchTemplateVersions"]:
+            shown += base64.b64decode(version["LaunchTemplateData"]["UserData"]).decode()
+    for reservation in ec2.describe_instances()["Reservations"]:
+        for instance in reservation["Instances"]:
+            data = ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")
+            shown += base64.b64decode(data["UserData"].get("Value", "")).decode()
+    assert "FLEET_PASSWORD_PARAMETER=/gougi/csa-password" in shown
+    assert PASSWORD not in shown
+    assert TOKEN not in shown

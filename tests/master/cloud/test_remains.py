@@ -1,0 +1,69 @@
+"""What is left of a fleet, kind by kind, on AWS's stand-in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.responses import EC2Response
+
+from master.cloud.cloud import TAG, Cloud
+from master.cloud.remains import Remains, remains
+from tests.master.cloud.stand_in import placement_groups
+
+pytestmark = pytest.mark.slow
+
+OURS = [{"Key": TAG, "Value": "gougi"}]
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    placement_groups(monkeypatch)
+    with mock_aws():
+        yield Cloud("us-east-1")
+
+
+def test_what_is_left_is_listed_kind_by_kind(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert remains(cloud, "gougi") == Remains((), ())
+    ec2, s3, iam = (boto3.client(service, region_name="us-east-1") for service in ("ec2", "s3", "iam"))
+    volume = ec2.create_volume(
+        AvailabilityZone="us-east-1a", Size=1, TagSpecifications=[{"ResourceType": "volume", "Tags": OURS}]
+    )["VolumeId"]
+    s3.create_bucket(Bucket="gougi-games")
+    s3.put_bucket_tagging(Bucket="gougi-games", Tagging={"TagSet": OURS})
+    iam.create_role(RoleName="gougi-head", AssumeRolePolicyDocument="{}", Tags=OURS)
+    iam.create_role(RoleName="gougi-worker", AssumeRolePolicyDocument="{}")  # somebody else's
+    iam.create_instance_profile(InstanceProfileName="gougi-worker", Tags=OURS)
+    limit = {"Amount": "5", "Unit": "USD"}
+    boto3.client("budgets", region_name="us-east-1").create_budget(
+        AccountId=cloud.account(),
+        Budget={"BudgetName": "gougi-month", "TimeUnit": "MONTHLY", "BudgetType": "COST", "BudgetLimit": limit},
+    )
+    placement_groups(monkeypatch, "gougi-workers")
+    left = remains(cloud, "gougi")
+    assert left.found == (
+        f"Volumes {volume}",
+        "arn:aws:s3:::gougi-games",
+        "placement group gougi-workers",
+        "IAM role gougi-head",
+        "instance profile gougi-worker",
+        "budget gougi-month",
+    )
+    assert "arn:aws:s3:::gougi-games" not in remains(cloud, "gougi", but=["gougi-games"]).found
+    placement_groups(monkeypatch)
+    assert remains(cloud, "another") == Remains((), ())
+
+
+def test_what_may_not_be_looked_at_is_said(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_self: EC2Response) -> str:
+        raise EC2ClientError("UnauthorizedOperation", "You are not authorized")
+
+    monkeypatch.setattr(EC2Response, "describe_placement_groups", refused, raising=False)
+    (unseen,) = remains(cloud, "gougi").unseen
+    assert unseen.startswith("placement group: these credentials may not do that")

@@ -1,0 +1,150 @@
+"""Terraform as a child process, and what its errors come to: a program of our own stands for it."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from master.cloud.aws import advice
+from master.cloud.plan import Change, read_plan
+from master.cloud.terraform import Diagnostic, Step, Terraform, TerraformError, explain, find, parse_line
+
+
+def program(folder: Path, *lines: str, code: int = 0, error: str = "") -> Terraform:
+    path = folder / "terraform"
+    said = "\n".join(lines)
+    path.write_text(f"#!/bin/sh\necho \"$@\" >> calls\ncat <<'END'\n{said}\nEND\necho '{error}' >&2\nexit {code}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return Terraform(str(path), folder)
+
+
+def diagnostic(summary: str, detail: str = "") -> str:
+    return json.dumps({"type": "diagnostic", "diagnostic": {"severity": "error", "summary": summary, "detail": detail}})
+
+
+def test_the_first_program_on_the_path_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TerraformError, match="neither terraform nor tofu is on the PATH: install one"):
+        find()
+    with pytest.raises(TerraformError, match="there is no program 'terraform-2'"):
+        find("terraform-2")
+    for name in ("tofu", "terraform"):
+        (tmp_path / name).touch(0o755)
+        assert find() == str(tmp_path / name)
+
+
+def test_lines_of_progress_are_understood() -> None:
+    hook = {"resource": {"addr": "aws_vpc.this"}, "action": "create", "elapsed_seconds": 3}
+    assert parse_line(json.dumps({"type": "apply_complete", "hook": hook})) == Step("aws_vpc.this", "create", "done", 3)
+    assert parse_line(diagnostic("No", "way")) == Diagnostic("error", "No", "way")
+    for line in ("", "null", "[]", "no json", '{"type": "version"}', '{"type": "apply_start", "hook": 3}'):
+        assert parse_line(line) is None
+
+
+def test_progress_is_told_and_a_plan_serves_once(tmp_path: Path) -> None:
+    hook = {"resource": {"addr": "aws_vpc.this"}, "action": "create"}
+    terraform = program(tmp_path, json.dumps({"type": "apply_start", "hook": hook}))
+    (tmp_path / "the.plan").touch()
+    steps: list[Step] = []
+    terraform.apply("the.plan", steps.append)
+    assert steps == [Step("aws_vpc.this", "create", "begins", 0)]
+    assert not (tmp_path / "the.plan").exists()
+    assert (tmp_path / "calls").read_text().split() == ["apply", "-input=false", "-json", "the.plan"]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ("No valid credential sources found", "no AWS credentials: set AWS_PROFILE"),
+        ("operation error STS: GetCallerIdentity: ExpiredToken: is expired", "have expired: log in again"),
+        ("api error VcpuLimitExceeded: You have requested more vCPU capacity", "quota of vCPUs is used up"),
+        ("api error InsufficientInstanceCapacity: We currently do not have", "no such machines free"),
+        ("UnauthorizedOperation: You are not authorized", "may not do that"),
+        ("api error IncorrectInstanceState: The instance 'i-1' is not in a state", "run the command again in a minute"),
+        ("api error InvalidIPAddress.InUse: Address 10.81.0.10 is in use.", "run the command again in a minute"),
+        ("dial tcp: lookup ec2.mars-1.amazonaws.com: no such host", "cannot be reached"),
+    ],
+)
+def test_errors_that_are_known_say_what_to_do(tmp_path: Path, error: str, says: str) -> None:
+    terraform = program(tmp_path, diagnostic("creating EC2 Instance", error), code=1)
+    with pytest.raises(TerraformError) as raised:
+        terraform.apply("the.plan")
+    (line,) = str(raised.value).splitlines()
+    assert line.startswith("terraform apply: ")
+    assert says in line and error in line
+
+
+def test_errors_that_are_not_known_are_told_as_they_are() -> None:
+    assert explain([Diagnostic("error", "Odd", "thing", "aws_vpc.this")], "") == "aws_vpc.this: Odd thing"
+    many = [Diagnostic("error", f"No {number}") for number in range(5)]
+    assert explain(many, "").splitlines() == ["No 0", "No 1", "No 2", "and 2 errors more"]
+    assert explain([], "\x1b[31m│ Error: no such thing\x1b[0m\n│\n") == "Error: no such thing"
+    assert explain([], "") == "without a word"
+
+
+def test_an_error_without_json_is_told_too(tmp_path: Path) -> None:
+    with pytest.raises(TerraformError, match="terraform init: Error: Failed to query available provider packages"):
+        program(tmp_path, code=1, error="Error: Failed to query available provider packages").init()
+
+
+def test_without_a_state_nothing_is_managed(tmp_path: Path) -> None:
+    assert program(tmp_path).managed() == []
+    (tmp_path / ".terraform").mkdir()
+    assert program(tmp_path, code=1, error="No state file was found!").managed() == []
+    with pytest.raises(TerraformError, match="locked"):
+        program(tmp_path, code=1, error="Error: state is locked").managed()
+    listed = program(tmp_path, "module.fleet.aws_vpc.this[0]", "module.fleet.data.aws_region.current", "data.x.y")
+    assert listed.managed() == ["module.fleet.aws_vpc.this[0]"]
+
+
+def test_nothing_is_known_of_other_words() -> None:
+    assert advice("the cat sat on the keyboard") == ""
+
+
+# Plans
+
+
+def change(address: str, *actions: str, **more: object) -> dict[str, object]:
+    kind = address.split(".")[0]
+    return {"address": address, "type": kind, "mode": "managed", "change": {"actions": list(actions), **more}}
+
+
+def test_a_plan_is_read() -> None:
+    raw = {
+        "resource_changes": [
+            change("aws_vpc.a", "create"),
+            change("aws_vpc.b", "no-op"),
+            change("aws_instance.c", "delete", "create"),
+            change("aws_instance.d", "create", "delete"),
+            change("aws_vpc.e", "delete"),
+            {**change("data.aws_ami.f", "read"), "mode": "data"},
+            change(
+                "aws_ssm_parameter.g",
+                "update",
+                before={"size": 1, "value": "old", "text": "x" * 50, "same": 1},
+                after={"size": 2, "value": "new", "text": "y" * 50, "same": 1},
+                after_sensitive={"value": True},
+                before_sensitive={},
+            ),
+        ],
+        "output_changes": {"fleet": {"after": {"usd_per_hour": {"all": 1.5}}}},
+    }
+    plan = read_plan(raw)
+    assert plan.summary() == "1 to create, 1 to change, 1 to destroy, 2 to replace"
+    assert plan.lines() == [
+        "- destroy  aws_vpc.e",
+        "± replace  aws_instance.c",
+        "± replace  aws_instance.d",
+        "~ change   aws_ssm_parameter.g  (size: 1 -> 2)",
+        "+ create   aws_vpc.a",
+    ]
+    assert plan.usd_per_hour == {"all": 1.5}
+    assert plan.changes[0] == Change("aws_vpc.a", "aws_vpc", "create")
+
+
+def test_a_plan_without_changes() -> None:
+    plan = read_plan({"resource_changes": [change("aws_vpc.b", "no-op")]})
+    assert plan.empty and plan.summary() == "nothing to do" and plan.lines() == [] and plan.usd_per_hour == {}

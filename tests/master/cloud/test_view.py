@@ -1,0 +1,141 @@
+"""The fleet's status, put together."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+
+from cluster.machine.presence import NodePresence, NodeState
+from master.cloud.cloud import CloudMachine
+from master.cloud.costs import Ledger, Machine, Prices, observed
+from master.cloud.display import cost_table, status_table
+from master.cloud.reports import MachineReport, ReportError, decode, report
+from master.cloud.view import FleetStatus, age, status
+from master.ui.console import Console
+
+NOW = 100_000.0
+PRICES = Prices({"c7i.xlarge": 0.2, "c7i.4xlarge": 0.8}, {("c7i.4xlarge", "a"): 0.3}, "a table")
+HEAD = CloudMachine(Machine("i-head", "c7i.xlarge", "a", False, NOW - 7200), "running")
+
+
+def node(number: int, state: str = "running", kind: str = "c7i.4xlarge", *, spot: bool = True) -> CloudMachine:
+    return CloudMachine(Machine(f"i-{number}", kind, "a", spot, NOW - 3600), state)
+
+
+def said(number: int, state: str = "ready", ago_s: float = 5, **fields: object) -> MachineReport:
+    return MachineReport(f"i-{number}", NOW - ago_s, state, ("node-1",), 900_000, **fields)  # type: ignore[arg-type]
+
+
+def of(machines: list[CloudMachine], reports: list[MachineReport], ledger: Ledger | None = None) -> FleetStatus:
+    return status("gougi", "us-east-1", 3, "i-head", machines, reports, ledger, PRICES, NOW)
+
+
+def test_each_machine_is_as_it_says_itself_once_it_runs() -> None:
+    now = of(
+        [HEAD, node(1), node(2, "pending"), node(3), node(4), node(5), node(6, "shutting-down"), node(7)],
+        [
+            said(1),
+            said(3, ago_s=181),
+            said(4, "leaving", why="spot interruption (terminate)"),
+            said(6),
+            MachineReport("i-7", NOW, "joined"),
+            said(99),
+        ],
+    )
+    states = {row.machine: (row.role, row.state) for row in now.rows}
+    assert states == {
+        "i-head": ("head", "running"),
+        "i-1": ("node", "ready"),
+        "i-2": ("node", "pending"),
+        "i-3": ("node", "silent"),
+        "i-4": ("node", "leaving"),
+        "i-5": ("node", "starting"),
+        "i-6": ("node", "shutting-down"),
+        "i-7": ("node", "joined"),
+    }
+    assert (now.ready, now.joined) == (1, 2)
+    assert now.nps == 900_000 * 2
+    assert {row.machine: row.note for row in now.rows}["i-4"] == "spot interruption (terminate)"
+
+
+@pytest.mark.parametrize(
+    ("machines", "head", "runs", "told"),
+    [
+        ([HEAD], "running", True, ""),
+        ([CloudMachine(HEAD.facts, "pending")], "pending", True, ""),
+        ([], "gone", False, "the head is gone: nobody plays; gougi fleet up makes another"),
+        ([CloudMachine(HEAD.facts, "stopped")], "stopped", False, "the head is stopped: nobody plays; gougi fleet up"),
+    ],
+)
+def test_a_head_that_does_not_run_is_told(machines: list[CloudMachine], head: str, runs: bool, told: str) -> None:
+    now = of([*machines, *map(node, (1, 2, 3))], [said(number) for number in (1, 2, 3)])
+    assert (now.head, now.head_runs, now.ready) == (head, runs, 3)
+    screen = StringIO()
+    Console(file=screen, width=160).print(status_table(now))
+    text = screen.getvalue()
+    assert told in text
+    assert ("nobody plays" in text, "no head, 3 of 3 nodes ready" in text) == (not runs, not runs)
+
+
+def test_cost_now_and_so_far() -> None:
+    gone = Machine("i-9", "c7i.4xlarge", "a", False, NOW - 7200)
+    ledger = observed(Ledger(), [HEAD.facts, gone], PRICES, NOW - 3600, HEAD.facts.launched)
+    now = of([HEAD, node(1), node(2, "stopped")], [], ledger)
+    assert now.usd_per_hour == pytest.approx(0.5)
+    assert now.usd == pytest.approx(2 * 0.2 + 0.8 + 0.3)
+    assert [(kind, market, running) for kind, market, _, running, _, _ in now.costs] == [
+        ("c7i.4xlarge", "on demand", 0),
+        ("c7i.xlarge", "on demand", 1),
+        ("c7i.4xlarge", "spot", 1),
+    ]
+    assert not of([HEAD], []).counted
+
+
+def test_a_price_that_is_not_known_is_said() -> None:
+    assert of([HEAD, node(1, kind="x9.large")], []).unpriced == ("x9.large",)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(45, "45 s"), (720, "12 min"), (11_100, "3 h 05"), (187_200, "2 d 4 h")])
+def test_age(seconds: float, text: str) -> None:
+    assert age(seconds) == text
+
+
+def test_the_tables_say_it_all() -> None:
+    now = of([HEAD, node(1), node(2, kind="x9.large")], [said(1, at_risk=True)], Ledger(ended="idle", run_began=NOW))
+    screen = StringIO()
+    console = Console(file=screen, width=160)
+    console.print(status_table(now))
+    console.print(cost_table(now, 0.025))
+    text = screen.getvalue()
+    for words in (
+        "may be taken away soon",
+        "1 of 3 nodes ready, 900,000 nodes/s",
+        "ended by itself: idle",
+        "the price is not known: x9.large",
+        "prices: a table",
+        "0.025 an hour",
+    ):
+        assert words in text
+
+
+# What a machine says of itself
+
+
+def test_a_machines_report() -> None:
+    serving = NodePresence(1, 1, "node-1", 500_000)
+    away = NodePresence(2, 1, "node-2", 400_000, NodeState.DISMISSED)
+    ready = report("i-1", (serving, away), 5.0, at_risk=True, why="", released=False, joined=True)
+    assert (ready.state, ready.nps, ready.nodes, ready.at_risk) == ("ready", 500_000, ("node-1", "node-2"), True)
+    for joined, state in ((False, "waiting"), (True, "joined")):
+        said = report("i-1", (), 5.0, at_risk=False, why="", released=False, joined=joined)
+        assert (said.state, decode(said.encode())) == (state, said)
+    assert report("i-1", (serving,), 5.0, at_risk=False, why="spot", released=False, joined=True).state == "leaving"
+    assert report("i-1", (away,), 5.0, at_risk=False, why="spot", released=True, joined=True).state == "released"
+    assert decode(ready.encode()) == ready
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"state": "asleep"}', b'{"state": "ready", "machine": "i"}'])
+def test_bytes_that_are_no_report(data: bytes) -> None:
+    with pytest.raises(ReportError):
+        decode(data)

@@ -1,0 +1,525 @@
+"""Whole games over real TCP: practice server, two clients, scripted searchers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from rsshogi.record import Record
+
+from cluster.api import Listener
+from master.clock import ClockSettings
+from master.csa.address import ServerAddress
+from master.csa.client import CsaConnectionError
+from master.game.driver import GameSettings, LoginRefusedError, play_game
+from master.game.recorder import Recorder
+from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, MovePlayed, Note, ThinkingBegan
+from master.player.instructions import Login, PlayerSettings
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_game import StartPosition
+from master.practice.server_room import RoomOptions
+from master.records.csa import RecordFile
+from tests.master.csa.test_tcp import Peer, free_port
+from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal, shuffle
+from worker.shogi import Position
+
+pytestmark = pytest.mark.timeout(60)
+
+MATE_IN_ONE = StartPosition("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+FAST = PlayerSettings(clock=ClockSettings(network_margin_ms=200, most_reserve_ms=50), guard_ms=50)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    uvloop.run(asyncio.wait_for(main, 30))
+
+
+def server(room: RoomOptions | None = None, records: Path | None = None) -> PracticeServer:
+    return PracticeServer(ServerOptions(port=0, room=room or RoomOptions(), record_folder=records))
+
+
+async def play(
+    server: PracticeServer,
+    name: str,
+    searcher: ScriptedSearcher,
+    game: str = "test-60-5F",
+    records: Path | None = None,
+    observers: tuple[Any, ...] = (),
+    settings: PlayerSettings = FAST,
+) -> GameOutcome:
+    listener = Listener()
+    await searcher.open(listener)
+    before = (listener.on_progress, listener.on_decision)
+    try:
+        return await play_game(
+            ServerAddress(*server.address),
+            Login(name, f"{game},secret"),
+            searcher,
+            listener,
+            GameSettings(player=settings, record_folder=records, prepare_timeout_s=0.2),
+            observers,
+        )
+    finally:
+        assert (listener.on_progress, listener.on_decision) == before
+
+
+async def both(
+    server: PracticeServer, black: ScriptedSearcher, white: ScriptedSearcher, game: str = "test-60-5F", **more: Any
+) -> tuple[GameOutcome, GameOutcome]:
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(play(server, "alice", black, f"{game}-B", **more))
+        second = group.create_task(play(server, "bob", white, f"{game}-W", **more))
+    return first.result(), second.result()
+
+
+async def opponent(server: PracticeServer, side: str = "W", game: str = "test-60-5F") -> Peer:
+    """A bare connection that has logged in."""
+    peer = await Peer.connect(server.address)
+    peer.say(f"LOGIN peer {game}-{side},p")
+    return peer
+
+
+async def agree(peer: Peer) -> None:
+    await peer.until("END Game_Summary")
+    peer.say("AGREE")
+    await peer.until("START:")
+
+
+def check_record(path: Path | None, outcome: GameOutcome) -> Record:
+    assert path is not None
+    record = Record.from_csa_file(str(path))
+    assert record.move_count == outcome.plies
+    return record
+
+
+def test_a_repetition(tmp_path: Path) -> None:
+    async def main() -> None:
+        events: list[GameEvent] = []
+        async with server(records=tmp_path / "server") as host:
+            black, white = await both(
+                host,
+                ScriptedSearcher(shuffle),
+                ScriptedSearcher(shuffle),
+                records=tmp_path / "players",
+                observers=(events.append,),
+            )
+        for outcome in (black, white):
+            assert (outcome.conclusion, outcome.reason, outcome.plies) == (Conclusion.DRAW, "SENNICHITE", 13)
+            assert check_record(outcome.record_path, outcome).result.is_draw()
+        assert black.record_path != white.record_path
+        (path,) = host.record_paths.values()
+        served = check_record(path, black)
+        assert served.moves[0].engine_info.eval == 12
+        assert served.moves[1].engine_info.eval == -12
+        assert sum(isinstance(event, MovePlayed) for event in events) == 26
+        assert [event.outcome.record_path for event in events if isinstance(event, GameEnded)]
+
+    run(main())
+
+
+def test_a_mate_is_resigned() -> None:
+    async def main() -> None:
+        async with server(RoomOptions(start=MATE_IN_ONE)) as host:
+            black, white = await both(host, ScriptedSearcher(lambda _: ("G*5b", 31999)), ScriptedSearcher())
+        assert (black.conclusion, black.winner) == (Conclusion.WIN, 0)
+        assert (white.conclusion, white.winner) == (Conclusion.LOSE, 0)
+        assert Position.from_sfen(black.sfen).is_mated()
+
+    run(main())
+
+
+def test_a_bad_score_is_resigned() -> None:
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=None)) as host:
+            losing = ScriptedSearcher(lambda position: (first_legal(position)[0], -9000))
+            black, white = await both(host, losing, ScriptedSearcher())
+        assert (black.conclusion, black.reason, black.plies) == (Conclusion.LOSE, "RESIGN", 6)
+        assert white.conclusion is Conclusion.WIN
+
+    run(main())
+
+
+def test_the_move_limit() -> None:
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=10)) as host:
+            black, white = await both(host, ScriptedSearcher(), ScriptedSearcher())
+        for outcome in (black, white):
+            assert (outcome.conclusion, outcome.reason, outcome.plies) == (Conclusion.CENSORED, "MAX_MOVES", 10)
+
+    run(main())
+
+
+def test_a_declaration() -> None:
+    async def main() -> None:
+        start = StartPosition("K1RRBB3/GGSS5/NNL6/9/9/9/9/9/8k b 8P 1")
+        async with server(RoomOptions(start=start)) as host:
+            black, white = await both(host, ScriptedSearcher(), ScriptedSearcher())
+        assert (black.conclusion, black.reason) == (Conclusion.WIN, "JISHOGI")
+        assert white.conclusion is Conclusion.LOSE
+
+    run(main())
+
+
+def test_the_opponents_flag_falls() -> None:
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host, game="test-1-0")
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-1-0-B"))
+            await agree(peer)
+            outcome = await game
+            assert (outcome.conclusion, outcome.reason, outcome.plies) == (Conclusion.WIN, "TIME_UP", 1)
+            await peer.connection.close()
+
+    run(main())
+
+
+def test_a_searcher_that_never_decides_loses_no_game_on_time() -> None:
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=4)) as host:
+            notes: list[GameEvent] = []
+            black, white = await both(
+                host, ScriptedSearcher(None), ScriptedSearcher(None), "test-0-1", observers=(notes.append,)
+            )
+        assert black.reason == white.reason == "MAX_MOVES"
+        assert sum(isinstance(note, Note) and note.event == "fallback_move" for note in notes) == 4
+
+    run(main())
+
+
+def test_a_searcher_that_is_broken_still_plays_legal_moves() -> None:
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=6)) as host:
+            black, _ = await both(host, BrokenSearcher(), BrokenSearcher())
+        assert black.reason == "MAX_MOVES"
+
+    run(main())
+
+
+def test_a_searcher_that_never_gets_ready_does_not_lose_the_game() -> None:
+    class Slow(ScriptedSearcher):
+        async def new_game(self) -> None:
+            await asyncio.sleep(60)
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=2)) as host:
+            black, _ = await both(host, Slow(), ScriptedSearcher())
+        assert black.reason == "MAX_MOVES"
+
+    run(main())
+
+
+def test_an_observer_that_fails_harms_nobody() -> None:
+    def broken(_: GameEvent) -> None:
+        raise RuntimeError("the terminal is gone")
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=2)) as host:
+            black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), observers=(broken,))
+        assert black.reason == "MAX_MOVES"
+
+    run(main())
+
+
+def test_a_record_that_cannot_be_kept_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_self: Recorder, _event: GameEvent) -> None:
+        raise OverflowError("out of range")
+
+    monkeypatch.setattr(Recorder, "__call__", broken)
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=2)) as host:
+            black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), records=tmp_path)
+        assert black.reason == "MAX_MOVES"
+
+    run(main())
+
+
+def test_a_disk_that_refuses_harms_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=2), records=tmp_path / "file") as host:
+            black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), records=tmp_path / "file")
+        assert (black.reason, black.record_path) == ("MAX_MOVES", None)
+
+    run(main())
+
+
+@pytest.mark.parametrize("moves", [[], ["-3334FU"]])
+def test_the_opponent_disconnects(tmp_path: Path, moves: list[str]) -> None:
+    """On turn, and off turn: the second time the server notices when it would be his turn."""
+
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host)
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(delay_s=0.1), "test-60-5F-B", tmp_path))
+            await agree(peer)
+            for move in moves:
+                await peer.until("+")
+                peer.say(move)
+                await peer.until("-")
+            if not moves:
+                await peer.until("+")
+            await peer.connection.close()
+            outcome = await game
+            assert (outcome.conclusion, outcome.reason) == (Conclusion.WIN, "RESIGN")
+            check_record(outcome.record_path, outcome)
+
+    run(main())
+
+
+def test_the_opponent_moves_illegally() -> None:
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host, "B")
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-W"))
+            await agree(peer)
+            peer.say("+7775FU")
+            assert (await game).reason == "ILLEGAL_MOVE"
+            await peer.connection.close()
+
+    run(main())
+
+
+def test_the_opponent_rejects() -> None:
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host)
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-B"))
+            await peer.until("END Game_Summary")
+            peer.say("REJECT")
+            outcome = await game
+            assert (outcome.conclusion, outcome.played) == (Conclusion.NOT_PLAYED, False)
+            await peer.connection.close()
+
+    run(main())
+
+
+def test_a_wrong_password() -> None:
+    async def main() -> None:
+        async with server(RoomOptions(passwords={"alice": "other"})) as host:
+            with pytest.raises(LoginRefusedError, match="refuses the login of 'alice'") as caught:
+                await play(host, "alice", ScriptedSearcher())
+        assert "secret" not in str(caught.value)
+
+    run(main())
+
+
+def test_a_name_that_no_server_takes() -> None:
+    async def main() -> None:
+        async with server() as host:
+            with pytest.raises(LoginRefusedError, match="1 to 32 letters"):
+                await play(host, "no spaces, please", ScriptedSearcher())
+
+    run(main())
+
+
+def test_nobody_listens() -> None:
+    async def main() -> None:
+        with pytest.raises(CsaConnectionError, match="refuses the connection"):
+            await play_game(
+                ServerAddress("127.0.0.1", free_port()), Login("alice", "p"), ScriptedSearcher(), Listener()
+            )
+
+    run(main())
+
+
+def test_the_server_closes_before_a_game() -> None:
+    async def main() -> None:
+        host = server()
+        await host.start()
+        game = asyncio.create_task(play(host, "alice", ScriptedSearcher()))
+        await asyncio.sleep(0.2)
+        await host.stop()
+        with pytest.raises(CsaConnectionError, match="closed the connection, waiting for a game"):
+            await game
+
+    run(main())
+
+
+def test_the_server_stops_during_a_game(tmp_path: Path) -> None:
+    async def main() -> None:
+        host = server()
+        await host.start()
+        moved = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, MovePlayed) and event.ply == 5:
+                moved.set()
+
+        searchers = ScriptedSearcher(delay_s=0.05), ScriptedSearcher(delay_s=0.05)
+        game = asyncio.create_task(both(host, *searchers, records=tmp_path, observers=(watch,)))
+        await moved.wait()
+        await host.stop()
+        for outcome in await game:
+            assert outcome.conclusion is Conclusion.INTERRUPTED
+            check_record(outcome.record_path, outcome)
+
+    run(main())
+
+
+def test_the_line_drops_during_a_game(tmp_path: Path) -> None:
+    """A server that vanishes without a word."""
+
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host)
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-B", tmp_path))
+            await agree(peer)
+            await peer.until("+")
+            next(lines for lines in host._lines.values()).transport.abort()
+            for lines in list(host._lines.values()):
+                lines.transport.abort()
+            outcome = await game
+            assert outcome.conclusion is Conclusion.DISCONNECTED
+            record = check_record(outcome.record_path, outcome)
+            assert "disconnected" in (record.main_terminal.comment or "")
+            await peer.connection.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_cancelled_during_a_game(tmp_path: Path, ours: bool) -> None:
+    async def main() -> None:
+        events: list[GameEvent] = []
+        async with server() as host:
+            peer = await opponent(host, "W" if ours else "B")
+            searcher = ScriptedSearcher(None)
+            side = "B" if ours else "W"
+            game = asyncio.create_task(
+                play(host, "alice", searcher, f"test-60-5F-{side}", tmp_path, observers=(events.append,))
+            )
+            await agree(peer)
+            await asyncio.sleep(0.1)
+            started = asyncio.get_running_loop().time()
+            game.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await game
+            assert asyncio.get_running_loop().time() - started < 5
+            if not ours:
+                peer.say("+7776FU")
+            await peer.until("#WIN")
+            await peer.connection.close()
+        (end,) = [event for event in events if isinstance(event, GameEnded)]
+        assert (end.outcome.conclusion, end.outcome.reason) == (Conclusion.LOSE, "RESIGN")
+        record = check_record(end.outcome.record_path, end.outcome)
+        assert record.result.is_white_win() if ours else record.result.is_black_win()
+        assert ours or "left on the opponent's turn" in (record.main_terminal.comment or "")
+        assert len(searcher.stopped) == ours
+
+    run(main())
+
+
+def test_cancelled_while_waiting_for_a_game() -> None:
+    async def main() -> None:
+        async with server() as host:
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher()))
+            await asyncio.sleep(0.1)
+            game.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await game
+            await asyncio.sleep(0.05)
+            assert host._room._visitors == {}
+
+    run(main())
+
+
+def test_cancelled_with_a_server_that_says_nothing(tmp_path: Path) -> None:
+    """The last word of the server is waited for, but not for long."""
+
+    async def main() -> None:
+        accepted = asyncio.Event()
+
+        async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            login = (await reader.readline()).decode().split()[1]
+            writer.write(f"LOGIN:{login} OK\n".encode())
+            accepted.set()
+            await reader.read()
+            writer.close()
+
+        async with await asyncio.start_server(mute, "127.0.0.1", 0) as mute_server:
+            host, port = mute_server.sockets[0].getsockname()
+            game = asyncio.create_task(
+                play_game(ServerAddress(host, port), Login("alice", "p"), ScriptedSearcher(), Listener())
+            )
+            await accepted.wait()
+            await asyncio.sleep(0.05)
+            game.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await game
+
+    run(main())
+
+
+def test_the_searchers_time_is_that_of_the_clock() -> None:
+    async def main() -> None:
+        events: list[GameEvent] = []
+        async with server(RoomOptions(max_moves=4)) as host:
+            searcher = ScriptedSearcher(delay_s=0.05)
+            await both(host, searcher, ScriptedSearcher(), "test-0-1", observers=(events.append,))
+        for request in searcher.requests:
+            assert request.hard_ms is not None
+            assert 500 < request.hard_ms <= 800
+        # The side to move behind the last move may begin to think before it hears of the end.
+        assert sum(isinstance(event, ThinkingBegan) for event in events) in (4, 5)
+        assert all(event.consumed_ms == 0 for event in events if isinstance(event, MovePlayed))
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("localhost", ServerAddress("localhost", 4081)),
+        ("localhost:1234", ServerAddress("localhost", 1234)),
+        ("[::1]:99", ServerAddress("::1", 99)),
+        ("[::1]", ServerAddress("::1", 4081)),
+    ],
+)
+def test_addresses(text: str, address: ServerAddress) -> None:
+    assert ServerAddress.parse(text) == address
+
+
+@pytest.mark.parametrize("text", ["", ":4081", "host:", "host:port", "host:0", "host:65536", "host:-1", "host:４"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        ServerAddress.parse(text)
+
+
+def test_a_slow_disk_costs_no_time_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = RecordFile.write
+
+    def slow(file: RecordFile, text: str) -> None:
+        time.sleep(0.5)
+        write(file, text)
+
+    monkeypatch.setattr(RecordFile, "write", slow)
+
+    async def main() -> None:
+        async with server(RoomOptions(max_moves=4), records=tmp_path) as host:
+            started = asyncio.get_running_loop().time()
+            black, _ = await both(host, ScriptedSearcher(), ScriptedSearcher(), "test-0-1", records=tmp_path)
+            assert black.reason == "MAX_MOVES"
+            assert asyncio.get_running_loop().time() - started < 5
+            check_record(black.record_path, black)
+
+    run(main())
+
+
+def test_no_record_of_a_game_that_never_began(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with server() as host:
+            peer = await opponent(host)
+            game = asyncio.create_task(play(host, "alice", ScriptedSearcher(), "test-60-5F-B", tmp_path))
+            await peer.until("END Game_Summary")
+            peer.say("REJECT")
+            assert (await game).record_path is None
+            await peer.connection.close()
+
+    run(main())
+    assert list(tmp_path.iterdir()) == []

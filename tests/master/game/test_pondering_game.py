@@ -1,0 +1,68 @@
+"""A game of two pondering players with the searcher that ships, over real TCP."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import uvloop
+
+from cluster.api import Listener
+from cluster.coordination.settings import Settings
+from cluster.drivers.local_driver import LocalSearcher
+from master.csa.address import ServerAddress
+from master.game.driver import GameSettings, play_game
+from master.player.events import GameEvent, GameOutcome, ThinkingEnded
+from master.player.instructions import Login, PlayerSettings
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
+from worker.warm import warm_up
+
+MOVES = 24
+
+
+class Seat:
+    """One player, and what it heard."""
+
+    def __init__(self, name: str, game: str) -> None:
+        self.login = Login(name, f"{game},secret")
+        self.searcher = LocalSearcher(settings=Settings(validate=True), name=name)
+        self.events: list[GameEvent] = []
+        self.names: list[str] = []
+
+    async def play(self, address: ServerAddress) -> GameOutcome:
+        listener = Listener(on_event=lambda name, _fields: self.names.append(name))
+        await self.searcher.open(listener)
+        settings = GameSettings(player=PlayerSettings(nodes=3000))
+        return await play_game(address, self.login, self.searcher, listener, settings, [self.events.append])
+
+
+@pytest.mark.slow
+def test_a_game_with_ponder_hits() -> None:
+    warm_up()
+
+    async def main() -> None:
+        options = ServerOptions(port=0, room=RoomOptions(max_moves=MOVES))
+        seats = [Seat("alice", "test-600-5F-B"), Seat("bob", "test-600-5F-W")]
+        try:
+            async with PracticeServer(options) as server:
+                address = ServerAddress(*server.address)
+                outcomes = await asyncio.gather(*(seat.play(address) for seat in seats))
+            assert [(outcome.reason, outcome.plies) for outcome in outcomes] == [("MAX_MOVES", MOVES)] * 2
+            hits = sum(seat.names.count("ponder_hit") for seat in seats)
+            misses = sum(seat.names.count("ponder_miss") for seat in seats)
+            # Nobody has pondered before his first turn, and nobody searches where the limit is reached.
+            assert hits + misses == MOVES - 2
+            assert hits >= 3
+            for seat in seats:
+                decided = [event.decision for event in seat.events if isinstance(event, ThinkingEnded)]
+                assert len(decided) == MOVES // 2
+                assert all(decision.nodes <= 3000 for decision in decided)
+                host = seat.searcher._host
+                assert host is not None
+                assert not host.coordinator.pondering
+        finally:
+            for seat in seats:
+                await seat.searcher.close()
+
+    uvloop.run(asyncio.wait_for(main(), 100))

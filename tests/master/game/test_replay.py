@@ -1,0 +1,169 @@
+"""The journal in the log, and games played again from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from master.game.journal import read
+from master.game.replay import LoggedGame, Replay, ReplayError, read_log
+from master.logs.files import LogFile
+from master.logs.log import open_log
+from master.player.instructions import Emit
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
+from tests.master.command import gougi
+from tests.master.game.test_driver import both
+from tests.master.scripted import ScriptedSearcher
+
+pytestmark = pytest.mark.timeout(60)
+
+
+async def play() -> None:
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
+        # One side never decides: its moves come of the hard deadline.
+        await both(host, ScriptedSearcher(delay_s=0.02), ScriptedSearcher(None), "test-0-1")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of one game between two players of this process."""
+    folder = tmp_path_factory.mktemp("log")
+    with open_log(folder, file_level="debug", console_level="error", console=lambda _: None) as path:
+        uvloop.run(asyncio.wait_for(play(), 30))
+    return path
+
+
+def test_the_player_says_the_same_lines(log: Path) -> None:
+    alice, bob = read_log(log)
+    assert {alice.name, bob.name} == {"alice", "bob"}
+    assert alice.game_id == bob.game_id != ""
+    for game in (alice, bob):
+        assert game.settings.guard_ms == 50
+        replay = Replay(game)
+        steps = list(replay.steps())
+        assert replay.difference is None
+        assert replay.lines == 7  # LOGIN, AGREE, four moves, LOGOUT
+        assert [step.at_ms for step in steps] == sorted(step.at_ms for step in steps)
+        assert sum(isinstance(instruction, Emit) for step in steps for instruction in step.instructions) > 8
+    ticks = [entry for game in (alice, bob) for entry in game.inputs if entry.call == "tick"]
+    assert len(ticks) == 4
+    assert "secret" not in log.read_text()
+
+
+def changed(game: LoggedGame, ply: int) -> LoggedGame:
+    """The game with another decision in its log."""
+    decisions = [entry for entry in game.inputs if entry.call == "decided"]
+    entry = decisions[ply]
+    fields = json.loads(json.dumps(entry.fields()))
+    fields["decision"]["move"] = "5i5h"
+    game.inputs[game.inputs.index(entry)] = read(fields)
+    return game
+
+
+def test_the_first_difference_is_told(log: Path) -> None:
+    (alice,) = [game for game in read_log(log) if game.name == "alice"]
+    replay = Replay(changed(alice, 1))
+    for _ in replay.steps():
+        pass
+    assert replay.difference is not None
+    assert replay.difference.call == "decided"
+    assert replay.difference.said[0].startswith("+5958OU")
+    assert not replay.difference.logged[0].startswith("+5958OU")
+
+
+def test_a_log_that_was_cut_short(log: Path, tmp_path: Path) -> None:
+    text = log.read_text()
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text(text[: int(len(text) * 0.7)])
+    for game in read_log(cut):
+        replay = Replay(game)
+        for _ in replay.steps():
+            pass
+        assert replay.difference is None
+
+
+def in_parts(log: Path, folder: Path) -> tuple[Path, list[Path]]:
+    """A copy of the log that was cut: its name, and its parts."""
+    path = folder / log.name
+    file = LogFile(path, 8_000, 0, lambda *_: None)
+    for line in log.read_text().splitlines():
+        file.emit(logging.LogRecord("", 0, "", 0, line, None, None))
+    return path, sorted(folder.glob("*.gz"))
+
+
+def test_a_log_that_was_cut_in_parts(log: Path, tmp_path: Path) -> None:
+    path, parts = in_parts(log, tmp_path)
+    assert len(parts) > 1
+    assert read_log(path) == read_log(log)
+    parts[0].unlink()
+    assert read_log(path) == []  # both games began there, and cannot be played from their middle
+
+
+def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
+    path, parts = in_parts(log, tmp_path)
+    parts[1].write_bytes(parts[1].read_bytes()[:-100])
+    gaps: list[str] = []
+    games = read_log(path, gaps.append)
+    assert len(gaps) == 1
+    assert str(parts[1]) in gaps[0]
+    for game, whole in zip(games, read_log(log), strict=True):
+        assert 0 < len(game.inputs) < len(whole.inputs)
+        assert game.inputs == whole.inputs[: len(game.inputs)]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nonsense", "line 1: no line of a log"),
+        ('{"event": "player_begins"}', "the log lacks 'settings'"),
+        (
+            '{"event": "player_begins", "game": 1, "name": "a", "server": "s", "settings": {"guard_ms": "x"}}',
+            "guard_ms",
+        ),
+        ('{"event": "input"}', "the log lacks 'game'"),
+    ],
+)
+def test_what_is_no_log(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(ReplayError, match=says):
+        read_log(path)
+
+
+@pytest.mark.parametrize(
+    "fields", ['"call": "meditate"', '"call": "_think"', '"call": "receive"', '"call": "outcome"', '"x": 1']
+)
+def test_inputs_of_another_version(tmp_path: Path, fields: str) -> None:
+    path = tmp_path / "log.jsonl"
+    begin = '{"event": "player_begins", "game": 1, "name": "a", "server": "s", "settings": {}}'
+    path.write_text(f'{begin}\n{{"event": "input", "game": 1, "at_ms": 1, {fields}}}\n')
+    with pytest.raises(ReplayError, match="line 2: no input of this version's player"):
+        read_log(path)
+
+
+@pytest.mark.slow
+def test_the_command(log: Path, tmp_path: Path) -> None:
+    told = gougi("replay", "--check", str(log), cwd=tmp_path)
+    assert told.returncode == 0
+    assert sorted(line.rpartition(" (")[2] for line in told.stdout.splitlines()) == [
+        "alice): 7 lines, as logged",
+        "bob): 7 lines, as logged",
+    ]
+    shown = gougi("replay", str(log), "--player", "alice", "--speed", "0", cwd=tmp_path).stdout.splitlines()
+    assert any(line.startswith("  8 ☖") for line in shown)
+    assert "drawn by the 8-move limit" in shown[-2]
+    altered = tmp_path / "altered.jsonl"
+    altered.write_text(log.read_text().replace('"sent": ["+', '"sent": ["+x', 1))
+    told = gougi("replay", "--check", str(altered), cwd=tmp_path)
+    assert told.returncode == 1
+    assert "not as logged, at " in told.stdout
+    assert "  logged: +x" in told.stdout
+    none = gougi("replay", str(log), "--game", "nothing", cwd=tmp_path)
+    assert none.returncode == 2
+    assert "no such game; there are: " in none.stderr

@@ -1,0 +1,106 @@
+"""A game log in short."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from master.cli import run
+from master.game.summary import LogSummary, add
+
+
+def received(line: str, game: int = 1) -> dict[str, object]:
+    return {"event": "input", "game": game, "at_ms": 1.0, "call": "receive", "line": line, "level": "debug"}
+
+
+def begin(name: str, game: int = 1) -> dict[str, object]:
+    return {"event": "player_begins", "game": game, "name": name, "server": "x:1", "level": "info"}
+
+
+def offer(game: int, side: str) -> list[dict[str, object]]:
+    lines = [f"Game_ID:g{game}", "Name+:anna", "Name-:bert", f"Your_Turn:{side}"]
+    return [received(line, game) for line in lines]
+
+
+DECIDED = {
+    "event": "input",
+    "game": 1,
+    "at_ms": 2.0,
+    "call": "decided",
+    "decision": {"source": "vote"},
+    "level": "debug",
+}
+LOG: list[dict[str, object]] = [
+    {"event": "ray_started", "level": "info", "timestamp": "2026-11-21T10:00:00Z"},
+    begin("anna"),
+    *offer(1, "+"),
+    DECIDED,
+    received("+7776FU,T70"),
+    {"event": "node_lost", "level": "warning", "node": "node-2", "reason": "its process died"},
+    received("-3334FU,T5"),
+    DECIDED,
+    received("%TORYO"),
+    received("#RESIGN"),
+    received("#WIN"),
+    begin("anna", 2),
+    *offer(2, "-"),
+    received("+7776FU,T9", 2),
+    received("-3334FU,T4", 2),
+    received("#TIME_UP", 2),
+    received("#LOSE", 2),
+    begin("anna", 3),
+    *offer(3, "-"),
+    received("#MAX_MOVES", 3),
+    received("#CENSORED", 3),
+    begin("anna", 4),
+    *offer(4, "-"),
+    begin("anna", 5),
+    {"event": "ray_lost", "level": "warning", "why": "x", "timestamp": "2026-11-21T10:30:00Z"},
+]
+
+
+def test_what_is_summed_up() -> None:
+    found = LogSummary()
+    add([*map(json.dumps, LOG), "rubbish", "3", "[" * 100_000], found)
+    facts = found.facts()
+    assert facts["results"] == {"won": 1, "lost": 1, "drawn": 1, "unfinished": 1}, "the fifth was offered no game"
+    first, second, *_ = facts["games"]
+    assert (first["opponent"], first["own_s"], first["other_s"], first["moves"]) == ("bert", 70, 5, 2)
+    assert (first["reason"], first["decisions"]) == ("RESIGN", {"vote": 2})
+    assert (second["side"], second["opponent"], second["own_s"]) == ("white", "anna", 4)
+    assert facts["node_losses"] == {"node-2": 1} and facts["loss_reasons"] == {"its process died": 1}
+    assert facts["ray_losses"] == 1 and facts["damaged"] == 3
+    assert facts["warnings"] == {"node_lost": 1, "ray_lost": 1}
+    assert (facts["began"], facts["ended"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:30:00Z")
+
+
+def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps(line) + "\n" for line in LOG]
+    name = "gougi-20261121-101500-4711"
+    (tmp_path / f"{name}.0001.jsonl.gz").write_bytes(gzip.compress("".join(lines[:9]).encode()))
+    (tmp_path / f"{name}.jsonl").write_text("".join(lines[9:]))
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(lines[:3]))
+    assert run(["log", str(tmp_path / f"{name}.jsonl"), str(other)]) == 0
+    told = capsys.readouterr().out
+    assert "games: 5: 1 won, 1 lost, 1 drawn, 2 unfinished" in told
+    assert "time used: 1:14" in told and "nodes lost: 1 (node-2 1)" in told and "1 times: its process died" in told
+    assert "Ray lost: 1" in told and "vote 2" in told
+    assert run(["log", str(other), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lines"] == 3
+
+
+def test_what_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, content, words in (
+        ("a.jsonl", b"rubbish\n", "no line of a log"),
+        ("b.jsonl", b"\xff\xfe\n", "not a text file"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert run(["log", str(tmp_path / name)]) == 2
+        assert words in capsys.readouterr().err
+    assert run(["log", str(tmp_path)]) == 2
+    assert run(["log", str(tmp_path / "gone")]) == 2
+    assert "gone: no such file" in capsys.readouterr().err

@@ -1,0 +1,204 @@
+"""The line's thread: a searcher that blocks its own loop holds up no move."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+import uvloop
+from structlog.testing import capture_logs
+
+from cluster.api import Known, Listener, SearchRequest
+from master.csa.address import ServerAddress
+from master.csa.client import CsaConnectionError
+from master.game import thread as apart
+from master.game.driver import GameSettings, LoginRefusedError
+from master.game.thread import play_games_apart
+from master.player.events import GameEvent, GameOutcome, LoggedIn, MovePlayed
+from master.player.instructions import Login
+from master.player.retry import Backoff
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
+from tests.master.csa.test_tcp import free_port
+from tests.master.game.test_driver import FAST
+from tests.master.scripted import BrokenSearcher, ScriptedSearcher
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    uvloop.run(asyncio.wait_for(main, 40))
+
+
+class Stuck(ScriptedSearcher):
+    """Blocks the whole loop that it runs on, in every call, for longer than there is time for a move."""
+
+    def start(self, request: SearchRequest) -> None:
+        time.sleep(1.5)
+        super().start(request)
+
+    def known(self, request: SearchRequest) -> Known | None:
+        time.sleep(0.2)
+        return None
+
+    def stop(self, search_id: int) -> None:
+        time.sleep(0.2)
+        super().stop(search_id)
+
+
+class Elsewhere:
+    """A practice server in a thread and loop of its own, which a blocked loop of the test does not hold up."""
+
+    def __init__(self, **room: Any) -> None:
+        self.server = PracticeServer(ServerOptions(port=0, room=RoomOptions(**room)))
+        self._begun = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+
+    def __enter__(self) -> ServerAddress:
+        self._thread.start()
+        assert self._begun.wait(20)
+        return ServerAddress(*self._address)
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(10)
+
+    async def _run(self) -> None:
+        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        async with self.server:
+            self._address = self.server.address
+            self._begun.set()
+            await self._end.wait()
+
+
+async def play(
+    address: ServerAddress, name: str, searcher: ScriptedSearcher, game: str = "test-0-1", **more: Any
+) -> Any:
+    listener = Listener()
+    await searcher.open(listener)
+    before = (listener.on_progress, listener.on_decision)
+    options: dict[str, Any] = {"count": 1, **more}
+    try:
+        return await play_games_apart(
+            address, Login(name, f"{game},secret"), searcher, listener, GameSettings(player=FAST), **options
+        )
+    finally:
+        assert (listener.on_progress, listener.on_decision) == before
+
+
+@pytest.mark.slow
+def test_a_searcher_that_blocks_loses_no_game_on_time() -> None:
+    async def main(address: ServerAddress) -> None:
+        seen: list[GameEvent] = []
+        games = (
+            play(address, "alice", Stuck(), observers=[seen.append]),
+            play(address, "bob", ScriptedSearcher(None)),
+        )
+        for (outcome,) in await asyncio.gather(*games):
+            assert outcome.reason == "MAX_MOVES"
+        moves = [event for event in seen if isinstance(event, MovePlayed)]
+        assert [event.ply for event in moves] == [1, 2, 3, 4]
+
+    with Elsewhere(max_moves=4) as address:
+        run(main(address))
+
+
+def test_decisions_are_played_and_observers_hear_on_the_callers_thread() -> None:
+    async def main(address: ServerAddress) -> None:
+        here = threading.get_ident()
+        threads: list[int] = []
+        searcher = ScriptedSearcher()
+        players = (
+            play(address, "alice", searcher, observers=[lambda _: threads.append(threading.get_ident())]),
+            play(address, "bob", BrokenSearcher()),
+        )
+        await asyncio.gather(*players)
+        assert set(threads) == {here}
+        assert searcher.games == 1
+        assert len(searcher.requests) in (3, 4)  # it may begin to think before it hears of the end
+
+    with Elsewhere(max_moves=6) as address:
+        run(main(address))
+
+
+def test_a_search_that_is_refused_costs_no_time() -> None:
+    """Ten seconds a move, and a searcher that cannot begin: the player is told, and does not wait for the deadline."""
+
+    async def main(address: ServerAddress) -> None:
+        games = (play(address, name, BrokenSearcher(), "test-0-10") for name in ("alice", "bob"))
+        for (outcome,) in await asyncio.wait_for(asyncio.gather(*games), 8):
+            assert outcome.reason == "MAX_MOVES"
+
+    with Elsewhere(max_moves=4) as address:
+        run(main(address))
+
+
+def test_cancelled_while_waiting_for_a_game() -> None:
+    async def main(address: ServerAddress) -> None:
+        waiting = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, LoggedIn):
+                waiting.set()
+
+        game = asyncio.create_task(play(address, "alice", ScriptedSearcher(), observers=[watch]))
+        await waiting.wait()
+        began = time.monotonic()
+        game.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await game
+        assert time.monotonic() - began < apart.LEAVE_S
+        assert not [thread for thread in threading.enumerate() if thread.name == "line"]
+
+    with Elsewhere() as address:
+        run(main(address))
+
+
+def test_stopped_while_waiting_for_a_game() -> None:
+    async def main(address: ServerAddress) -> None:
+        stop = asyncio.Event()
+
+        def watch(event: GameEvent) -> None:
+            if isinstance(event, LoggedIn):
+                stop.set()
+
+        assert await play(address, "alice", ScriptedSearcher(), stop=stop, observers=[watch]) == []
+
+    with Elsewhere() as address:
+        run(main(address))
+
+
+def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, held = threading.Event(), threading.Event()
+
+    async def write(_stop: asyncio.Event) -> list[GameOutcome]:
+        held.set()
+        released.wait(30)
+        return []
+
+    async def main() -> None:
+        monkeypatch.setattr(apart, "LEAVE_S", 0.05)
+        games = asyncio.create_task(apart._Line().run(write))
+        await asyncio.to_thread(held.wait)
+        games.cancel()
+        with pytest.raises(asyncio.CancelledError), capture_logs() as logs:
+            await games
+        assert [entry["event"] for entry in logs] == ["line_left_behind"]
+        released.set()
+
+    run(main())
+
+
+def test_errors_come_back() -> None:
+    async def main() -> None:
+        nowhere = ServerAddress("127.0.0.1", free_port())
+        with pytest.raises(CsaConnectionError, match="refuses the connection"):
+            await play(nowhere, "alice", ScriptedSearcher(), backoff=Backoff(first_s=0.01, attempts=2))
+        with pytest.raises(LoginRefusedError):
+            await play(nowhere, "not a name", ScriptedSearcher())
+
+    run(main())

@@ -1,0 +1,122 @@
+"""The log file and what a person hears of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from threading import Event
+
+import pytest
+import structlog
+
+from master.logs.files import LogFile
+from master.logs.log import LogError, fleet_listener, open_log
+
+
+def test_lines_of_both_kinds_and_levels(tmp_path: Path) -> None:
+    heard: list[str] = []
+    log = structlog.get_logger("game")
+    with open_log(tmp_path / "made", file_level="info", console_level="warning", console=heard.append) as path:
+        log.debug("quiet")
+        log.info("move", usi="7g7f", name="七")
+        log.warning("late", why="a slow disk", ms=3)
+        logging.getLogger("cluster.node.runner").error("%s failed", "node-1")
+        try:
+            raise ValueError("broken")
+        except ValueError:
+            log.exception("game_failed")
+    entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [entry["event"] for entry in entries] == ["move", "late", "node-1 failed", "game_failed"]
+    assert entries[0] | {"timestamp": ""} == {
+        "event": "move",
+        "usi": "7g7f",
+        "name": "七",
+        "level": "info",
+        "logger": "game",
+        "timestamp": "",
+    }
+    assert "ValueError: broken" in entries[3]["exception"]
+    assert heard == ["warning: late why='a slow disk' ms=3", "error: node-1 failed", "error: game_failed"]
+
+
+def test_the_log_ends_with_its_block(tmp_path: Path) -> None:
+    before = logging.getLogger().handlers[:]
+    with open_log(tmp_path, file_level="debug", console_level="error", console=lambda _: None) as path:
+        pass
+    structlog.get_logger("game").info("later")
+    assert logging.getLogger().handlers == before
+    assert path.read_text() == ""
+
+
+def test_fleet_events(tmp_path: Path) -> None:
+    heard: list[str] = []
+    told: list[tuple[str, dict[str, object]]] = []
+    with open_log(tmp_path, file_level="info", console_level="warning", console=heard.append) as path:
+        listener = fleet_listener(lambda name, fields: told.append((name, fields)))
+        listener.on_event("node_joined", {"node": "node-1"})
+        listener.on_event("node_lost", {"node": "node-1", "reason": "its process died"})
+    assert [name for name, _ in told] == ["node_joined", "node_lost"]
+    assert heard == ["warning: node_lost node=node-1 reason='its process died'"]
+    assert len(path.read_text().splitlines()) == 2
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(LogError, match="no log can be written to"),
+        open_log(tmp_path / "file" / "logs", file_level="info", console_level="info", console=print),
+    ):
+        pass
+
+
+def test_no_error_ends_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emit = LogFile.emit
+
+    def broken(file: LogFile, record: logging.LogRecord) -> None:
+        monkeypatch.undo()
+        raise OSError(116, "Stale file handle")
+
+    monkeypatch.setattr(LogFile, "emit", broken)
+    with open_log(tmp_path, file_level="info", console_level="error", console=pytest.fail) as path:
+        for event in ("lost", "kept"):
+            structlog.get_logger("game").info(event)
+    assert LogFile.emit is emit
+    assert [json.loads(line)["event"] for line in path.read_text().splitlines()] == ["kept"]
+
+
+def test_the_end_does_not_wait_for_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lines are still in the queue when the end begins."""
+    ending = Event()
+    emit, stop_packing = LogFile.emit, LogFile.stop_packing
+
+    def held(file: LogFile, record: logging.LogRecord) -> None:
+        ending.wait()
+        emit(file, record)
+
+    def stop(file: LogFile) -> None:
+        stop_packing(file)
+        ending.set()
+
+    monkeypatch.setattr(LogFile, "emit", held)
+    monkeypatch.setattr(LogFile, "stop_packing", stop)
+    try:
+        with open_log(tmp_path, file_level="info", console_level="error", console=pytest.fail, part_bytes=1_000):
+            for number in range(50):
+                structlog.get_logger("game").info("move", number=number)
+    finally:
+        ending.set()
+    files = list(tmp_path.iterdir())
+    assert len(files) > 2
+    assert {file.suffix for file in files} == {".jsonl"}
+    assert sum(len(file.read_text().splitlines()) for file in files) == 50
+
+
+def test_a_disk_that_refuses_at_the_very_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: LogFile) -> None:
+        raise OSError(28, "No space left on device")
+
+    heard: list[str] = []
+    with open_log(tmp_path, file_level="info", console_level="error", console=heard.append) as path:
+        monkeypatch.setattr(LogFile, "close", refuse)
+    assert heard == [f"error: log_not_written file={path} error='[Errno 28] No space left on device'"]

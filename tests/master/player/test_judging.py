@@ -1,0 +1,247 @@
+"""The rules of a game around the search."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from rsshogi.core import Board
+
+from cluster.api import Decision
+from master.csa.summary import parse_summary
+from master.player.instructions import PlayerSettings
+from master.player.judging import Judge, Judgement, Verdict
+from tests.master.csa.test_summary import summary_lines
+from worker.score import MATE, mated_in
+from worker.shogi import Position, SfenError, move_to_usi
+
+SUMMARY = replace(parse_summary(summary_lines("01_fischer_toryo.black")[1:-1]), max_moves=320)
+SETTINGS = PlayerSettings(resign_score=2000, resign_moves=3, last_plies=30)
+START = Position.startpos()
+MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
+MATES = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
+"""G*5b mates."""
+ENTERED = "K1RRBB3/GGSS5/NNL6/9/9/9/9/9/8k b 8P 1"
+
+IN_CAMP = ["R", "+R", "B", "+B", "G", "S", "+P", "+P", "+L", "+N", "+S"]
+TOTALS = {"R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
+
+
+def decision(move: str = "7g7f", score: int | None = 0) -> Decision:
+    return Decision(1, move, score, depth=10, pv=(move,), nodes=1, elapsed_ms=5, source="split")
+
+
+def judge(settings: PlayerSettings = SETTINGS, **summary: object) -> Judge:
+    return Judge(settings, replace(SUMMARY, **summary))  # type: ignore[arg-type]
+
+
+def verdicts(judge: Judge, *scores: int | None, plies: int = 100) -> list[Verdict]:
+    return [judge.after_search(decision(score=score), START, plies) for score in scores]
+
+
+def entering(rng: random.Random) -> str:
+    """A position of a king that has entered or nearly so, about the number of pieces and points that the rule wants."""
+    grid = {(file, rank): "" for file in range(9) for rank in range(9)}
+    left = Counter(TOTALS)
+
+    def put(piece: str, ranks: range) -> None:
+        empty = [square for square, there in grid.items() if not there and square[1] in ranks]
+        kind = piece[-1].upper()
+        if kind != "K":
+            if not left[kind]:
+                return
+            left[kind] -= 1
+        grid[rng.choice(empty)] = piece
+
+    put("K", range(4) if rng.random() < 0.3 else range(3))
+    put("k", range(4, 9))
+    for _ in range(rng.choice([9, 10, 10, 10, 11, 12])):
+        put(rng.choice(IN_CAMP), range(3))
+    for _ in range(rng.randint(0, 3)):
+        put(rng.choice(IN_CAMP), range(3, 7))
+    for _ in range(rng.randint(0, 3)):
+        put(rng.choice(["g", "s", "r", "b"]), range(9))
+    hand = ""
+    for kind in "RBGSNLP":
+        count = min(left[kind], rng.choice([0, 0, 1, 2] if kind in "RBG" else [0, 1, 2, 4, 9]))
+        hand += (str(count) if count > 1 else "") + kind if count else ""
+    rows = []
+    for rank in range(9):
+        row, gap = "", 0
+        for file in range(9):
+            piece = grid[file, rank]
+            gap = 0 if piece else gap + 1
+            row = row + piece if piece else (row[:-1] if gap > 1 else row) + str(gap)
+        rows.append(row)
+    sfen = f"{'/'.join(rows)} b {hand or '-'} 1"
+    return sfen if rng.random() < 0.5 else turned(sfen)
+
+
+def turned(sfen: str) -> str:
+    """The same position with the colours exchanged."""
+    board, _, hand, number = sfen.split()
+    squares = board.replace("+", "+ ").split("/")
+    rows = ["".join(reversed(_pieces(row.replace(" ", "")))) for row in reversed(squares)]
+    return f"{'/'.join(rows).swapcase()} w {hand.swapcase()} {number}"
+
+
+def _pieces(row: str) -> list[str]:
+    pieces: list[str] = []
+    for letter in row:
+        if pieces and pieces[-1] == "+":
+            pieces[-1] += letter
+        else:
+            pieces.append(letter)
+    return pieces
+
+
+# Declaring
+
+
+def may_declare(sfen: str, more: int = 0) -> bool:
+    """The 27 points (and ``more``), counted over rsshogi's board, whose own `can_declare_win` knows no rule in Python
+    and is never true."""
+    board = Board(sfen)
+    black = sfen.split()[1] == "b"
+    own = [
+        (str(piece).upper(), square.to_usi()) for square, piece in board.iter_pieces() if str(piece).isupper() == black
+    ]
+    camp = [kind for kind, square in own if square[1] in ("abc" if black else "ghi")]
+    others = [kind[-1] for kind in camp if kind != "K"]
+    held = [kind for kind, count in board.hand_counts(board.turn).items() for _ in range(count)]
+    points = sum(5 if kind in "RB" else 1 for kind in others + held)
+    return "K" in camp and len(others) >= 10 and points >= (28 if black else 27) + more and not board.is_in_check()
+
+
+def test_it_declares_exactly_where_it_is_right() -> None:
+    rng, seen, close = random.Random(27), Counter[bool](), Counter[tuple[int, bool]]()
+    sides = (judge(), judge(my_colour=1))
+    while seen.total() < 1500:
+        sfen = entering(rng)
+        try:
+            position = Position.from_sfen(sfen)
+        except SfenError:
+            continue  # the king that is not to move stands in check
+        right = may_declare(sfen)
+        if position.is_mated():
+            continue
+        seen[right] += 1
+        close[position.turn, right] += may_declare(sfen, more=1 if right else -1) != right
+        referee = sides[position.turn]
+        assert (referee.before_search(position, 100).verdict is Verdict.DECLARE) == right, sfen
+        expected = Verdict.DECLARE if right else Verdict.DISBELIEVE
+        assert referee.after_search(decision("win"), position, 100) is expected, sfen
+    assert min(seen.values()) > 200
+    assert min(close.values()) > 10  # a point more or less, and it were otherwise
+
+
+def test_it_never_declares_where_the_rule_is_not_offered() -> None:
+    position = Position.from_sfen(ENTERED)
+    assert judge().before_search(position, 100).verdict is Verdict.DECLARE
+    referee = judge(declaration="")
+    assert referee.before_search(position, 100).verdict is Verdict.SEARCH
+    assert referee.after_search(decision("win"), position, 100) is Verdict.DISBELIEVE
+
+
+# Resigning
+
+
+def test_it_resigns_at_the_last_of_several_bad_scores_in_a_row() -> None:
+    assert verdicts(judge(), -2000, -2000, -1999, -2000, -2500, -9000) == [Verdict.PLAY] * 5 + [Verdict.RESIGN]
+
+
+def test_a_move_without_a_score_neither_counts_nor_breaks_the_row() -> None:
+    assert verdicts(judge(), -3000, None, -3000, None, None, -3000) == [Verdict.PLAY] * 5 + [Verdict.RESIGN]
+
+
+def test_nobody_resigns_at_a_move_without_a_score() -> None:
+    referee = judge(max_moves=None)
+    assert verdicts(referee, -3000, -3000) == [Verdict.PLAY] * 2
+    near = judge()
+    assert verdicts(near, -3000, -3000, -3000, plies=300) == [Verdict.PLAY] * 3
+    near.plays_on()  # four bad scores, and no limit any more
+    assert verdicts(near, None, plies=302) == [Verdict.PLAY]
+    assert verdicts(near, -3000, plies=304) == [Verdict.RESIGN]
+
+
+def test_being_mated_counts_as_a_bad_score_and_mating_does_not() -> None:
+    assert verdicts(judge(), mated_in(3), mated_in(30), mated_in(1))[-1] is Verdict.RESIGN
+    assert set(verdicts(judge(), *[MATE - 3] * 9)) == {Verdict.PLAY}
+
+
+def test_never_by_score_where_that_is_switched_off() -> None:
+    assert set(verdicts(judge(replace(SETTINGS, resign_score=None)), *[mated_in(2)] * 9)) == {Verdict.PLAY}
+
+
+def test_nobody_resigns_near_the_limit() -> None:
+    assert set(verdicts(judge(), *[-9000] * 9, plies=290)) == {Verdict.PLAY}
+    assert verdicts(judge(), *[-9000] * 3, plies=289)[-1] is Verdict.RESIGN
+    assert verdicts(judge(max_moves=None), *[-9000] * 3, plies=290)[-1] is Verdict.RESIGN
+
+
+@pytest.mark.parametrize(
+    ("score", "plies", "expected"),
+    [
+        (None, 100, Verdict.DISBELIEVE),
+        (-1999, 100, Verdict.DISBELIEVE),
+        (-2000, 100, Verdict.RESIGN),
+        (mated_in(4), 100, Verdict.RESIGN),
+        (mated_in(4), 300, Verdict.DISBELIEVE),
+    ],
+)
+def test_a_resignation_needs_a_score_that_says_why(score: int | None, plies: int, expected: Verdict) -> None:
+    referee = judge()
+    referee.after_search(decision(score=-3000), START, 90)  # what was before is no reason
+    assert referee.after_search(decision("resign", score), START, plies) is expected
+
+
+def test_the_mated_side_resigns() -> None:
+    assert judge(my_colour=1).before_search(Position.from_sfen(MATED), 100) == Judgement(Verdict.RESIGN)
+
+
+# The move limit
+
+
+@pytest.mark.parametrize("sfen", [START.sfen(), MATED, ENTERED])
+def test_at_the_limit_the_server_has_the_word_whatever_the_position(sfen: str) -> None:
+    referee, position = judge(), Position.from_sfen(sfen)
+    assert referee.before_search(position, 320) == Judgement(Verdict.WAIT)
+    assert referee.before_search(position, 321) == Judgement(Verdict.WAIT)
+    assert referee.before_search(position, 318).verdict is not Verdict.WAIT
+    referee.plays_on()
+    assert referee.before_search(position, 320).verdict is not Verdict.WAIT
+
+
+def test_the_very_last_move_mates_where_it_can() -> None:
+    referee, position = judge(), Position.from_sfen(MATES)
+    assert referee.before_search(position, 318).verdict is Verdict.SEARCH
+    last = referee.before_search(position, 319)
+    assert (last.verdict, move_to_usi(last.move)) == (Verdict.PLAY, "G*5b")
+    assert referee.before_search(START, 319).verdict is Verdict.SEARCH
+    assert position.sfen() == Position.from_sfen(MATES).sfen()
+
+
+def test_what_the_search_is_told_of_the_limit() -> None:
+    assert judge().search_limit == 320
+    assert judge(max_moves=None).search_limit == 0
+    wcsc = judge(replace(SETTINGS, mate_at_limit=True))
+    assert wcsc.search_limit == 321
+    assert wcsc.at_limit(320)
+    assert not wcsc.at_limit(319)
+    wcsc.plays_on()
+    assert wcsc.search_limit == 0
+
+
+def test_when_a_game_is_over() -> None:
+    referee = judge()
+    assert not referee.ends_with(START, 319)
+    assert referee.ends_with(START, 320)
+    assert referee.ends_with(Position.from_sfen(MATED), 10)
+    position = Position.startpos()
+    for _ in range(3):
+        assert not referee.ends_with(position, 0)
+        for usi in ("2h3h", "8b7b", "3h2h", "7b8b"):
+            position.push_usi(usi)
+    assert referee.ends_with(position, 12)

@@ -1,0 +1,200 @@
+"""The book on our turn: asked before any search, heard in time or not at all, never taken at its word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from master.player.events import Conclusion, MovePlayed
+from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send, StartPonder, StartSearch
+from tests.master.player.test_player import BLACK, ENTERED, MATED, Table, decision
+from tests.master.player.test_player import WHITE as WHITE_SUMMARY
+from worker.shogi import STARTPOS, Position, Repetition, move_to_csa, move_to_usi
+
+WITH_BOOK = PlayerSettings(book_ms=300)
+ANSWER = BookAnswer("7g7f", "book.db", 35, 20, ("7g7f", "3c3d", "2g2f"))
+
+
+def questions(table: Table) -> list[AskBook]:
+    return [instruction for instruction in table.all if isinstance(instruction, AskBook)]
+
+
+def reply(table: Table, answer: BookAnswer | None, after_ms: float = 5, question: int = -1) -> None:
+    table.now += after_ms
+    table.do(table.player.book_replied(questions(table)[question].question_id, answer, table.now))
+
+
+def test_the_book_is_asked_before_any_search() -> None:
+    table = Table(WITH_BOOK).begin()
+    (question,) = questions(table)
+    assert (question.sfen, question.moves) == (STARTPOS, ())
+    assert question.soft_ms > 0
+    assert table.requests == []
+    assert table.player.deadline_ms == table.now + 300
+
+
+def test_without_time_for_it_nobody_asks() -> None:
+    table = Table().begin()
+    assert questions(table) == []
+    assert len(table.requests) == 1
+
+
+def test_a_book_move_goes_out_with_its_score() -> None:
+    table = Table(WITH_BOOK).begin()
+    reply(table, ANSWER)
+    assert table.lines[-1] == "+7776FU,'* 35 -3334FU +2726FU"
+    assert table.requests == []
+    assert table.player.deadline_ms is None
+    assert table.pondered[-1].moves == ("7g7f",)
+    table.hear("+7776FU,T1")
+    (played,) = (event for event in table.events if isinstance(event, MovePlayed))
+    assert (played.book, played.score, played.depth, played.nodes) == ("book.db", 35, 20, 0)
+    table.hear("-3334FU,T1")
+    assert len(questions(table)) == 2
+    assert questions(table)[1].moves == ("7g7f", "3c3d")
+
+
+def test_a_score_is_told_from_blacks_view() -> None:
+    table = Table(WITH_BOOK).begin(WHITE_SUMMARY)
+    table.hear("+7776FU,T1")
+    reply(table, BookAnswer("3c3d", "book.db", 40))
+    assert table.lines[-1] == "-3334FU,'* -40"
+
+
+def test_a_book_without_scores_says_that_it_is_one() -> None:
+    table = Table(WITH_BOOK).begin()
+    reply(table, BookAnswer("7g7f", "book.db"))
+    assert table.lines[-1] == "+7776FU,'* book"
+
+
+@pytest.mark.parametrize(
+    "answer", [None, BookAnswer("7g7e", "book.db", 500), BookAnswer("rubbish", "x"), BookAnswer("resign", "x")]
+)
+def test_no_move_and_no_legal_move_begin_the_search(answer: BookAnswer | None) -> None:
+    table = Table(WITH_BOOK).begin()
+    reply(table, answer)
+    assert len(table.requests) == 1
+    assert table.notes() == ([] if answer is None else ["book_move_refused"])
+    assert table.decide("2g2f") == "+2726FU,'* 0"
+
+
+def test_the_time_that_the_book_took_is_not_there_for_the_search() -> None:
+    soft = []
+    for after_ms in (0, 250):
+        table = Table(WITH_BOOK).begin()
+        reply(table, None, after_ms)
+        soft.append(table.requests[0].soft_ms)
+    assert soft[0] is not None
+    assert soft[1] == soft[0] - 250
+
+
+def test_a_slow_book_is_not_waited_for() -> None:
+    table = Table(WITH_BOOK).begin()
+    table.now += 299
+    assert table.do(table.player.tick(table.now)) == []
+    table.now += 1
+    table.do(table.player.tick(table.now))
+    assert len(table.requests) == 1
+    assert table.notes() == ["book_late"]
+    before = len(table.all)
+    reply(table, ANSWER)  # late
+    assert len(table.all) == before
+    assert table.decide("2g2f") == "+2726FU,'* 0"
+    reply(table, ANSWER)
+    assert table.lines[-1] == "+2726FU,'* 0"
+
+
+def test_with_little_time_a_quarter_of_it_is_waited() -> None:
+    table = Table(PlayerSettings(book_ms=100_000)).begin()
+    (question,) = questions(table)
+    assert table.player.deadline_ms == table.now + question.soft_ms / 4
+
+
+def test_a_search_that_then_hangs_ends_by_the_hard_deadline() -> None:
+    table = Table(WITH_BOOK).begin()
+    reply(table, None)
+    assert table.player.deadline_ms is not None
+    table.now = table.player.deadline_ms
+    table.do(table.player.tick(table.now))
+    assert table.notes() == ["fallback_move"]
+
+
+def test_a_repetition_is_the_searchs_to_say() -> None:
+    table = Table(WITH_BOOK).begin()
+    for ours, theirs in (("2h3h", "-8272HI"), ("3h2h", "-7282HI"), ("2h3h", "-8272HI")):
+        reply(table, BookAnswer(ours, "book.db", 300))
+        if table.requests:
+            break
+        table.hear({"2h3h": "+2838HI,T1", "3h2h": "+3828HI,T1"}[ours], f"{theirs},T1")
+    # 3h2h brings back the position behind the first two moves' return.
+    assert [request.moves for request in table.requests] == [("2h3h", "8b7b", "3h2h", "7b8b")]
+
+
+def test_neither_mate_nor_declaration_asks_a_book() -> None:
+    for sfen, line in ((MATED, "%TORYO"), (ENTERED, "%KACHI")):
+        colour = 1 if " w " in sfen else 0
+        summary = replace(BLACK, my_colour=colour, to_move=colour, start_sfen=sfen, declaration="Jishogi 1.1", moves=())
+        table = Table(WITH_BOOK).begin(summary)
+        assert table.lines[-1] == line
+        assert questions(table) == []
+
+
+def test_a_reply_after_the_end_is_not_heard() -> None:
+    table = Table(WITH_BOOK).begin()
+    table.do(table.player.abort("stopped"))
+    assert table.lines[-1] == "%TORYO"
+    assert table.player.deadline_ms is None
+    reply(table, ANSWER)
+    table.do(table.player.connection_lost("gone"))
+    reply(table, ANSWER)
+    assert table.lines.count("%TORYO") == 1
+    assert table.outcome.conclusion is Conclusion.LOSE
+    assert not any(isinstance(instruction, (StartSearch, StartPonder)) for instruction in table.all)
+    assert not any(isinstance(instruction, Send) and "7776" in instruction.line for instruction in table.all)
+
+
+BOOKS = ("book", "book badly", "no book", "old book")
+
+
+@settings(max_examples=80)
+@given(st.lists(st.sampled_from(["tick", "decide", "reply", *BOOKS]), max_size=50), st.randoms(use_true_random=False))
+def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) -> None:
+    """Only legal moves go out, and on our turn something is always awaited by a deadline."""
+    table = Table(PlayerSettings(book_ms=300, resign_score=None)).begin()
+    board = Position.startpos()
+    for step in steps:
+        before = len(table.lines)
+        moves = board.legal_moves()
+        if step == "tick" and table.player.deadline_ms is not None:
+            table.now = table.player.deadline_ms
+            table.do(table.player.tick(table.now))
+        elif step == "decide" and table.requests:
+            chosen = move_to_usi(random.choice(moves))
+            table.do(table.player.decided(decision(table.requests[-1].search_id, chosen)))
+        elif step == "reply" and board.turn == 1:
+            move = random.choice(moves)
+            table.hear(f"{move_to_csa(move)},T0")
+            board.push(move)
+        elif step in BOOKS:
+            chosen = move_to_usi(random.choice(moves))
+            answer = {"book": BookAnswer(chosen, "x"), "book badly": BookAnswer("5e5d", "x"), "no book": None}
+            reply(table, answer.get(step), question=0 if step == "old book" else -1)
+        for line in table.lines[before:]:
+            board.push_csa(line[:7])
+            table.hear(f"{line[:7]},T0")
+        if table.player.outcome is not None or board.is_mated() or board.repetition() is not Repetition.NONE:
+            return
+        assert (table.player.deadline_ms is not None) == (board.turn == 0)
+
+
+def test_a_move_that_we_did_not_send_ends_the_question() -> None:
+    table = Table(WITH_BOOK).begin()
+    table.hear("+2726FU,T1")
+    assert table.player.deadline_ms is None
+    before = len(table.lines)
+    reply(table, ANSWER)
+    assert len(table.lines) == before

@@ -1,0 +1,186 @@
+"""A player and a server that refuses, offers another game, or is left in the middle of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from master.csa.summary import format_summary
+from master.csa.timecontrol import TimeControl
+from master.player.events import Conclusion, GameFound, GameRefused, MovePlayed, Note
+from master.player.instructions import PlayerSettings
+from tests.master.player.test_player import BLACK, WHITE, Table, decision
+
+TEBAN = "You are not allowed to specify TEBAN + for the game floodgate-300-10F"
+CLOSING = "As the service is going to shutdown shortly, starting new games is not allowed now."
+
+
+# A wish that is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "conclusion", "reason"),
+    [
+        (TEBAN, Conclusion.WRONG_GAME, f"the server says: {TEBAN}; leave -B or -W out of the game name"),
+        (CLOSING, Conclusion.NO_NEW_GAMES, f"the server says: {CLOSING.rstrip('.')}"),
+    ],
+)
+def test_nobody_waits_for_a_game_that_cannot_come(text: str, conclusion: Conclusion, reason: str) -> None:
+    table = Table()
+    table.hear("LOGIN:alice OK", f"##[ERROR] {text}")
+    (note,) = [event for event in table.events if isinstance(event, Note)]
+    assert (note.event, note.fields, note.warning) == ("server_complains", {"text": text}, True)
+    assert (table.outcome.conclusion, table.outcome.reason) == (conclusion, reason)
+    assert not table.outcome.played
+    assert table.lines[-1] == "LOGOUT"
+
+
+def test_other_complaints_are_told_and_change_nothing() -> None:
+    table = Table()
+    table.hear("LOGIN:alice OK", "##[ERROR] unknown command: x")
+    table.hear(*format_summary(BLACK), f"##[ERROR] {TEBAN}")
+    table.do(table.player.prepared())
+    table.hear(f"START:{BLACK.game_id}", f"##[ERROR] {CLOSING}")
+    assert [event.warning for event in table.events if isinstance(event, Note)] == [True] * 3
+    assert table.decide("7g7f") == "+7776FU,'* 0"
+    assert table.player.outcome is None
+
+
+# Another game than the one that was asked for
+
+
+def asking(game: str) -> Table:
+    table = Table(PlayerSettings(game=game))
+    table.hear("LOGIN:alice OK")
+    return table
+
+
+def test_another_time_than_the_name_says_is_rejected() -> None:
+    offer = replace(BLACK, time=(TimeControl(1_500_000),) * 2)
+    table = asking("test-60-5F-B")
+    table.hear(*format_summary(offer))
+    assert table.lines[-1] == f"REJECT {offer.game_id}"
+    why = "the game test-60-5F-B is 60 s + 5 s a move, and the server offers 1500 s"
+    assert [event for event in table.events if isinstance(event, GameRefused | GameFound)] == [GameRefused(why)]
+    assert table.do(table.player.prepared()) == []
+    table.hear(f"REJECT:{offer.game_id} by alice")
+    assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.WRONG_GAME, why)
+
+
+def test_the_default_game_is_rejected_and_the_line_may_drop_behind_that() -> None:
+    offer = replace(BLACK, game_id="test+default-1500-0+alice+bob+20261121082246", time=(TimeControl(1_500_000),) * 2)
+    table = asking("floodgate300-10F")
+    table.hear(*format_summary(offer))
+    table.do(table.player.connection_lost("closed"))
+    assert table.outcome.conclusion is Conclusion.WRONG_GAME
+    assert table.outcome.reason == "asked for the game floodgate300-10F, and the server offers default-1500-0"
+
+
+@pytest.mark.parametrize("game", ["", "test-60-5F", "test-60-5F-B", "issued"])
+def test_the_game_that_was_asked_for_is_played(game: str) -> None:
+    table = asking(game)
+    table.hear(*format_summary(BLACK))
+    assert table.do(table.player.prepared())
+    table.hear(f"START:{BLACK.game_id}")
+    assert len(table.requests) == 1
+
+
+# Leaving
+
+
+def test_abort_on_turn_resigns_and_waits_for_the_result() -> None:
+    table = Table().begin()
+    table.do(table.player.abort("Ctrl-C"))
+    assert table.lines[-1] == "%TORYO"
+    assert table.stopped == [1]
+    assert table.do(table.player.abort("again")) == []
+    assert table.do(table.player.decided(decision(1, "7g7f"))) == []
+    assert table.do(table.player.leave()) == []
+    table.hear("%TORYO", "#RESIGN", "#LOSE")
+    assert (table.outcome.conclusion, table.outcome.reason, table.outcome.comment) == (Conclusion.LOSE, "RESIGN", "")
+
+
+def test_abort_off_turn_resigns_when_the_opponent_has_moved() -> None:
+    table = Table().begin(WHITE)
+    before = len(table.lines)
+    table.do(table.player.abort("Ctrl-C"))
+    assert table.lines[before:] == []
+    table.hear("+7776FU,T0")
+    assert table.lines[before:] == ["%TORYO"]
+    assert table.requests == []
+    table.hear("%TORYO", "#RESIGN", "#LOSE")
+    assert (table.outcome.conclusion, table.outcome.winner, table.outcome.plies) == (Conclusion.LOSE, 0, 1)
+    assert [event.usi for event in table.events if isinstance(event, MovePlayed)] == ["7g7f"]
+
+
+@pytest.mark.parametrize("ending", [["%TORYO", "#RESIGN", "#WIN"], ["#TIME_UP", "#WIN"]])
+def test_who_waits_before_he_leaves_hears_of_the_opponents_end(ending: list[str]) -> None:
+    table = Table().begin(WHITE)
+    table.do(table.player.abort("Ctrl-C"))
+    table.hear(*ending)
+    assert table.outcome.conclusion is Conclusion.WIN
+
+
+def test_leaving_on_the_opponents_turn_is_a_loss() -> None:
+    """Nothing more is heard of the game: the server resigns for us when the opponent has moved."""
+    table = Table().begin(WHITE)
+    assert table.do(table.player.leave()) != []  # a driver that does not wait
+    table = Table().begin(WHITE)
+    table.do(table.player.abort("Ctrl-C"))
+    table.do(table.player.leave())
+    assert table.lines[-1] == "LOGOUT"
+    assert table.do(table.player.leave()) == []
+    table.hear("LOGOUT:completed")
+    assert (table.outcome.conclusion, table.outcome.reason, table.outcome.winner) == (Conclusion.LOSE, "RESIGN", 0)
+    assert table.outcome.comment == "Ctrl-C, left on the opponent's turn"
+
+
+def test_an_opponent_who_moves_while_we_log_out() -> None:
+    table = Table().begin(WHITE)
+    table.do(table.player.abort("Ctrl-C"))
+    table.do(table.player.leave())
+    table.hear("+7776FU,T0", "LOGOUT:completed")
+    assert (table.outcome.conclusion, table.outcome.plies) == (Conclusion.LOSE, 1)
+    assert table.requests == []
+
+
+@pytest.mark.parametrize("last", [[], ["#RESIGN"]])
+def test_a_line_that_drops_behind_the_resignation_is_a_loss(last: list[str]) -> None:
+    table = Table().begin()
+    table.do(table.player.abort("Ctrl-C"))
+    table.hear(*last)
+    table.do(table.player.connection_lost("closed"))
+    assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.LOSE, "RESIGN")
+    assert table.outcome.comment == "Ctrl-C, %TORYO was not answered"
+
+
+def test_an_ending_whose_result_was_not_heard_is_not_made_up() -> None:
+    table = Table().begin(WHITE)
+    table.do(table.player.abort("Ctrl-C"))
+    table.hear("#SENNICHITE")
+    table.do(table.player.connection_lost("closed"))
+    assert table.outcome.conclusion is Conclusion.ABORTED
+    assert table.outcome.reason == "Ctrl-C (the server had said #SENNICHITE)"
+
+
+def test_abort_while_our_move_is_under_way() -> None:
+    table = Table().begin()
+    table.decide("7g7f")
+    before = len(table.lines)
+    table.do(table.player.abort("Ctrl-C"))
+    table.hear("+7776FU,T0")
+    assert table.lines[before:] == []
+    table.do(table.player.leave())
+    assert table.lines[before:] == ["LOGOUT"]
+    table.do(table.player.connection_lost("closed"))
+    assert (table.outcome.conclusion, table.outcome.winner, table.outcome.plies) == (Conclusion.LOSE, 1, 1)
+
+
+def test_leaving_with_our_move_not_echoed() -> None:
+    table = Table().begin()
+    table.decide("7g7f")
+    table.do(table.player.abort("Ctrl-C"))
+    assert table.do(table.player.leave()) == []  # the line is dead or slow; more on it would not help
+    table.do(table.player.connection_lost("stopped by us"))
+    assert (table.outcome.conclusion, table.outcome.comment) == (Conclusion.LOSE, "Ctrl-C, +7776FU was not answered")

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from rsshogi.record import Record
+
+from master.csa.timecontrol import TimeControl
+from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
+from tests.master.command import ROOT
+
+START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
+
+
+def record(**changes: object) -> GameRecord:
+    fields: dict[str, object] = {
+        "game_id": "test+g-60-5F+alice+bob+20261121082246",
+        "names": ("alice", "bob"),
+        "start_sfen": START,
+        "time": (FISCHER, FISCHER),
+        "max_moves": 256,
+        "started": datetime(2026, 11, 21, 8, 22, 46),
+        "moves": [
+            RecordedMove("7g7f", 3000, score=55, pv=("-3334FU", "+2726FU"), nodes=12345),
+            RecordedMove("3c3d", 500, comment="book"),
+            RecordedMove("2g2f", 0, score=-31990),
+        ],
+        **changes,
+    }
+    return GameRecord(**fields)  # type: ignore[arg-type]
+
+
+def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
+    file.save()
+    assert file.path is not None
+    back = Record.from_csa_file(str(file.path))
+    assert file.path.read_text().splitlines()[:2] == ["'CSA encoding=UTF-8", "V3.0"]
+    assert [str(entry.move.to_usi()) for entry in back.moves] == ["7g7f", "3c3d", "2g2f"]
+    assert [entry.time_ms for entry in back.moves] == [3000, 500, 0]
+    first = back.moves[0].engine_info
+    assert (first.eval, first.nodes, first.extras["csa_pv"]) == (55, 12345, "-3334FU +2726FU")
+    assert back.moves[1].comment == "book"
+    assert back.moves[2].engine_info.eval == -31990
+    assert (back.metadata.black_player, back.metadata.white_player) == ("alice", "bob")
+    assert back.metadata.max_moves == 256
+    assert back.metadata.time_control.increment_seconds == 5
+    assert back.result.is_black_win()
+
+
+@pytest.mark.parametrize(
+    ("plies", "ending", "line"),
+    [
+        (1, Ending("RESIGN", 0), "%TORYO"),
+        (2, Ending("RESIGN", 1), "%TORYO"),
+        (1, Ending("TIME_UP", 0), "%TIME_UP"),
+        (1, Ending("ILLEGAL_MOVE", 0), "%ILLEGAL_MOVE"),
+        (1, Ending("JISHOGI", 1), "%KACHI"),
+        (1, Ending("SENNICHITE"), "%SENNICHITE"),
+        (1, Ending("OUTE_SENNICHITE", 0), "%ILLEGAL_MOVE"),
+        (1, Ending("OUTE_SENNICHITE", 1), "%+ILLEGAL_ACTION"),
+        (2, Ending("OUTE_SENNICHITE", 0), "%-ILLEGAL_ACTION"),
+        (3, Ending("MAX_MOVES"), "%MAX_MOVES"),
+        (3, Ending("CHUDAN"), "%CHUDAN"),
+        (3, Ending("disconnected"), "%CHUDAN"),
+        (2, Ending("RESIGN", 0), "%-ILLEGAL_ACTION"),  # out of turn, as who leaves: he loses by what he did
+        (3, Ending("RESIGN", 1), "%+ILLEGAL_ACTION"),
+        (2, Ending("METEORITE", 0), "%CHUDAN"),
+        (2, Ending("RESIGN"), "%CHUDAN"),
+    ],
+)
+def test_endings(plies: int, ending: Ending, line: str) -> None:
+    ended = record(moves=record().moves[:plies], ending=ending)
+    text = ended.to_csa()
+    assert line in text.splitlines()
+    if line == "%CHUDAN":
+        assert ending.reason in text.splitlines()[-1]
+    from_csa, from_kif = Record.from_csa_str(text), Record.from_kif_str(ended.to_kif())
+    assert from_kif.result.is_draw() == from_csa.result.is_draw()
+    if line != "%CHUDAN":
+        assert from_kif.result.is_black_win() == from_csa.result.is_black_win()
+
+
+def test_kif_says_in_a_comment_what_it_has_no_word_for() -> None:
+    text = record(ending=Ending("disconnected", comment="the line broke")).to_kif()
+    assert "*disconnected: the line broke" in text.splitlines()
+    assert "中断" in text
+
+
+def test_kif(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
+    file.save()
+    path = file.take_name().with_suffix(".kif")
+    lines = path.read_text(encoding="shift_jis").splitlines()
+    assert "   1 ７六歩(77)   ( 0:03/00:00:03)" in lines
+    assert lines[lines.index("**評価値=55") + 1] == "**読み筋=△３四歩 ▲２六歩"
+    back = Record.from_kif_file(str(path))
+    assert [str(entry.move.to_usi()) for entry in back.moves] == ["7g7f", "3c3d", "2g2f"]
+    assert [entry.time_ms for entry in back.moves] == [3000, 0, 0]  # whole seconds
+    assert [entry.engine_info and entry.engine_info.eval for entry in back.moves] == [55, None, -31990]
+    assert back.moves[1].comment == "book"
+    assert (back.metadata.black_player, back.metadata.white_player) == ("alice", "bob")
+    assert back.result.is_black_win()
+
+
+@pytest.mark.parametrize("first", ["b", "w"])
+def test_scores_are_from_blacks_view_in_both_formats(tmp_path: Path, first: str) -> None:
+    start = START if first == "b" else "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    moves = [RecordedMove(usi, 0, score=score) for usi, score in (("7g7f", 60), ("3c3d", 70), ("2g2f", -80))]
+    if first == "w":
+        moves = [RecordedMove(usi, 0, score=score) for usi, score in (("3c3d", 60), ("7g7f", 70), ("8c8d", -80))]
+    file = RecordFile(tmp_path, record(start_sfen=start, moves=moves))
+    file.save()
+    kif = file.take_name().with_suffix(".kif").read_text(encoding="shift_jis")
+    assert [line for line in kif.splitlines() if "評価値" in line] == ["**評価値=60", "**評価値=70", "**評価値=-80"]
+    csa = file.take_name().read_text()
+    assert [line for line in csa.splitlines() if line.startswith("'*")] == ["'** 60", "'** 70", "'** -80"]
+
+
+@pytest.mark.parametrize("moves", [[RecordedMove("7g7f", 1 << 40)], [RecordedMove("7g7f", 0, score=10**12)]])
+def test_numbers_that_no_record_can_hold(tmp_path: Path, moves: list[RecordedMove]) -> None:
+    with pytest.raises(RecordError, match="cannot be written"):
+        RecordFile(tmp_path, record(moves=moves)).save()
+
+
+def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
+    odd = RecordedMove("7g7f", 0, score=1, pv=("-3334FU", "+8822UM", "+8822UM"))
+    text = record(moves=[odd]).to_kif()
+    assert "**読み筋=△３四歩 ▲２二角成" in text.splitlines()
+
+
+def test_an_ending_with_a_comment() -> None:
+    text = record(ending=Ending("OUTE_SENNICHITE", 0, comment="perpetual check")).to_csa()
+    assert text.splitlines()[-1] == "'*OUTE_SENNICHITE, black wins: perpetual check"
+
+
+def test_a_loss_by_leaving_is_a_loss_in_both_formats() -> None:
+    left = record(ending=Ending("RESIGN", 1, comment="stopped by us, left on the opponent's turn"))
+    assert left.to_csa().splitlines()[-2:] == [
+        "%+ILLEGAL_ACTION",
+        "'*RESIGN, white wins: stopped by us, left on the opponent's turn",
+    ]
+    kif = left.to_kif()
+    assert "*RESIGN, white wins: stopped by us, left on the opponent's turn" in kif.splitlines()
+    for text in (Record.from_csa_str(left.to_csa()), Record.from_kif_str(kif)):
+        assert text.result.is_white_win()
+
+
+def test_a_game_that_goes_on_has_no_ending() -> None:
+    text = record().to_csa()
+    assert "%" not in text
+    assert Record.from_csa_str(text).move_count == 3
+
+
+def test_different_times_and_a_handicap(tmp_path: Path) -> None:
+    sfen = "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    time = (FISCHER, TimeControl(byoyomi_ms=30_000))
+    text = record(start_sfen=sfen, moves=[RecordedMove("3c3d", 0)], time=time).to_csa()
+    assert "$TIME-:0+30+0" in text
+    back = Record.from_csa_str(text)
+    assert back.init_position_sfen.split()[:3] == sfen.split()[:3]
+
+
+def test_written_after_every_move_and_never_half(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record(moves=[]))
+    for count, move in enumerate(record().moves, start=1):
+        file.record.moves.append(move)
+        file.save()
+        assert Record.from_csa_file(str(file.path)).move_count == count
+        kif = file.take_name().with_suffix(".kif")
+        assert Record.from_kif_file(str(kif)).move_count == count
+    assert set(tmp_path.iterdir()) == {file.path, kif}
+
+
+def test_a_second_record_of_the_same_game_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    first, second = RecordFile(tmp_path, record()), RecordFile(tmp_path, record())
+    assert first.take_name().name == "test+g-60-5F+alice+bob+20261121082246.csa"
+    assert second.take_name().name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
+
+
+def test_a_hostile_game_id_stays_in_the_folder(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path / "records", record(game_id="../../etc/passwd\x00" + "x" * 300))
+    file.save()
+    assert file.take_name().parent == tmp_path / "records"
+
+
+def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    file = RecordFile(tmp_path, record())
+    file.save()
+    path = file.take_name()
+    before = path.read_text()
+    file.record.moves.append(RecordedMove("7g7f", 0))
+    with pytest.raises(RecordError, match="cannot be written"):
+        file.save()
+    assert path.read_text() == before
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_name_whose_kif_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "test+g-60-5F+alice+bob+20261121082246.kif").write_text("another program's")
+    file = RecordFile(tmp_path, record())
+    file.save()
+    assert file.take_name().name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecordError, match="no record can be written"):
+        RecordFile(tmp_path / "file" / "records", record()).save()
+
+
+SAVES = """
+import sys
+from pathlib import Path
+from tests.master.records.test_records import record
+from master.records.csa import RecordFile, RecordedMove
+
+file = RecordFile(Path(sys.argv[1]), record())
+while True:
+    file.save()
+    print(len(file.record.moves), flush=True)
+    for usi in ("8b7b", "2h3h", "7b8b", "3h2h"):
+        file.record.moves.append(RecordedMove(usi, 1000, score=5))
+"""
+
+
+@pytest.mark.slow
+def test_kill_dash_nine_leaves_whole_records(tmp_path: Path) -> None:
+    """At whatever moment: what was saved last is there, in both formats."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", SAVES, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    for _ in range(20):
+        saved = int(program.stdout.readline())
+    program.kill()
+    saved = int((program.stdout.read().split() or [saved])[-1])
+    assert program.wait() == -signal.SIGKILL
+    (path,) = tmp_path.glob("*.csa")
+    for back in (Record.from_csa_file(str(path)), Record.from_kif_file(str(path.with_suffix(".kif")))):
+        assert back.move_count >= saved
+        assert back.main_terminal is None
+
+
+@pytest.mark.parametrize(
+    ("comment", "score", "pv"),
+    [
+        ("* 123 -3334FU +2726FU", 123, ("-3334FU", "+2726FU")),
+        ("* -30", -30, ()),
+        ("** 30 -3334FU", None, ()),
+        ("hello", None, ()),
+        ("* 12 nonsense", None, ()),
+    ],
+)
+def test_comments_of_players(comment: str, score: int | None, pv: tuple[str, ...]) -> None:
+    assert parse_comment(comment) == (score, pv)

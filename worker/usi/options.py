@@ -1,0 +1,210 @@
+"""USI options and their values, by the field's names: those that the single engine and the fleet both have, with one
+default and one range, and the single engine's own, with what they mean for engine, game and clock.
+
+Nothing compiled is imported here: ``usi`` is answered before that is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from worker.rules import EnteringKingRule, Rules
+from worker.score import MAX_EVAL
+from worker.search.effort import ROOT_MATE_NODES
+from worker.search.timing import TimeOptions
+
+if TYPE_CHECKING:
+    from worker.book import BookSettings
+
+EMPTY: Final = "<empty>"
+"""How USI says that a text is empty."""
+_NETWORK_NAME: Final = "nn.bin"
+_NO_BOOK: Final = "no_book"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A USI option: its type and default; numbers lie within ``least`` to ``most``, a combo's values in ``choices``."""
+
+    kind: str
+    default: str
+    least: int = 0
+    most: int = 0
+    choices: tuple[str, ...] = ()
+
+    def line(self, name: str) -> str:
+        """Its line in the answer to ``usi``."""
+        text = f"option name {name} type {self.kind} default {self.default}"
+        if self.kind == "spin":
+            text += f" min {self.least} max {self.most}"
+        return text + "".join(f" var {choice}" for choice in self.choices)
+
+    def check(self, name: str, value: str) -> str:
+        """The value, or ValueError that says what was expected."""
+        if self.kind == "check" and value not in ("true", "false"):
+            raise ValueError(f"option {name}: {value!r} is neither true nor false")
+        if self.kind == "combo" and value not in self.choices:
+            raise ValueError(f"option {name}: {value!r} is none of {', '.join(self.choices)}")
+        if self.kind == "spin":
+            number = value.removeprefix("-")
+            if not (number.isascii() and number.isdigit() and self.least <= int(value) <= self.most):
+                raise ValueError(f"option {name}: {value!r} is not within {self.least} to {self.most}")
+        return value
+
+
+BOOK_OPTIONS: Final = {
+    "USI_OwnBook": Option("check", "true"),
+    "BookFile": Option("filename", _NO_BOOK),
+    "BookDir": Option("string", "book"),
+    "BookOnTheFly": Option("check", "false"),
+    "BookMoves": Option("spin", "16", 0, 10_000),
+    "BookIgnoreRate": Option("spin", "0", 0, 100),
+    "NarrowBook": Option("check", "false"),
+    "BookEvalDiff": Option("spin", "30", 0, 99_999),
+    "BookEvalBlackLimit": Option("spin", "0", -99_999, 99_999),
+    "BookEvalWhiteLimit": Option("spin", "-140", -99_999, 99_999),
+    "BookDepthLimit": Option("spin", "16", 0, 99_999),
+    "ConsiderBookMoveCount": Option("check", "false"),
+    "BookPvMoves": Option("spin", "8", 1, 246),
+    "IgnoreBookPly": Option("check", "false"),
+    "FlippedBook": Option("check", "true"),
+}
+"""What the book of a player is asked by; YaneuraOu's names and defaults."""
+
+
+def engine_options(hash_mb: int = 128, threads: int = 1, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
+    """What an engine is made from, with these defaults (else the configuration's)."""
+    return {
+        "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
+        "Threads": Option("spin", str(threads), 1, 512),
+        "EvalFile": Option("filename", eval_file or EMPTY),
+        "FV_SCALE": Option("spin", str(fv_scale), 0, 1024),
+    }
+
+
+PLAY_OPTIONS: Final = {
+    "USI_Ponder": Option("check", "true"),
+    "MultiPV": Option("spin", "1", 1, 593),
+    "NetworkDelay": Option("spin", "120", 0, 10_000),
+    "NetworkDelay2": Option("spin", "1120", 0, 10_000),
+    "MinimumThinkingTime": Option("spin", "0", 0, 60_000),
+    "RoundUpToFullSecond": Option("check", "true"),
+    "MaxMovesToDraw": Option("spin", "0", 0, 100_000),
+    "DrawValueBlack": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
+    "DrawValueWhite": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
+    "ResignValue": Option("spin", "99999", 0, 99_999),
+    "DepthLimit": Option("spin", "0", 0, 500),
+    "NodesLimit": Option("spin", "0", 0, 1 << 53),
+    "PvInterval": Option("spin", "300", 0, 100_000),
+    **BOOK_OPTIONS,
+}
+"""How it plays. 0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit and
+PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
+
+OPTIONS: Final = {
+    **engine_options(),
+    "EvalDir": Option("string", EMPTY),
+    **PLAY_OPTIONS,
+    "Stochastic_Ponder": Option("check", "false"),
+    "SlowMover": Option("spin", "100", 1, 1000),
+    "EnteringKingRule": Option(
+        "combo", EnteringKingRule.CSA_27.value, choices=tuple(rule.value for rule in EnteringKingRule)
+    ),
+    "GenerateAllLegalMoves": Option("check", "false"),
+    "RootMateSearchNodesLimit": Option("spin", str(ROOT_MATE_NODES), 0, (1 << 32) - 1),
+}
+"""The single engine's. RootMateSearchNodesLimit (ふかうら王's name) 0 means that none is searched for."""
+
+
+class OptionValues:
+    """The values of the options of ``table`` as they are now."""
+
+    def __init__(self, table: Mapping[str, Option]) -> None:
+        self.table = table
+        self._values = {name: option.default for name, option in table.items()}
+
+    def set(self, name: str, value: str) -> None:
+        """Set an option. Raises ValueError, nothing changed, where the name or the value is wrong."""
+        option = self.table.get(name)
+        if option is None:
+            raise ValueError(f"unknown option {name!r}")
+        self._values[name] = option.check(name, value)
+
+    def number(self, name: str) -> int:
+        return int(self._values[name])
+
+    def flag(self, name: str) -> bool:
+        return self._values[name] == "true"
+
+    def text(self, name: str) -> str:
+        """A text as it is, an empty one as ``""``."""
+        value = self._values[name]
+        return "" if value == EMPTY else value
+
+    @property
+    def book(self) -> BookSettings:
+        from worker.book import BookSettings
+
+        return BookSettings(
+            file=self._book_file(),
+            on_the_fly=self.flag("BookOnTheFly"),
+            narrow=self.flag("NarrowBook"),
+            last_ply=self.number("BookMoves"),
+            ignore_percent=self.number("BookIgnoreRate"),
+            eval_diff=self.number("BookEvalDiff"),
+            eval_limits=(self.number("BookEvalBlackLimit"), self.number("BookEvalWhiteLimit")),
+            depth_limit=self.number("BookDepthLimit"),
+            by_count=self.flag("ConsiderBookMoveCount"),
+            pv_moves=self.number("BookPvMoves"),
+            any_ply=self.flag("IgnoreBookPly"),
+            flipped=self.flag("FlippedBook"),
+        )
+
+    def _book_file(self) -> Path | None:
+        """``BookFile`` within ``BookDir``, unless it is an absolute path."""
+        folder, file = self.text("BookDir"), self.text("BookFile")
+        if not self.flag("USI_OwnBook") or file in ("", _NO_BOOK):
+            return None
+        return Path(folder) / file
+
+
+class Options(OptionValues):
+    """The single engine's."""
+
+    def __init__(self) -> None:
+        super().__init__(OPTIONS)
+
+    @property
+    def engine(self) -> tuple[int, int, str | None, int | None]:
+        """What an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
+        return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
+
+    def _network(self) -> str | None:
+        """``EvalFile``, within ``EvalDir`` where that is set; ``EvalDir`` alone means its ``nn.bin``."""
+        folder, file = self.text("EvalDir"), self.text("EvalFile")
+        if not folder:
+            return file or None
+        return str(Path(folder) / (file or _NETWORK_NAME))
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(
+            entering=EnteringKingRule(self.text("EnteringKingRule")),
+            max_moves=self.number("MaxMovesToDraw"),
+            draw_black=self.number("DrawValueBlack"),
+            draw_white=self.number("DrawValueWhite"),
+            every_move=self.flag("GenerateAllLegalMoves"),
+        )
+
+    @property
+    def time(self) -> TimeOptions:
+        return TimeOptions(
+            delay_ms=self.number("NetworkDelay"),
+            last_delay_ms=self.number("NetworkDelay2"),
+            least_ms=self.number("MinimumThinkingTime"),
+            slow_mover=self.number("SlowMover"),
+            full_seconds=self.flag("RoundUpToFullSecond"),
+        )

@@ -1,0 +1,141 @@
+"""The words between a GUI and an engine, as an engine has them: what it reads, and the lines that it says.
+
+Pure functions; a line that cannot be read is a ValueError that names the word. `worker.usi.lines` has the other
+direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from worker.book import BookReply
+from worker.engine import Bound, SearchInfo
+from worker.mate import MateResult, MateStatus
+from worker.score import to_usi
+from worker.shogi import STARTPOS, move_to_usi
+
+_LONGEST_MS: Final = 10**9
+_GO_NUMBERS: Final = {
+    **dict.fromkeys(("btime", "wtime", "binc", "winc", "byoyomi", "movetime"), (0, _LONGEST_MS)),
+    "nodes": (1, 1 << 53),
+    "depth": (1, 500),
+}
+"""By word, what is taken where its number is missing (who sent it waits for a move: soon), and the most."""
+_GO_WORDS: Final = frozenset({*_GO_NUMBERS, "searchmoves", "ponder", "infinite"})
+_MOST_DIGITS: Final = 20
+"""More than any limit has; Python refuses to read thousands."""
+_BOUND_WORDS: Final = {Bound.EXACT: "", Bound.LOWER: " lowerbound", Bound.UPPER: " upperbound"}
+
+
+def info_line(info: SearchInfo) -> str:
+    """One ``info`` line."""
+    score = to_usi(info.score) + _BOUND_WORDS[info.bound]
+    return (
+        f"info depth {info.depth} seldepth {info.seldepth} multipv {info.multipv} score {score} nodes {info.nodes} "
+        f"nps {info.nps} hashfull {info.hashfull} time {info.time_ms} pv {' '.join(info.pv)}"
+    )
+
+
+def best_line(move: str, ponder: str | None = None) -> str:
+    """The ``bestmove`` line."""
+    return f"bestmove {move}" + (f" ponder {ponder}" if ponder else "")
+
+
+def book_lines(reply: BookReply) -> list[str]:
+    """What a book's answer looks like: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
+    lines = [f"info string {note}" for note in reply.notes]
+    for number, (entry, pv) in enumerate(reply.candidates, start=1):
+        lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
+    if reply.move is not None:
+        lines.append(best_line(reply.move, reply.ponder))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class GoOrder:
+    """The words of a ``go`` line: its numbers by name, its root moves, and how it ends."""
+
+    numbers: dict[str, int]
+    searchmoves: tuple[str, ...] = ()
+    ponder: bool = False
+    infinite: bool = False
+    faults: tuple[str, ...] = ()
+    """What is wrong with the line, in words. Whoever sent it waits for a move all the same."""
+
+
+def parse_go(words: Sequence[str]) -> GoOrder:
+    """Read what stands behind ``go``. Whatever it is there is an order: what is wrong is among its faults."""
+    numbers: dict[str, int] = {}
+    searchmoves: tuple[str, ...] = ()
+    faults: list[str] = []
+    unknown: list[str] = []
+    flags = {"ponder": False, "infinite": False}
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word in _GO_NUMBERS:
+            soon, most = _GO_NUMBERS[word]
+            text = words[at] if at < len(words) else ""
+            at += bool(text) and text not in _GO_WORDS
+            number = _whole_number(text)
+            if number is None:
+                faults.append(f"{word} needs a whole number, {soon} is taken")
+            numbers[word] = soon if number is None else min(max(number, 0), most)
+        elif word == "searchmoves":
+            searchmoves = tuple(words[at:])
+            at = len(words)
+        elif word in flags:
+            flags[word] = True
+        else:
+            unknown.append(word)
+    if unknown:
+        faults.append(f"unknown: {' '.join(unknown)}")
+    return GoOrder(numbers, searchmoves, **flags, faults=tuple(faults))
+
+
+def _whole_number(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(text[:_MOST_DIGITS])
+
+
+def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
+    """Name and value of what stands behind ``setoption``."""
+    if len(words) < 2 or words[0] != "name":
+        raise ValueError("setoption: expected 'name N value V'")
+    return words[1], " ".join(words[3:]) if list(words[2:3]) == ["value"] else ""
+
+
+def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """SFEN and moves of what stands behind ``position``, not yet checked by the rules."""
+    at = words.index("moves") if "moves" in words else len(words)
+    moves = tuple(words[at + 1 :])
+    if list(words[:1]) == ["startpos"]:
+        return STARTPOS, moves
+    if list(words[:1]) == ["sfen"]:
+        return " ".join(words[1:at]), moves
+    raise ValueError("position: expected 'startpos' or 'sfen'")
+
+
+def parse_mate_limit(words: Sequence[str]) -> int | None:
+    """Milliseconds of what stands behind ``go mate``; None: no limit."""
+    limit = words[0] if words else "infinite"
+    if limit == "infinite":
+        return None
+    if not (limit.isascii() and limit.isdigit()):
+        raise ValueError(f"go mate: {limit!r} is neither a time in ms nor 'infinite'")
+    return int(limit)
+
+
+def mate_lines(result: MateResult) -> list[str]:
+    """The answer to ``go mate``: ``checkmate`` with the line, ``nomate`` or ``timeout``, after an ``info`` line."""
+    answers = {
+        MateStatus.MATE: " ".join(move_to_usi(move) for move in result.line),
+        MateStatus.NO_MATE: "nomate",
+        MateStatus.UNKNOWN: "timeout",
+    }
+    return [f"info nodes {result.nodes} time {result.time_ms}", f"checkmate {answers[result.status]}"]
