@@ -184,7 +184,7 @@ class RaySearcher(HostedSearcher):
             self._channel = None
 
     def send(self, node_id: str, order: Order) -> None:
-        """`cluster.drivers.host.Transport`. An order that gets lost is noticed by the node's heartbeats and sent again."""
+        """`cluster.drivers.host.Transport`. A lost order is noticed by the node's heartbeats, and sent again."""
         peer = self._fleet.peer(node_id)
         if peer is not None and self._channel is not None:
             self._channel.send(peer, order)
