@@ -89,3 +89,14 @@ def test_nothing_of_one_machine_is_in_the_tree(what: str) -> None:
 def test_no_file_is_left_open_or_too_long() -> None:
     for path in tracked("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 700, path
+
+
+def test_no_test_imports_another() -> None:
+    """What two of them share is a module of its own."""
+    found = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in tracked("tests/*.py", "benchmarks/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.rpartition(".")[2].startswith("test_")
+    ]
+    assert not found

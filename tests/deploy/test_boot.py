@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from tests.deploy.machine import stand_in
-from tests.deploy.test_lint import DEPLOY, rendered
+from tests.deploy.rendered import DEPLOY, rendered
 
 INSIDE = """
 cp -a /etc {tmp}/etc

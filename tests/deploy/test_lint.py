@@ -6,24 +6,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy"
+from tests.deploy.rendered import DEPLOY, rendered, tool
+
 SCRIPTS = sorted((DEPLOY / "scripts").glob("*.sh"))
-
-
-def tool(name: str) -> str:
-    """A program of the environment's, or of the system's."""
-    own = Path(sys.executable).with_name(name)
-    found = str(own) if own.exists() else shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed: what it checks is not checked here")
-    return found
 
 
 def run(*command: str | Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -88,27 +78,6 @@ def test_hadolint_finds(tmp_path: Path, old: str, new: str, found: str) -> None:
     ran = run(tool("hadolint"), tmp_path / "Dockerfile")
     assert ran.returncode != 0
     assert found in ran.stdout
-
-
-def rendered(**facts: str) -> str:
-    """The template as terraform's `templatefile` fills it; ``$NAME`` without braces is the shell's."""
-    given = {
-        "name": "gougi",
-        "role": "node",
-        "region": "ap-northeast-1",
-        "bucket": "b",
-        "release_key": "release/x.tar",
-        "release_sha": "0" * 64,
-        "head": "10.81.0.10",
-        "asg": "gougi-workers",
-        "token": "/gougi/gougi/ray-token",
-        "password": "",
-        "key": "",
-        "searchers": "1",
-        **facts,
-    }
-    text = (DEPLOY / "cloud-init" / "machine.yaml.tftpl").read_text()
-    return re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], text)
 
 
 def _schema(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:

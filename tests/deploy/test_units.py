@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.machine import stand_in
-from tests.deploy.test_lint import DEPLOY, tool
+from tests.deploy.rendered import DEPLOY, tool
 
 UNITS = sorted(path.name for pattern in ("*.service", "*.timer") for path in (DEPLOY / "systemd").glob(pattern))
 SERVICES = [name for name in UNITS if name.endswith(".service")]

@@ -20,7 +20,7 @@ from master.cli import app
 from master.commands.common import DISK_FULL
 from tests.cluster.tuning.runs import OPENINGS, settings
 from tests.master.analysis.records import CSA
-from tests.master.book.test_records import record
+from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full

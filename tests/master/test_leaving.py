@@ -13,7 +13,7 @@ from rsshogi.record import Record
 
 from master.commands.common import INTERRUPTED
 from master.practice.server import PracticeServer, ServerOptions
-from tests.master.csa.test_tcp import Peer
+from tests.master.csa.peer import Peer
 from tests.master.player_process import GAME
 
 pytestmark = pytest.mark.timeout(120)

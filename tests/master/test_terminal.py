@@ -128,7 +128,7 @@ def test_no_text_is_taken_for_markup(text: str) -> None:
 @pytest.mark.parametrize("live", [True, False])
 def test_the_game_that_is_watched(live: bool) -> None:
     """The names, the notes, the fleet's nodes and their jobs, the ballots, the reasons."""
-    from tests.master.ui.test_view import DECISION, GAME, PROGRESS, SUMMARY
+    from tests.master.ui.shown import DECISION, GAME, PROGRESS, SUMMARY
 
     node = NodeView(HOSTILE, True, HOSTILE, 1, 1, 1, 1, ("7g7f",))
     ballots = tuple(replace(ballot, voter=HOSTILE) for ballot in DECISION.ballots)

@@ -9,7 +9,7 @@ import pytest
 from cluster.api import SearchRequest
 from cluster.coordination.events import NodeJoined, NodeLost, Start, StopSearch
 from cluster.coordination.settings import Mode
-from tests.cluster.coordination.test_coordinator import SETTINGS, TIMED, Bench
+from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.score import mate_in
 from worker.shogi import STARTPOS
 

@@ -16,7 +16,7 @@ from cluster.drivers.local_driver import LocalSearcher
 from cluster.split.tree import Line
 from cluster.virtual.driver import VirtualFleet
 from cluster.virtual.node import VirtualNode
-from tests.cluster.coordination.test_coordinator import SETTINGS, Bench
+from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
 from worker.engine import Bound

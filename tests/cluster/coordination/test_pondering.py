@@ -14,7 +14,7 @@ from cluster.coordination.pondering import highest_averages, likelihoods
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
 from cluster.split.tree import Line
-from tests.cluster.coordination.test_coordinator import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
+from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
 from worker.shogi import STARTPOS

@@ -16,7 +16,7 @@ from cluster.drivers.fallback import Fallback
 from cluster.engine_spec import EngineSpec
 from cluster.network.messages import Done, Hello, Job, Report
 from cluster.node.process import NodeSpec
-from tests.cluster.network.test_channel import Master, until
+from tests.cluster.network.master import Master, until
 from worker.shogi import STARTPOS
 
 

@@ -14,7 +14,7 @@ from cluster.coordination.settings import Settings
 from cluster.drivers.last_resort import LAST_RESORT, LastResort
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.network.messages import Job
-from tests.cluster.coordination.test_coordinator import TIMED, Bench
+from tests.cluster.coordination.bench import TIMED, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
 from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult

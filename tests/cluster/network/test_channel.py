@@ -9,7 +9,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,30 +18,8 @@ import zmq
 
 from cluster.network.channel import ChannelAddress, ChannelClient, ChannelServer
 from cluster.network.messages import MAX_BYTES, Done, Heartbeat, Hello, Job, Message, NewGame, Stop, encode
+from tests.cluster.network.master import Master, until
 from worker.shogi import STARTPOS
-
-
-class Master:
-    """A server that keeps what it hears."""
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[str, Message]] = []
-        self.refused: list[tuple[str, str]] = []
-        self.server = ChannelServer(lambda peer, message: self.heard.append((peer, message)), self._refuse)
-        self.url = self.server.open()
-        self.address = self.server.admit("n1")
-
-    def _refuse(self, peer: str, why: str) -> None:
-        self.refused.append((peer, why))
-
-    def kinds(self, kind: type[Message]) -> list[Message]:
-        return [message for _, message in self.heard if isinstance(message, kind)]
-
-
-async def until(condition: Callable[[], object], timeout_s: float = 3.0) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not condition():  # noqa: ASYNC110 - what is waited for comes from threads and sockets
-            await asyncio.sleep(0.002)
 
 
 def client(address: ChannelAddress, orders: queue.Queue[Message], incarnation: str = "a") -> ChannelClient:

@@ -17,7 +17,7 @@ from cluster.split.dealing import Dealing, deal
 from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
 from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, judge, leaves
 from cluster.split.windows import OPEN, Window
-from tests.cluster.coordination.test_coordinator import SETTINGS, TIMED, Bench
+from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
 from worker.shogi import STARTPOS

@@ -12,7 +12,6 @@ from cluster.split.tree import (
     Leaf,
     Line,
     Split,
-    Tree,
     best_first,
     inherit,
     leaves,
@@ -21,6 +20,7 @@ from cluster.split.tree import (
     survey,
     takes_over,
 )
+from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import MATE, mate_in, mated_in
 
@@ -34,28 +34,6 @@ def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> L
 
 
 SCORES = st.one_of(st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.integers(0, 40).map(mated_in))
-
-
-@st.composite
-def trees(draw: st.DrawFn, path: tuple[str, ...] = ()) -> Tree:
-    """A split of up to four children, some of them split again, two to four plies deep."""
-    count = draw(st.integers(1, 4))
-    children: list[Tree] = []
-    for number in range(count):
-        move = f"m{number}"
-        deeper = len(path) < 3 and draw(st.booleans())
-        children.append(draw(trees((*path, move))) if deeper else Leaf(path, (move,)))
-    if draw(st.booleans()):
-        children.append(Leaf(path, ignore=tuple(f"m{number}" for number in range(count))))
-    return Split(path, tuple(children))
-
-
-def negamax(tree: Tree, lines: dict[Leaf, Line]) -> int:
-    """By the book, with scores from the root: the root's side takes the highest, the other the lowest."""
-    if isinstance(tree, Leaf):
-        return lines[tree].score
-    choose = max if len(tree.path) % 2 == 0 else min
-    return choose(negamax(child, lines) for child in tree.children)
 
 
 class TestTakesOver:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cluster.split.tree import Caution, Leaf, Line, Split, leaves, merge
 from cluster.split.windows import Window, windows
-from tests.cluster.split.test_tree import negamax, trees
+from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 

@@ -14,7 +14,7 @@ from master.arena.players import SettingsError, player
 from master.arena.schedule import PlayedGame
 from master.csa.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove
-from tests.master.arena.test_settings import settings
+from tests.master.arena.matches import settings
 from worker.shogi import STARTPOS
 
 

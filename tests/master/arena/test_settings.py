@@ -6,14 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from master.arena.players import Player, SettingsError
-from master.arena.settings import MatchSettings, Pace
-from worker.arena.statistics import Sprt
-
-
-def settings() -> MatchSettings:
-    players = (Player("A", ("/bin/true",), {"Threads": "1"}, "/"), Player("B", ("/bin/true", "-x"), {}, "/"))
-    return MatchSettings(players, Pace(nodes=100), games=4, sprt=Sprt(0, 5))
+from master.arena.players import SettingsError
+from master.arena.settings import Pace
+from tests.master.arena.matches import settings
 
 
 def test_pace() -> None:

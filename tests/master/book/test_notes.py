@@ -9,7 +9,7 @@ from master.book.speed import Speed
 from master.book.thoughts import Thought
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
-from tests.master.player.test_player import BLACK, WHITE
+from tests.master.player.table import BLACK, WHITE
 from worker.shogi import STARTPOS, Position
 
 CLOCKS = Clocks((1, 1), 0)

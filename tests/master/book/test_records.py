@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,30 +11,11 @@ from master.book.dbfile import WrittenMove, read_positions, write_positions
 from master.book.floodgate import BookPly, GameRules, Skipped, read_game
 from master.book.importing import count_records, find_records, written
 from master.book.tally import CandidateRules, Tally, value_of_wins
+from tests.master.book.games import LINE, record
 from worker.book import Book, BookError, BookMove
-from worker.shogi import STARTPOS, Position, move_to_csa
+from worker.shogi import STARTPOS, Position
 
-LINE = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
 RULES = GameRules(min_plies=4, plies=8)
-
-
-def record(
-    moves: Sequence[str] = LINE,
-    scores: Sequence[int | None] = (),
-    end: str = "%TORYO",
-    rates: tuple[float, float] | None = (3567.0, 3011.5),
-    summary: str = "'summary:toryo:ABC win:DEF lose",
-) -> str:
-    """A game as floodgate keeps it."""
-    lines = ["V2", "N+ABC", "N-DEF", "PI", "+"]
-    if rates is not None:
-        lines += [f"'black_rate:ABC+a1b2:{rates[0]}", f"'white_rate:DEF+c3d4:{rates[1]}"]
-    position = Position.startpos()
-    for number, usi in enumerate(moves):
-        lines += [move_to_csa(position.push_usi(usi)), "T1"]
-        if number < len(scores) and scores[number] is not None:
-            lines.append(f"'** {scores[number]} ")
-    return "\n".join([*lines, end, summary, ""])
 
 
 ILLEGAL = record().replace("+2726FU", "+2724FU")

@@ -28,7 +28,7 @@ from master.player.events import (
     ThinkingEnded,
 )
 from master.player.instructions import AskBook, BookAnswer
-from tests.master.player.test_player import BLACK
+from tests.master.player.table import BLACK
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
 

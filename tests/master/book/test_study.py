@@ -17,7 +17,7 @@ from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.book.thoughts import Thought
 from master.player.events import GameFound, LoggedIn
-from tests.master.player.test_player import BLACK
+from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
 from worker.shogi import STARTPOS, Position
 

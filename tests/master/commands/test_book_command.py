@@ -13,7 +13,7 @@ from master.book.notes import GameNotes
 from master.book.thoughts import Thought
 from master.commands.book import app
 from master.commands.common import CommandError
-from tests.master.book.test_records import record
+from tests.master.book.games import record
 from tests.master.command import Running, gougi
 from worker.book import Book
 from worker.shogi import STARTPOS

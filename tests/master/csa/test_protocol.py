@@ -24,7 +24,7 @@ from master.csa.events import (
     Unexpected,
 )
 from master.csa.protocol import MAX_LINE, CommandError, CsaProtocol, State
-from tests.master.csa.test_summary import summary_lines
+from tests.master.csa.summaries import summary_lines
 from tests.master.csa.transcripts import NAMES, load, server_lines
 
 # What the recorded clients said and this one refuses to say, by session. The server answered to it all the same.

@@ -10,18 +10,11 @@ from hypothesis import strategies as st
 from master.csa.offer import read_offer
 from master.csa.summary import GameSummary, PlayedMove, SummaryError, format_summary, parse_summary
 from master.csa.timecontrol import TimeControl
-from tests.master.csa.transcripts import NAMES, server_lines
+from tests.master.csa.summaries import WITH_SUMMARY, summary_lines
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 
 
-def summary_lines(name: str) -> list[str]:
-    """The summary block of a recorded session, markers included."""
-    lines = list(server_lines(name))
-    return lines[lines.index("BEGIN Game_Summary") : lines.index("END Game_Summary") + 1]
-
-
-WITH_SUMMARY = [name for name in NAMES if "BEGIN Game_Summary" in list(server_lines(name))]
 BUOY = summary_lines("24_buoy.white")[1:-1]
 
 

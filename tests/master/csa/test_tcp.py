@@ -18,38 +18,13 @@ from master.csa.lines import LineProtocol
 from master.csa.protocol import MAX_LINE
 from master.practice.server import PracticeServer, ServerError, ServerOptions
 from master.practice.server_room import RoomNote
+from tests.master.csa.peer import Peer, free_port
 
 pytestmark = pytest.mark.timeout(30)
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     uvloop.run(asyncio.wait_for(main, 20))
-
-
-class Peer:
-    """A connection that remembers what it heard."""
-
-    def __init__(self) -> None:
-        self.lines: asyncio.Queue[str] = asyncio.Queue()
-        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.connection: CsaConnection
-
-    @classmethod
-    async def connect(cls, address: tuple[str, int]) -> Peer:
-        peer = cls()
-        peer.connection = await CsaConnection.open(
-            *address, on_line=peer.lines.put_nowait, on_lost=peer.lost.set_result
-        )
-        return peer
-
-    async def until(self, start: str) -> str:
-        while not (line := await self.lines.get()).startswith(start):
-            pass
-        return line
-
-    def say(self, *lines: str) -> None:
-        for line in lines:
-            self.connection.send(line)
 
 
 def test_a_game_and_its_record(tmp_path: Path) -> None:
@@ -121,12 +96,6 @@ def test_a_server_that_cannot_start(host: str, port: int) -> None:
             await PracticeServer(ServerOptions(host, port)).start()
 
     run(main())
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 @pytest.mark.parametrize(

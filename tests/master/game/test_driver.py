@@ -4,96 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvloop
-from rsshogi.record import Record
 
 from cluster.api import Listener
-from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
-from master.game.driver import GameSettings, LoginRefusedError, play_game
+from master.game.driver import LoginRefusedError, play_game
 from master.game.recorder import Recorder
-from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, MovePlayed, Note, ThinkingBegan
-from master.player.instructions import Login, PlayerSettings
-from master.practice.server import PracticeServer, ServerOptions
+from master.player.events import Conclusion, GameEnded, GameEvent, MovePlayed, Note, ThinkingBegan
+from master.player.instructions import Login
 from master.practice.server_game import StartPosition
 from master.practice.server_room import RoomOptions
 from master.records.csa import RecordFile
-from tests.master.csa.test_tcp import Peer, free_port
+from tests.master.csa.peer import free_port
+from tests.master.game.playing import agree, both, check_record, opponent, play, run, server
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal, shuffle
 from worker.shogi import Position
 
 pytestmark = pytest.mark.timeout(60)
 
 MATE_IN_ONE = StartPosition("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
-FAST = PlayerSettings(clock=ClockSettings(network_margin_ms=200, most_reserve_ms=50), guard_ms=50)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    uvloop.run(asyncio.wait_for(main, 30))
-
-
-def server(room: RoomOptions | None = None, records: Path | None = None) -> PracticeServer:
-    return PracticeServer(ServerOptions(port=0, room=room or RoomOptions(), record_folder=records))
-
-
-async def play(
-    server: PracticeServer,
-    name: str,
-    searcher: ScriptedSearcher,
-    game: str = "test-60-5F",
-    records: Path | None = None,
-    observers: tuple[Any, ...] = (),
-    settings: PlayerSettings = FAST,
-) -> GameOutcome:
-    listener = Listener()
-    await searcher.open(listener)
-    before = (listener.on_progress, listener.on_decision)
-    try:
-        return await play_game(
-            ServerAddress(*server.address),
-            Login(name, f"{game},secret"),
-            searcher,
-            listener,
-            GameSettings(player=settings, record_folder=records, prepare_timeout_s=0.2),
-            observers,
-        )
-    finally:
-        assert (listener.on_progress, listener.on_decision) == before
-
-
-async def both(
-    server: PracticeServer, black: ScriptedSearcher, white: ScriptedSearcher, game: str = "test-60-5F", **more: Any
-) -> tuple[GameOutcome, GameOutcome]:
-    async with asyncio.TaskGroup() as group:
-        first = group.create_task(play(server, "alice", black, f"{game}-B", **more))
-        second = group.create_task(play(server, "bob", white, f"{game}-W", **more))
-    return first.result(), second.result()
-
-
-async def opponent(server: PracticeServer, side: str = "W", game: str = "test-60-5F") -> Peer:
-    """A bare connection that has logged in."""
-    peer = await Peer.connect(server.address)
-    peer.say(f"LOGIN peer {game}-{side},p")
-    return peer
-
-
-async def agree(peer: Peer) -> None:
-    await peer.until("END Game_Summary")
-    peer.say("AGREE")
-    await peer.until("START:")
-
-
-def check_record(path: Path | None, outcome: GameOutcome) -> Record:
-    assert path is not None
-    record = Record.from_csa_file(str(path))
-    assert record.move_count == outcome.plies
-    return record
 
 
 def test_a_repetition(tmp_path: Path) -> None:

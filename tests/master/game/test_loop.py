@@ -19,7 +19,7 @@ from master.player.instructions import Login
 from master.player.retry import Backoff
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomNote, RoomOptions
-from tests.master.csa.test_tcp import free_port
+from tests.master.csa.peer import free_port
 from tests.master.scripted import ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)

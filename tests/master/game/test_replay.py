@@ -18,7 +18,7 @@ from master.player.instructions import Emit
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.command import gougi
-from tests.master.game.test_driver import both
+from tests.master.game.playing import both
 from tests.master.scripted import ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)

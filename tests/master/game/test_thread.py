@@ -23,8 +23,8 @@ from master.player.instructions import Login
 from master.player.retry import Backoff
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
-from tests.master.csa.test_tcp import free_port
-from tests.master.game.test_driver import FAST
+from tests.master.csa.peer import free_port
+from tests.master.game.playing import FAST
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)

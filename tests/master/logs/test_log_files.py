@@ -4,44 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import json
-import logging
 import os
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from master.logs.files import LogFile, is_log, read_lines
-
-NAME = "gougi-20261121-101500-4711"
-
-
-class Written:
-    """A log file, what it told of its troubles, and a way to write to it."""
-
-    def __init__(self, folder: Path, part_bytes: int = 0, keep: int = 0) -> None:
-        self.path = folder / f"{NAME}.jsonl"
-        self.told: list[tuple[str, dict[str, object]]] = []
-        self.file = LogFile(self.path, part_bytes, keep, lambda event, fields: self.told.append((event, fields)))
-
-    def lines(self, numbers: range) -> None:
-        for number in numbers:
-            text = json.dumps({"number": number, "text": "x" * 80})
-            self.file.emit(logging.LogRecord("game", logging.INFO, "", 0, text, None, None))
-
-
-def no_gap(where: str) -> None:
-    pytest.fail(where)
-
-
-def numbers(path: Path, gap: Callable[[str], None] = no_gap) -> list[int]:
-    return [json.loads(line)["number"] for _, _, line in read_lines(path, gap)]
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(file.name for file in folder.iterdir())
+from master.logs.files import is_log
+from tests.master.logs.written import NAME, Written, names, numbers
 
 
 @contextlib.contextmanager

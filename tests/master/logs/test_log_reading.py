@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from master.logs.files import read_lines
-from tests.master.logs.test_log_files import NAME, Written, names, no_gap, numbers
+from tests.master.logs.written import NAME, Written, names, no_gap, numbers
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 30, 60])

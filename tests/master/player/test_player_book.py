@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from master.player.events import Conclusion, MovePlayed
 from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send, StartPonder, StartSearch
-from tests.master.player.test_player import BLACK, ENTERED, MATED, Table, decision
-from tests.master.player.test_player import WHITE as WHITE_SUMMARY
+from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
+from tests.master.player.table import WHITE as WHITE_SUMMARY
 from worker.shogi import STARTPOS, Position, Repetition, move_to_csa, move_to_usi
 
 WITH_BOOK = PlayerSettings(book_ms=300)

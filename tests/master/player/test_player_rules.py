@@ -7,7 +7,7 @@ from dataclasses import replace
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion
 from master.player.instructions import PlayerSettings, RetimeSearch
-from tests.master.player.test_player import BLACK, Table, progress
+from tests.master.player.table import BLACK, Table, progress
 
 # Time
 

@@ -10,7 +10,7 @@ from master.csa.summary import format_summary
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, GameFound, GameRefused, MovePlayed, Note
 from master.player.instructions import PlayerSettings
-from tests.master.player.test_player import BLACK, WHITE, Table, decision
+from tests.master.player.table import BLACK, WHITE, Table, decision
 
 TEBAN = "You are not allowed to specify TEBAN + for the game floodgate-300-10F"
 CLOSING = "As the service is going to shutdown shortly, starting new games is not allowed now."

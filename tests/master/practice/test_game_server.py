@@ -15,8 +15,8 @@ from master.game.driver import WrongGameError, play_game
 from master.player.events import Conclusion, GameEnded, GameEvent
 from master.player.instructions import Login
 from master.practice.server_room import RoomOptions
-from tests.master.csa.test_tcp import Peer
-from tests.master.game.test_driver import FAST, agree, check_record, opponent, play, run, server
+from tests.master.csa.peer import Peer
+from tests.master.game.playing import FAST, agree, check_record, opponent, play, run, server
 from tests.master.scripted import ScriptedSearcher
 
 pytestmark = pytest.mark.timeout(60)

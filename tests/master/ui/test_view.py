@@ -8,21 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Ballot, Decision, NodeView, Progress
-from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.player.events import (
-    Clocks,
     Conclusion,
-    GameBegan,
-    GameEnded,
-    GameEvent,
     GameOutcome,
     LineMeasured,
-    LoggedIn,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
     ThinkingProgressed,
 )
 from master.records.notation import clock_text, count_text, pv_text, score_text
@@ -32,51 +23,9 @@ from master.ui.lines import LineView
 from master.ui.model import GameView, usi_target
 from master.ui.screen import GameScreen, result_text
 from master.ui.show import Show
+from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position
-
-TIME = TimeControl(total_ms=10_000, increment_ms=1000)
-SUMMARY = GameSummary("g", ("anna", "bert"), my_colour=0, to_move=0, time=(TIME, TIME), start_sfen=STARTPOS)
-CLOCKS = Clocks((10_000, 10_000), 0)
-FLEET = (
-    NodeView("node-1", True, "7g7f", 14, 55, 1_200_000, 612_345, ("7g7f", "3c3d")),
-    NodeView("node-2", False, "others", 9, None, 0, 0),
-)
-PROGRESS = Progress(1, 900, 14, 55, ("7g7f", "3c3d", "8h2b+", "3a2b"), 1_200_000, FLEET)
-DECISION = Decision(
-    1, "7g7f", 55, 14, ("7g7f", "3c3d"), 1_200_000, 950, "split", (Ballot("node-1", "7g7f", 55, 14),), FLEET
-)
-
-
-def after(*moves: str) -> str:
-    position = Position.startpos()
-    position.push_all(moves)
-    return position.sfen()
-
-
-def move_played(ply: int, usi: str, csa: str, *before: str) -> MovePlayed:
-    return MovePlayed(
-        ply=ply,
-        colour=(ply - 1) % 2,
-        mine=ply % 2 == 1,
-        usi=usi,
-        csa=csa,
-        consumed_ms=1000,
-        sfen=after(*before, usi),
-        clocks=Clocks((10_000, 10_000), ply % 2),
-    )
-
-
-GAME: tuple[GameEvent, ...] = (
-    LoggedIn("anna"),
-    GameBegan(SUMMARY, STARTPOS, CLOCKS),
-    ThinkingBegan(1, 0, 900, 2000, CLOCKS),
-    ThinkingProgressed(PROGRESS),
-    ThinkingEnded(DECISION),
-    move_played(1, "7g7f", "+7776FU"),
-    move_played(2, "3c3d", "-3334FU", "7g7f"),
-    GameEnded(GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 2, after("7g7f", "3c3d"))),
-)
 
 
 def drawn(view: GameView, width: int, height: int) -> list[str]:

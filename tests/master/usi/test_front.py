@@ -27,7 +27,7 @@ from master.usi.events import (
 )
 from master.usi.thinking import LINGER_MS
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision
-from tests.worker.search.test_usi import BAD_NUMBERS
+from tests.worker.search.gui import BAD_NUMBERS
 from worker.book import BookReply
 from worker.mate import MateResult, MateStatus
 from worker.score import mate_in

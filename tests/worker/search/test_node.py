@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.worker.search.test_tt import thread_on
+from tests.worker.search.tables import thread_on
 from worker.score import NO_SCORE
 from worker.search.node import REPETITION_WIN, do_move, enter_node, game_end_score
 from worker.search.state import NEVER, ThreadState

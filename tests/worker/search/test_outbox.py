@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tests.worker.search.test_tt import thread_on
+from tests.worker.search.tables import thread_on
 from worker.engine import Limits
 from worker.score import MATE
 from worker.search.engine import NumbaEngine

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
+from tests.worker.search.tables import thread_on
 from worker.score import MATE, NO_SCORE
-from worker.search.state import ThreadState
 from worker.search.tt import (
     LOWER,
     UNSEARCHED,
@@ -24,17 +24,6 @@ from worker.search.tt import (
     store,
 )
 from worker.shogi import Position
-
-_TABLES: list[TranspositionTable] = []
-"""Kept, for a thread's record knows only the address of its table."""
-
-
-def thread_on(table: TranspositionTable) -> ThreadState:
-    _TABLES.append(table)
-    state = ThreadState()
-    state.record.tt = table.address
-    state.record.tt_clusters = table.clusters
-    return state
 
 
 def test_what_is_stored_comes_back() -> None:

@@ -2,70 +2,13 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Iterator
 
 import pytest
 
+from tests.worker.search.gui import BAD_NUMBERS, Gui, best
 from worker.shogi import Position
-from worker.usi.door import Door, introduction
-from worker.usi.loop import NoEngineError, UsiLoop
-from worker.usi.options import OPTIONS, Options
-
-
-class Gui:
-    """A GUI's end of the line."""
-
-    def __init__(self) -> None:
-        self._in: queue.Queue[str | None] = queue.Queue()
-        self._out: queue.Queue[str] = queue.Queue()
-        self.error = ""
-        """Why it ended by itself."""
-        self._thread = threading.Thread(target=self._run, args=(UsiLoop(self._out.put),), daemon=True)
-        self._thread.start()
-
-    def _run(self, loop: UsiLoop) -> None:
-        door = Door(self._lines(), self._say, introduction("Gougi test", OPTIONS))
-        door.on_quit(loop.quit_came)
-        try:
-            loop.run(door)
-        except NoEngineError as error:
-            self.error = str(error)
-
-    def _say(self, lines: str) -> None:
-        for line in lines.splitlines():
-            self._out.put(line)
-
-    def _lines(self) -> Iterator[str]:
-        while (line := self._in.get()) is not None:
-            yield line
-
-    def send(self, *lines: str) -> None:
-        for line in lines:
-            self._in.put(line)
-
-    def until(self, word: str) -> list[str]:
-        """The lines up to the first that begins with ``word``."""
-        seen = []
-        while True:
-            seen.append(self._out.get(timeout=60))
-            if seen[-1].startswith(word):
-                return seen
-
-    def silent(self, seconds: float) -> bool:
-        """Whether neither ``bestmove`` nor ``readyok`` comes within ``seconds``."""
-        try:
-            while True:
-                if self._out.get(timeout=seconds).startswith(("bestmove", "readyok")):
-                    return False
-        except queue.Empty:
-            return True
-
-    def quit(self) -> None:
-        self._in.put(None)
-        self._thread.join(30)
-        assert not self._thread.is_alive()
+from worker.usi.options import Options
 
 
 @pytest.fixture
@@ -87,10 +30,6 @@ def test_without_an_engine_it_ends() -> None:
     gui.quit()
     assert "/no/such/nn.bin" in gui.error
     assert gui.silent(0.01)
-
-
-def best(lines: list[str]) -> str:
-    return lines[-1].split()[1]
 
 
 def test_identity_and_options() -> None:
@@ -192,18 +131,6 @@ def test_bad_input_is_answered_and_survived(gui: Gui, line: str, words: str) -> 
     assert words in gui.until("info string error")[-1]
     gui.send("position startpos", "go depth 2")
     gui.until("bestmove")
-
-
-BAD_NUMBERS = [
-    ("go btime abc wtime abc", "btime needs a whole number"),
-    ("go btime 1e3 byoyomi 100", "btime needs a whole number"),
-    ("go btime", "btime needs a whole number"),
-    ("go btime wtime 1000", "btime needs a whole number"),
-    ("go movetime ²", "movetime needs a whole number"),
-    ("go depth deep", "depth needs a whole number"),
-    ("go nodes -", "nodes needs a whole number"),
-    ("go sideways depth 1", "unknown: sideways"),
-]
 
 
 @pytest.mark.parametrize(("go", "words"), BAD_NUMBERS)

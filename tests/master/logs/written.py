@@ -1,0 +1,40 @@
+"""Logs that a test writes and reads."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from master.logs.files import LogFile, read_lines
+
+NAME = "gougi-20261121-101500-4711"
+
+
+class Written:
+    """A log file, what it told of its troubles, and a way to write to it."""
+
+    def __init__(self, folder: Path, part_bytes: int = 0, keep: int = 0) -> None:
+        self.path = folder / f"{NAME}.jsonl"
+        self.told: list[tuple[str, dict[str, object]]] = []
+        self.file = LogFile(self.path, part_bytes, keep, lambda event, fields: self.told.append((event, fields)))
+
+    def lines(self, numbers: range) -> None:
+        for number in numbers:
+            text = json.dumps({"number": number, "text": "x" * 80})
+            self.file.emit(logging.LogRecord("game", logging.INFO, "", 0, text, None, None))
+
+
+def no_gap(where: str) -> None:
+    pytest.fail(where)
+
+
+def numbers(path: Path, gap: Callable[[str], None] = no_gap) -> list[int]:
+    return [json.loads(line)["number"] for _, _, line in read_lines(path, gap)]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())

@@ -1,0 +1,113 @@
+"""A player at a table: a test says what it hears, and sees what it does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cluster.api import Decision, Known, Progress, SearchRequest
+from master.csa.summary import GameSummary, format_summary, parse_summary
+from master.player.events import (
+    GameEvent,
+    GameOutcome,
+    Note,
+)
+from master.player.instructions import (
+    Emit,
+    Finish,
+    Instruction,
+    Login,
+    PlayerSettings,
+    Send,
+    StartPonder,
+    StartSearch,
+    StopSearch,
+)
+from master.player.player import Player
+from tests.master.csa.summaries import summary_lines
+
+BLACK = parse_summary(summary_lines("01_fischer_toryo.black")[1:-1])
+WHITE = replace(BLACK, my_colour=1)
+MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
+# Black's king in the camp, ten other pieces there, and 28 points.
+ENTERED = "K1RRBB3/GGSS5/NNL6/9/9/9/9/9/8k b 8P 1"
+
+
+def decision(search_id: int, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> Decision:
+    fields: dict[str, object] = {"depth": 10, "nodes": 1000, "elapsed_ms": 5, "source": "split", **more}
+    return Decision(search_id, move, score, pv=(move, *pv), **fields)  # type: ignore[arg-type]
+
+
+def progress(search_id: int, *pv: str) -> Progress:
+    return Progress(search_id=search_id, elapsed_ms=5, depth=3, score=12, pv=pv, nodes=100)
+
+
+class Table:
+    """A player, and everything that it wanted done."""
+
+    def __init__(self, settings: PlayerSettings | None = None, known: Known | None = None) -> None:
+        self.asked: list[SearchRequest] = []
+
+        def ask(request: SearchRequest) -> Known | None:
+            self.asked.append(request)
+            return known
+
+        login = Login("alice", "test-60-5F-B,pwa")
+        self.player = Player(login, settings or PlayerSettings(), itertools.count(1), ask)
+        self.now = 1_000.0
+        self.all: list[Instruction] = []
+        self.do(self.player.connected())
+
+    def do(self, instructions: list[Instruction]) -> list[Instruction]:
+        self.all += instructions
+        finished = [instruction for instruction in self.all if isinstance(instruction, Finish)]
+        assert len(finished) <= 1
+        if finished:
+            assert self.all[-1] == finished[0]
+        return instructions
+
+    def hear(self, *lines: str, after_ms: float = 0) -> list[Instruction]:
+        self.now += after_ms
+        return [instruction for line in lines for instruction in self.do(self.player.receive(line, self.now))]
+
+    def begin(self, summary: GameSummary = BLACK) -> Table:
+        self.hear("LOGIN:alice OK", *format_summary(summary))
+        self.do(self.player.prepared())
+        self.hear(f"START:{summary.game_id}")
+        return self
+
+    @property
+    def lines(self) -> list[str]:
+        return [instruction.line for instruction in self.all if isinstance(instruction, Send)]
+
+    @property
+    def events(self) -> list[GameEvent]:
+        return [instruction.event for instruction in self.all if isinstance(instruction, Emit)]
+
+    @property
+    def requests(self) -> list[SearchRequest]:
+        return [instruction.request for instruction in self.all if isinstance(instruction, StartSearch)]
+
+    @property
+    def pondered(self) -> list[SearchRequest]:
+        return [instruction.request for instruction in self.all if isinstance(instruction, StartPonder)]
+
+    @property
+    def stopped(self) -> list[int]:
+        return [instruction.search_id for instruction in self.all if isinstance(instruction, StopSearch)]
+
+    @property
+    def outcome(self) -> GameOutcome:
+        assert self.player.outcome is not None
+        return self.player.outcome
+
+    def decide(self, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> str:
+        """The running search decides; gives the line that goes out."""
+        before = len(self.lines)
+        self.do(self.player.decided(decision(self.requests[-1].search_id, move, score, pv, **more)))
+        (line,) = self.lines[before:]
+        return line
+
+    def notes(self) -> list[str]:
+        return [event.event for event in self.events if isinstance(event, Note)]

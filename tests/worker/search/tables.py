@@ -1,0 +1,19 @@
+"""Threads on tables of their own."""
+
+from __future__ import annotations
+
+from worker.search.state import ThreadState
+from worker.search.tt import (
+    TranspositionTable,
+)
+
+_TABLES: list[TranspositionTable] = []
+"""Kept, for a thread's record knows only the address of its table."""
+
+
+def thread_on(table: TranspositionTable) -> ThreadState:
+    _TABLES.append(table)
+    state = ThreadState()
+    state.record.tt = table.address
+    state.record.tt_clusters = table.clusters
+    return state
