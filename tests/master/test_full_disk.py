@@ -24,9 +24,12 @@ from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
+from worker.nnue import network
+from worker.nnue.network import DEFAULT_NETWORK
 
 NO_ROOM = "no space left on the disk"
 IMPORT = "book import --from games --min-plies 1 --min-games 1 --jobs 1"
+NET = Path(network.__file__).parent / "data" / DEFAULT_NETWORK
 ON_STDOUT = {
     "config": "config --sample",
     "perft": "perft 1 --divide",
@@ -45,12 +48,15 @@ ON_STDOUT = {
     "book learn": "book learn --book learned.sqlite --single",
     "tune show": "tune show tuned",
     "tune export": "tune export tuned",
+    "net info": f"net info {NET}",
+    "net compare": f"net compare {NET} {NET} --show 1",
 }
 APART = {
     "serve": "goes on, see below",
     "play": "goes on, see below",
     "warm": "writes nothing to standard output",
     "match": "tests/master/arena",
+    "train": "tests/worker/training/test_network.py",
     "selfplay stats": "tests/master/commands/test_selfplay_command.py",
     "selfplay export": "tests/master/commands/test_selfplay_command.py",
 }
