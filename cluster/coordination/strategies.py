@@ -8,6 +8,7 @@ A name is ``MODE``, ``MODE:VOTE``, and behind it any number of ``+SETTING=NUMBER
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -45,6 +46,7 @@ def offered() -> tuple[str, ...]:
     return tuple(names)
 
 
+@functools.cache
 def strategy(text: str) -> Strategy:
     """The strategy of a name.
 
