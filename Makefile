@@ -4,6 +4,8 @@
 #   make test [TESTS="-m 'not slow'"]   the test suite
 #   make lint                           ruff, mypy, import-linter
 #   make checkov                       policies of terraform/ and deploy/; `make test` runs them where this was made once
+#   make docs                          the documentation's site, in build/site (docs-serve: shown while it is written)
+#   make diagrams                      draw docs/explanation/diagrams/*.mmd again; needs npm and Chromium
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
 #   make lock                           resolve the lock files again, from pyproject.toml
 #   make clean                          remove the environment and what the tools left behind
@@ -11,7 +13,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: play test lint format checkov checkov-venv torch lock venv clean help
+.PHONY: play test lint format docs docs-serve docs-venv diagrams checkov checkov-venv torch lock venv clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,7 +28,7 @@ TESTS ?=
 WORKERS ?= 3
 
 help:
-	@sed -n '2,11s/^# \{0,1\}//p' Makefile
+	@sed -n '2,13s/^# \{0,1\}//p' Makefile
 
 play: $(STAMP)
 	@exec $(BIN)/gougi play $(ARGS)
@@ -53,6 +55,24 @@ torch: $(STAMP)
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    "$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["train"])')"
+
+# What the site is made with goes into the same environment, for the reference is made from the code.
+DOCS := $(VENV)/.docs-$(call hash,requirements-docs.lock)
+docs-venv: $(STAMP) $(DOCS)
+
+docs: docs-venv
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
+
+docs-serve: docs-venv
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --strict
+
+diagrams:
+	@docs/hooks/diagrams.sh
+
+$(DOCS): | $(LOCKED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@rm -f $(VENV)/.docs-*
+	@touch $(DOCS)
 
 # checkov pins much of what others need in other versions: it has an environment of its own.
 CHECKED := .venv-checkov/.lock-$(call hash,requirements-checkov.lock)
@@ -92,6 +112,7 @@ lock: $(STAMP)
 	$(COMPILE) --extra fleet --output-file requirements.lock pyproject.toml
 	$(COMPILE) --output-file requirements-checkov.lock requirements-checkov.in
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	$(COMPILE) --constraint requirements-dev.lock --output-file requirements-docs.lock requirements-docs.in
 	@# pip-compile leaves the condition out, and atheris has no build for other machines.
 	sed -i 's/^\(atheris==[^ ]*\) \\$$/\1 ; platform_machine == "x86_64" \\/' requirements-dev.lock
 

@@ -32,8 +32,8 @@ from cluster.api import SearchRequest
 from cluster.coordination.strategies import SINGLE, StrategyError, strategy
 from cluster.engine_spec import EngineSpec, Networks
 from cluster.lab.engines import EngineMaker
-from cluster.virtual.driver import VirtualFleet
-from cluster.virtual.node import VirtualNode
+from cluster.lab.virtual.driver import VirtualFleet
+from cluster.lab.virtual.node import VirtualNode
 from worker.engine import Limits
 from worker.score import MATE
 

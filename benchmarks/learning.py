@@ -28,7 +28,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from cluster.api import Decision, Known, Listener, SearchRequest
+from cluster.api import SILENT, Decision, Listener, SearchListener, SearchRequest
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
 from master.book.opening import OpeningSettings
@@ -51,28 +51,18 @@ class Repeater(LocalSearcher):
     def __init__(self, engine: EngineSpec) -> None:
         super().__init__(engine.build, name="repeater")
         self._played: dict[tuple[str, ...], Decision] = {}
-        self._line: tuple[str, ...] = ()
-        self._outer = Listener()
 
-    async def open(self, listener: Listener) -> None:
-        self._outer = listener
-        await super().open(Listener(on_decision=self._decided, on_event=listener.on_event))
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        def decided(decision: Decision) -> None:
+            self._played[request.moves] = decision
+            listener.on_decision(decision)
 
-    def start(self, request: SearchRequest) -> None:
-        self._line = request.moves
         known = self._played.get(request.moves)
         if known is None:
-            super().start(request)
+            super().start(request, replace(listener, on_decision=decided))
         else:
             again = replace(known, search_id=request.search_id)
-            asyncio.get_running_loop().call_soon(lambda: self._outer.on_decision(again))
-
-    def known(self, request: SearchRequest) -> Known | None:
-        return None
-
-    def _decided(self, decision: Decision) -> None:
-        self._played[self._line] = decision
-        self._outer.on_decision(decision)
+            asyncio.get_running_loop().call_soon(listener.on_decision, again)
 
 
 @dataclass(slots=True)
@@ -118,14 +108,13 @@ async def play_rounds(plan: Plan, learned: Path, on_round: Callable[[int, Round]
         LocalSearcher(engine.build, name="gougi"), service, next_search_id, by_nodes=True, between_games=False
     )
     theirs = Repeater(engine)
-    own, other = Listener(), Listener()
     rounds: list[Round] = []
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=plan.max_moves))) as server:
-        await ours.open(own)
-        await theirs.open(other)
+        await ours.open(Listener())
+        await theirs.open(Listener())
         try:
             for number in range(1, plan.rounds + 1):
-                played = await _play(plan, ServerAddress(*server.address), (ours, own), (theirs, other), service)
+                played = await _play(plan, ServerAddress(*server.address), ours, theirs, service)
                 if played.outcome.conclusion == "LOSE":
                     ours.on_studied = played.studied.append
                     await ours.study()
@@ -143,8 +132,8 @@ async def play_rounds(plan: Plan, learned: Path, on_round: Callable[[int, Round]
 async def _play(
     plan: Plan,
     address: ServerAddress,
-    ours: tuple[StudyingSearcher, Listener],
-    theirs: tuple[Repeater, Listener],
+    ours: StudyingSearcher,
+    theirs: Repeater,
     service: BookService,
 ) -> Round:
     moves: list[str] = []
@@ -161,8 +150,8 @@ async def _play(
     other = GameSettings(player=replace(common, nodes=plan.nodes * plan.stronger))
     sides = ("-W", "-B") if plan.white else ("-B", "-W")
     async with asyncio.TaskGroup() as group:
-        mine = group.create_task(play_game(address, Login("gougi", f"{GAME}{sides[0]},x"), *ours, own, [observe]))
-        group.create_task(play_game(address, Login("other", f"{GAME}{sides[1]},x"), *theirs, other))
+        mine = group.create_task(play_game(address, Login("gougi", f"{GAME}{sides[0]},x"), ours, own, [observe]))
+        group.create_task(play_game(address, Login("other", f"{GAME}{sides[1]},x"), theirs, other))
     return Round(mine.result(), moves, from_book)
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks.figures import Figures, machine, show
 from benchmarks.paced import now_us, paced_engine
-from cluster.api import Decision, Listener, SearchRequest
+from cluster.api import Decision, Listener, SearchListener, SearchRequest
 from cluster.coordination.events import FALLBACK
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.ray_driver import RaySearcher
@@ -54,7 +54,7 @@ class Watch:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def listener(self) -> Listener:
-        return Listener(on_decision=self._on_decision, on_event=self._on_event)
+        return Listener(self._on_event, SearchListener(on_decision=self._on_decision))
 
     def tap(self, searcher: RaySearcher) -> None:
         channel = searcher._channel

@@ -63,7 +63,7 @@ class Player:
     process: UsiProcess
     nodes: int
     log: Path
-    """Where a fleet writes its log."""
+    """The folder of a fleet's log."""
     told: int = 0
     """Searches of which the log has told so far."""
 

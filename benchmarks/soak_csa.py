@@ -39,10 +39,12 @@ from cluster.engine_spec import EngineSpec
 from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.game.driver import GameSettings
+from master.game.loop import Series
 from master.game.replay import read_log
 from master.game.thread import play_games_apart
 from master.logs.log import open_log
 from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
+from master.player.inputs import ServerLine
 from master.player.instructions import Login, PlayerSettings
 from master.player.retry import Backoff
 
@@ -87,11 +89,11 @@ async def play(address: ServerAddress, number: int, side: str, time: str, folder
     nodes = None if number % 4 in (2, 3) and side == "a" else FEW_NODES
     settings = GameSettings(PlayerSettings(clock=played.clock, nodes=nodes, ponder=False), record_folder=folder / name)
     login = Login(name, f"soak{number}-{time},word")
-    searcher, listener = LocalSearcher(EngineSpec(hash_mb=4).build), Listener()
-    await searcher.open(listener)
+    searcher = LocalSearcher(EngineSpec(hash_mb=4).build)
+    await searcher.open(Listener())
     try:
         observers = [lambda event: played.add(name, event)]
-        await play_games_apart(address, login, searcher, listener, settings, observers, stop=played.stop, backoff=QUICK)
+        await play_games_apart(Series(address, login, searcher, settings, observers, stop=played.stop, backoff=QUICK))
     finally:
         await searcher.close()
 
@@ -199,8 +201,8 @@ def said(log: Path) -> dict[str, list[tuple[float, float]]]:
     spans: dict[str, list[tuple[float, float]]] = {}
     for game in read_log(log):
         heard_s = None
-        for entry in game.inputs:
-            if entry.call == "receive" and entry.ids:
+        for entry in game.entries:
+            if isinstance(entry.event, ServerLine) and entry.event.line.startswith(("+", "-", "START")):
                 heard_s = entry.at_ms / 1000
             if heard_s is not None and any(line[0] in "+-" for line in entry.sent):
                 spans.setdefault(game.name, []).append((heard_s, entry.at_ms / 1000))

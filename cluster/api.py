@@ -1,14 +1,14 @@
 """What the master sees of the cluster: a request in, progress and one decision out.
 
-A driver (`cluster.drivers.ray_driver`, `cluster.drivers.local_driver`, `cluster.virtual.driver`) runs the same pure
+A driver (`cluster.drivers.ray_driver`, `cluster.drivers.local_driver`, `cluster.lab.virtual.driver`) runs the same pure
 coordinator behind this face. Scores are `worker.score` scores from the side to move at the root; moves are USI text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,20 @@ class SearchRequest:
     draw_black: int = 0
     """What a draw is worth to black where black is to move at the root, in centipawns."""
     draw_white: int = 0
+
+    def reply_to(self, pondered: SearchRequest) -> str:
+        """The opponent's reply by which this position comes of that of ``pondered``, to be searched in the same way: a
+        ponder hit where that reply was pondered on. Empty: it does not. Times and ids do not matter."""
+        same = replace(
+            pondered,
+            search_id=self.search_id,
+            moves=self.moves,
+            soft_ms=self.soft_ms,
+            hard_ms=self.hard_ms,
+        )
+        if same != self or self.moves[:-1] != pondered.moves or not self.moves:
+            return ""
+        return self.moves[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +132,20 @@ class Known:
     lines: tuple[RootLine, ...] = ()
     """As `Progress.lines`; the first is that of ``move``."""
 
+    def later(self, ms: int) -> Known:
+        """The same where it has been pondered for ``ms`` more."""
+        share = self.fleet_ms / self.pondered_ms if self.pondered_ms else 0.0
+        return replace(self, pondered_ms=self.pondered_ms + ms, fleet_ms=self.fleet_ms + int(ms * share))
+
+
+@dataclass(frozen=True, slots=True)
+class Pondered:
+    """The state of the pondering that runs."""
+
+    search_id: int
+    replies: Mapping[str, Known]
+    """By reply of the opponent; of those of which something is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -151,14 +179,28 @@ class Decision:
     """As `Progress.lines`; the first is that of ``move``."""
 
 
-@dataclass(slots=True)
-class Listener:
-    """Where a driver reports to. Called on the driver's event loop; must not block."""
+@dataclass(frozen=True, slots=True)
+class SearchListener:
+    """Where one search, or pondering, is told of. Called on the driver's event loop; must not block."""
 
     on_progress: Callable[[Progress], None] = field(default=lambda _: None)
     on_decision: Callable[[Decision], None] = field(default=lambda _: None)
+    on_pondered: Callable[[Pondered], None] = field(default=lambda _: None)
+    """Hears of what pondering has found, as soon as there is anything, and again when it changes."""
+
+
+SILENT: Final = SearchListener()
+"""Nobody wants to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where a fleet is told of, from its opening to its end. Called on the driver's event loop; must not block."""
+
     on_event: Callable[[str, dict[str, object]], None] = field(default=lambda _name, _fields: None)
     """Fleet events for log and viewer: ``node_joined``, ``node_lost``, ``report_refused`` … with their fields."""
+    searches: SearchListener = SILENT
+    """Hears of every search, behind the one that it was started with."""
 
 
 class OpenSearcher(Protocol):
@@ -169,16 +211,17 @@ class OpenSearcher(Protocol):
     async def new_game(self) -> None:
         """Tell every node that a new game begins."""
 
-    def start(self, request: SearchRequest) -> None:
-        """Begin; returns at once. Exactly one `Listener.on_decision` follows, at the latest at ``hard_ms``.
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        """Begin; returns at once. Exactly one `SearchListener.on_decision` follows, at the latest at ``hard_ms``.
 
         Raises:
             FleetError: the searcher is not open.
             ValueError: the position, a move or a limit is not valid, or the search id does not rise; nothing changed.
         """
 
-    def ponder(self, request: SearchRequest, expected: str = "") -> None:
-        """Search on the opponent's time, until the next `start`, `ponder` or a `stop` with its id. No decision follows.
+    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
+        """Search on the opponent's time, until the next `start`, `ponder` or a `stop` with its id. No decision follows,
+        but what is found is told by `SearchListener.on_pondered`.
 
         Args:
             request: the position in which the opponent is to move, without times; with the limits that the next request
@@ -190,10 +233,6 @@ class OpenSearcher(Protocol):
         Raises:
             FleetError, ValueError: as `start`.
         """
-
-    def known(self, request: SearchRequest) -> Known | None:
-        """What pondering has found out about the position of ``request``, which is then started: the master may give it
-        less time. None: it is not pondered, or nothing is known yet. Times and id of ``request`` do not matter."""
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         """Aim at another soft time, counted from `start`; the hard deadline stays. One that is over brings the decision

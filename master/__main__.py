@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line and leave the process with its exit code (docs/operation.md has the table).
+    """Run the command line and leave the process with its exit code (docs/reference/exit-codes.md has the table).
 
     Every command has cleaned up by then. The interpreter's own clean-up is left out: it would wait for threads that may
     be in compiled code, and turn a Ctrl-C that comes meanwhile into a traceback.

@@ -17,6 +17,7 @@ from master.commands import (
     fleet,
     game,
     lab,
+    learn,
     log,
     match,
     net,
@@ -27,6 +28,7 @@ from master.commands import (
     train,
     tune,
     usi,
+    watch,
 )
 from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError
 from master.commands.output import name_streams
@@ -46,6 +48,7 @@ app = typer.Typer(
 app.command(name="play", cls=PlainCommand)(game.play)
 app.command(name="serve", cls=PlainCommand)(game.serve)
 app.command(name="usi", cls=PlainCommand)(usi.usi)
+app.command(name="watch", cls=PlainCommand)(watch.watch)
 app.command(name="perft", cls=PlainCommand)(engine.perft)
 app.command(name="eval", cls=PlainCommand)(engine.evaluate)
 app.command(name="bench", cls=PlainCommand)(engine.bench)
@@ -60,6 +63,7 @@ app.command(name="status", cls=PlainCommand)(status.status)
 app.add_typer(net.app, name="net")
 app.add_typer(selfplay.app, name="selfplay")
 app.command(name="train", cls=PlainCommand)(train.train)
+app.add_typer(learn.app, name="learn")
 app.add_typer(tune.app, name="tune")
 app.add_typer(fleet.app, name="fleet")
 app.command(name="config", cls=PlainCommand)(settings.config)

@@ -7,6 +7,7 @@ or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import stat
@@ -26,6 +27,7 @@ from pydantic_settings import (
 )
 
 from master.csa.names import LOGIN_NAME
+from master.live.listening import parse
 from master.words import fault
 from worker.files import reason
 
@@ -46,6 +48,9 @@ ENV_OTHER = frozenset(
 """Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
 `cluster.machine.presence`'s."""
 
+
+_SECRETS = frozenset({("csa", "password"), ("page", "token")})
+"""Keys that no file holds and nothing prints: they come from the environment."""
 
 _Location = tuple[int | str, ...]
 """Section, key, and within a key's own tables index and key and so on."""
@@ -111,7 +116,7 @@ class ClusterConfig(_Section):
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
     """How many groups vote where the mode is "tiers"."""
     vote: Literal["auto", "majority", "optimistic", "weighted", "score_sum", "mate_first"] = "auto"
-    """Which move wins a vote: that of most voters, the highest score, the greatest weight … See docs/operation.md.
+    """Which move wins a vote: most voters, highest score, greatest weight … See docs/explanation/deciding.md.
     "auto": what was measured as best where the mode is "auto" too, else "majority"."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
@@ -178,7 +183,7 @@ class PlayConfig(_Section):
 
     ponder: bool = True
     """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
-    resign_score: Annotated[int, Field(ge=0, le=30_000)] = 5000
+    resign_score: Annotated[int, Field(ge=0, le=30_000)] = 3000
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4
     """See resign_score."""
@@ -193,7 +198,7 @@ class PlayConfig(_Section):
 
 
 class BookConfig(_Section):
-    """Opening books, and the book that learns. docs/book.md explains them."""
+    """Opening books, and the book that learns. docs/how-to/books.md explains them."""
 
     files: tuple[str, ...] = ()
     """YaneuraOu DB files; the first that has a move is played from. Empty: none."""
@@ -251,6 +256,21 @@ class RecordsConfig(_Section):
     """Where game records (CSA) and logs go. Made when needed."""
 
 
+def _place(text: str) -> str:
+    parse(text)
+    return text
+
+
+class PageConfig(_Section):
+    """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
+
+    listen: Annotated[str, AfterValidator(_place)] = "127.0.0.1:4082"
+    """HOST:PORT. A port that is taken is another page's: any free one is taken then. "off": there is no page."""
+    token: Annotated[SecretStr, Field(min_length=16)] | None = None
+    """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
+    be reached from there makes one up for each run."""
+
+
 class _ReadVariables(BaseModel):
     """Of [fleet] variables those that gougi itself reads; of the others terraform says what is wrong with them."""
 
@@ -267,7 +287,7 @@ def _readable(variables: dict[str, Any]) -> dict[str, Any]:
 
 
 class FleetConfig(_Section):
-    """A fleet of machines on AWS, for `gougi fleet`. See docs/fleet.md."""
+    """A fleet of machines on AWS, for `gougi fleet`. See docs/reference/aws.md."""
 
     folder: Annotated[str, Field(min_length=1)] = "~/.local/state/gougi/fleet"
     """Where the fleet's terraform state is kept, and all that belongs to it."""
@@ -293,6 +313,34 @@ class FleetConfig(_Section):
     """Where records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
     """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
+
+
+def _address(text: str) -> str:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is no IP address, such as 127.0.0.1, or 0.0.0.0 for all of this machine's"
+        ) from None
+    return text
+
+
+_Address = Annotated[str, AfterValidator(_address)]
+
+
+class MetricsConfig(_Section):
+    """Figures for Prometheus, served over HTTP by `gougi play` and `gougi usi`. docs/how-to/metrics.md lists them."""
+
+    on: bool = True
+    """Whether they are served at all, by the master and by its nodes."""
+    listen: _Address = "127.0.0.1"
+    """Address of the master to serve them at. Beyond 127.0.0.1 whoever reaches the port can read them."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 9471
+    """The master's port. Where another master has it, the next free one of the 20 from there on. 0: any free one."""
+    node_listen: _Address = "127.0.0.1"
+    """The same for the nodes' processes, each on its own machine."""
+    node_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """The first node's port; the second has the next, and so on. 0: any free ones, which the master's /nodes names."""
 
 
 class LogConfig(_Section):
@@ -332,7 +380,9 @@ class Config(BaseSettings):
     play: PlayConfig = PlayConfig()
     book: BookConfig = BookConfig()
     records: RecordsConfig = RecordsConfig()
+    page: PageConfig = PageConfig()
     fleet: FleetConfig = FleetConfig()
+    metrics: MetricsConfig = MetricsConfig()
     log: LogConfig = LogConfig()
 
 
@@ -428,11 +478,13 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {reason(error)}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from error
-    csa = content.get("csa")
+    csa, page = content.get("csa"), content.get("page")
     if isinstance(csa, dict) and "password" in csa:
         raise ConfigError(
             f"{path}: [csa] password: a password has no place here; use GOUGI_CSA_PASSWORD or password_file"
         )
+    if isinstance(page, dict) and "token" in page:
+        raise ConfigError(f"{path}: [page] token: a token has no place here; use GOUGI_PAGE_TOKEN")
     return content
 
 
@@ -478,7 +530,7 @@ def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
         return f"{place}: no such {'key' if path else 'section'}; expected one of: {known}"
     if problem["type"] == "string_pattern_mismatch" and location == ("csa", "name"):
         return f"{place}: {problem['input']!r} is no login name: letters, digits and _ @ . -, 32 at most"
-    return f"{place}: {fault(problem, secret=name == 'password')}"
+    return f"{place}: {fault(problem, secret=(section, name) in _SECRETS)}"
 
 
 def _table_at(location: _Location) -> type[BaseModel]:
@@ -509,7 +561,7 @@ def _document(config: Config, line: Any) -> Iterator[str]:
         values: BaseModel = getattr(config, section)
         yield f"\n[{section}]  # {(type(values).__doc__ or '').splitlines()[0]}\n"
         for key, field in type(values).model_fields.items():
-            if key == "password":
+            if (section, key) in _SECRETS:
                 continue
             yield from (f"# {words}\n" for words in (field.description or "").splitlines())
             yield f"# Environment: {_variable(section, key)}\n"

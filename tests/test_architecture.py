@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("worker", "cluster", "master")
-MODULE_OF = {"pyzmq": "zmq", "pydantic-settings": "pydantic_settings"}
+MODULE_OF = {"prometheus-client": "prometheus_client", "pyzmq": "zmq", "pydantic-settings": "pydantic_settings"}
 
 
 def tracked(*patterns: str) -> list[Path]:
@@ -92,7 +92,7 @@ def test_no_file_is_left_open_or_too_long() -> None:
 
 
 def test_no_test_imports_another() -> None:
-    """What two of them share is a module of its own."""
+    """A module of its own holds what two of them share."""
     found = [
         f"{path.relative_to(ROOT)}: {node.module}"
         for path in tracked("tests/*.py", "benchmarks/*.py")

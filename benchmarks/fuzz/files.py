@@ -18,6 +18,7 @@ from master.config import ConfigError, load_config, sample
 from master.game.replay import ReplayError, read_log
 from worker.book import Book, BookError
 from worker.nnue.format import NetworkFileError, parse_network, serialise_network
+from worker.nnue.network import default_file
 from worker.shogi import MoveError, Position, SfenError
 
 _KINDS: Final = (".csa", ".kif", ".ki2", ".jkf", "")
@@ -115,8 +116,7 @@ class Network(Target):
     name = "nets"
 
     def __init__(self) -> None:
-        path = Path(__file__).parents[2] / "worker" / "nnue" / "data" / "generation0.bin"
-        self._file = path.read_bytes()
+        self._file = default_file().read_bytes()
 
     def seeds(self) -> Iterator[bytes]:
         yield self._file[:_HEADER_BYTES]

@@ -29,7 +29,8 @@ from cluster.network.messages import (
 from cluster.sharing.table import MEANING_BYTES, BatchError, decode_batch, encode_batch
 from master.clock import ClockSettings
 from master.csa.lines import LineProtocol
-from master.player.instructions import AskBook, Instruction, Login, PlayerSettings, PrepareSearcher, Send, StartSearch
+from master.player.inputs import BookReplied, Connected, ConnectionLost, Decided, Input, Prepared, ServerLine, Tick
+from master.player.instructions import AskBook, Login, PlayerSettings, PrepareSearcher, Send, StartSearch
 from master.player.player import Player
 from master.practice.server_room import Room
 from worker.engine import Bound
@@ -97,7 +98,9 @@ class _Game:
     """A player and what answers its instructions."""
 
     def __init__(self, delay: int) -> None:
-        self._player = Player(Login("alice", "test,secret"), PlayerSettings(clock=ClockSettings(), book_ms=10))
+        self._player = Player(
+            Login("alice", "test,secret"), PlayerSettings(clock=ClockSettings(), book_ms=10, validate=True)
+        )
         self._bytes = LineProtocol(self._line, lambda _: None)
         self._now = 1_000.0
         self._delay = delay
@@ -105,16 +108,16 @@ class _Game:
         self._searches: list[tuple[int, SearchRequest]] = []
 
     def hear(self, data: bytes) -> None:
-        self._do(self._player.connected())
+        self._tell(Connected())
         self._bytes.data_received(data)
         self._end_searches(self._delay)
-        self._do(self._player.tick(self._now + 3_600_000))
-        self._do(self._player.connection_lost("gone"))
+        self._tell(Tick(), self._now + 3_600_000)
+        self._tell(ConnectionLost("gone"))
 
     def _line(self, line: str) -> None:
         self._now += _STEP_MS
-        self._do(self._player.receive(line, self._now))
-        self._do(self._player.tick(self._now))
+        self._tell(ServerLine(line))
+        self._tell(Tick())
         self._end_searches(1)
 
     def _end_searches(self, lines: int) -> None:
@@ -127,17 +130,17 @@ class _Game:
             position.push_all(request.moves)
             moves = position.legal_moves()
             move = move_to_usi(moves[0]) if moves else "resign"
-            self._do(self._player.decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+            self._tell(Decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
 
-    def _do(self, instructions: list[Instruction]) -> None:
-        for instruction in instructions:
+    def _tell(self, event: Input, at_ms: float | None = None) -> None:
+        for instruction in self._player.handle(event, self._now if at_ms is None else at_ms):
             match instruction:
                 case Send(line):
                     assert line.isascii() and (line.isprintable() or not line)
                 case PrepareSearcher():
-                    self._do(self._player.prepared())
+                    self._tell(Prepared())
                 case AskBook(question_id):
-                    self._do(self._player.book_replied(question_id, None, self._now))
+                    self._tell(BookReplied(question_id, None))
                 case StartSearch(request):
                     self._searches.append((self._delay, request))
 

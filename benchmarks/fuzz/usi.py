@@ -9,6 +9,8 @@ from typing import Final
 from benchmarks.fuzz.target import Target
 from cluster.api import Decision
 from master.usi.events import (
+    AskBook,
+    BookReplied,
     Decided,
     Event,
     FleetPlan,
@@ -61,7 +63,7 @@ class Fleet(Target):
 
     def one(self, data: bytes) -> None:
         plan = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
-        front = UsiFront(FleetOptions(plan), lambda _: None, lambda *_: BookReply(None))
+        front = UsiFront(FleetOptions(plan), strict=True)
         now = 0.0
         due: list[Event] = [GuiLine(line, 0.0) for line in data.decode("utf-8", "replace").split("\n")]
         due += [GuiLine("stop", 0.0), GuiGone()]
@@ -78,6 +80,8 @@ class Fleet(Target):
                             position.push_all(request.moves)
                             move = move_to_usi(position.legal_moves()[0])
                             events.append(Decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+                        case AskBook():
+                            events.insert(0, BookReplied(BookReply(None)))
                         case SolveMate():
                             events.append(MateSolved(MateResult(MateStatus.UNKNOWN, (), 1, 1)))
                         case Quit():

@@ -33,7 +33,7 @@ from benchmarks.nemesis.schedule import ENDING, Kind, Strike, burst
 _APART = "NEMESIS_APART"
 _DISK_MB = 64
 _GONE_S = 75.0
-"""A node whose master and nursery were both killed ends after a minute (docs/operation.md)."""
+"""A node whose master and nursery were both killed ends after a minute (docs/explanation/failures.md)."""
 
 
 class Nemesis:

@@ -57,7 +57,7 @@ class History:
         return found
 
     def before(self, at_ms: float) -> str:
-        """What befell the player shortly before."""
+        """Faults that befell the player shortly before."""
         said = [
             f"{what} {at_ms - when:.0f} ms before" for when, what in self.befell if 0 <= at_ms - when <= _SHORTLY_MS
         ]

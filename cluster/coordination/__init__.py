@@ -1,1 +1,1 @@
-"""How a fleet searches one position: a pure state machine, and all that it knows."""
+"""The search of one position by a fleet: a pure state machine, and all that it knows."""

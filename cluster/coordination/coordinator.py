@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cluster.api import Decision, Known, SearchRequest
+from cluster.api import Decision, SearchRequest
 from cluster.coordination.chooser import Measured, budget, resolved
 from cluster.coordination.course import Course, LastResort, say_decision, stop_the_idle
 from cluster.coordination.events import (
@@ -50,8 +50,11 @@ from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
+from cluster.coordination.states import COORDINATOR, CoordinatorState
+from cluster.coordination.story import Happened, Key, Story
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.tree import Line
+from worker.states import States
 
 
 class Coordinator:
@@ -80,14 +83,25 @@ class Coordinator:
         self._last: Course | None = None
         """The last search that was decided: its lines say what the opponent may reply."""
         self._last_search_id = -1
+        self._states = States(COORDINATOR, CoordinatorState.IDLE, strict=self.settings.validate)
+        self._story = Story()
+
+    @property
+    def state(self) -> CoordinatorState:
+        return self._states.now
 
     @property
     def searching(self) -> bool:
-        return self._course is not None
+        return self.state is CoordinatorState.SEARCHING
 
     @property
     def pondering(self) -> bool:
-        return self._pondering is not None
+        return self.state is CoordinatorState.PONDERING
+
+    def story(self, key: Key | None = None) -> list[Happened]:
+        """What happened to a search (by its id) or a node (by its name), or to all, the oldest first, as far as it is
+        remembered: to look for a fault."""
+        return self._story.of(key)
 
     @property
     def live(self) -> tuple[str, ...]:
@@ -101,6 +115,7 @@ class Coordinator:
                 coordinator is as it was.
         """
         self.orders.out = []
+        self._story.heard(event, now_ms)
         match event:
             case Received():
                 self._received(event.message, now_ms)
@@ -127,10 +142,12 @@ class Coordinator:
                 self._course.advance(now_ms)
             if self._course.over:
                 self._course, self._last = None, self._course
+                self._states.to(CoordinatorState.IDLE, now_ms)
             else:
                 self._course.publish(now_ms)
         elif self._pondering is not None:
             self._pondering.advance(now_ms)
+        self._story.said(self.orders.out, now_ms)
         if self.settings.validate:
             self._check()
         return self.orders.out
@@ -139,10 +156,6 @@ class Coordinator:
         """When the next `Tick` is due, later than ``now_ms``; None: only an event can change anything."""
         under_way = self._course or self._pondering
         return None if under_way is None else under_way.wake_ms(now_ms)
-
-    def known(self, request: SearchRequest, now_ms: int) -> Known | None:
-        """What pondering has found out about the position of ``request``; see `cluster.api.Searcher.known`."""
-        return None if self._pondering is None else self._pondering.known(request, now_ms)
 
     def _start(self, request: SearchRequest, now_ms: int) -> None:
         check_request(request, self._last_search_id)
@@ -154,8 +167,10 @@ class Coordinator:
             self.orders.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
             self._pondering = None
         if not root.legal or root.may_declare or (len(root.legal) == 1 and not is_infinite(request)):
+            self._states.to(CoordinatorState.IDLE, now_ms)
             self._decide_forced(request, root)
             return
+        self._states.to(CoordinatorState.SEARCHING, now_ms)
         hard = None
         if request.hard_ms is not None:
             hard = now_ms + request.hard_ms - min(self.settings.deadline_margin_ms, request.hard_ms // 2)
@@ -198,6 +213,7 @@ class Coordinator:
             before = None if self._last is None else self._last.search
             hints = () if before is None else lines_below(before.request, before.lines(), request)
             settings = self._chosen(request)
+            self._states.to(CoordinatorState.PONDERING, now_ms)
             self._pondering = Pondering(request, root, settings, self.roster, self.orders, hints, expected)
             self._pondering.begin(now_ms)
 
@@ -208,11 +224,13 @@ class Coordinator:
         if self._pondering is not None:
             self._pondering.end(now_ms)
             self._pondering = None
+            self._states.to(CoordinatorState.IDLE, now_ms)
 
     def _decide_what_runs(self, now_ms: int) -> None:
         if self._course is not None:
             self._course.decide(now_ms)
             self._course, self._last = None, self._course
+            self._states.to(CoordinatorState.IDLE, now_ms)
 
     def _course_of(self, search_id: int) -> Course | None:
         course = self._course
@@ -266,6 +284,8 @@ class Coordinator:
             self._last.ended(message)
 
     def _check(self) -> None:
+        assert self.searching == (self._course is not None), f"{self.state.name} is not what runs"
+        assert self.pondering == (self._pondering is not None), f"{self.state.name} is not what runs"
         if self._course is not None:
             assert self._pondering is None, "a search, and pondering beside it"
             check(self._course.search, self.roster)

@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
-from cluster.coordination.group import Group, Phase
+from cluster.coordination.group import Group
 from cluster.coordination.jobs import Orders, fallback_job
 from cluster.coordination.search_state import Answer, Search
+from cluster.coordination.states import Phase, SearchState
 from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.split.ranking import Presearch
@@ -31,10 +32,13 @@ class Course:
 
     def __init__(self, search: Search, orders: Orders) -> None:
         self.search = search
-        self.over = False
         self.last_resort: LastResort = lambda _job: None
         """Asked where nobody has an answer when a move has to go out."""
         self._orders = orders
+
+    @property
+    def over(self) -> bool:
+        return self.search.state is SearchState.OVER
 
     def begin(self, node_ids: Iterable[str], fallback: bool, now_ms: int) -> None:
         """Give every node its first job."""
@@ -68,7 +72,8 @@ class Course:
     ) -> None:
         """What was pondered is asked for: go on with these limits, and with the nodes that are free now. Jobs stay."""
         search = self.search
-        search.pondering, search.request = False, request
+        search.to(SearchState.RUNNING, now_ms)
+        search.request = request
         search.pondered_ms, search.started_ms = now_ms - search.started_ms, now_ms
         search.soft_ms, search.hard_ms = soft_ms, hard_ms
         search.dirty = True
@@ -102,7 +107,7 @@ class Course:
 
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
-        self.over = True
+        self.search.to(SearchState.OVER, now_ms)
         self._take_all_away(now_ms)
 
     def retime(self, soft_ms: int) -> None:
@@ -119,7 +124,7 @@ class Course:
         search = self.search
         if search.stopped:
             return
-        search.stopped = True
+        search.to(SearchState.STOPPING, now_ms)
         search.soft_ms = now_ms
         latest = now_ms + search.settings.stop_grace_ms
         search.hard_ms = latest if search.hard_ms is None else min(search.hard_ms, latest)
@@ -298,7 +303,7 @@ class Course:
 
     def _begin_presearch(self, group: Group, now_ms: int) -> None:
         search, settings = self.search, self.search.settings
-        group.phase = Phase.PRESEARCH
+        group.enter(Phase.PRESEARCH)
         search.presearching.append(group)
         group.choose_trunk(search.usable(group), settings.trunk, search.roster.speeds, len(group.trunk))
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
@@ -402,7 +407,7 @@ class Course:
             pondered_ms=search.pondered_ms,
             lines=search.best_lines(line),
         )
-        self.over = True
+        search.to(SearchState.OVER, now_ms)
         say_decision(decision, self._orders)
         self._take_all_away(now_ms)
 

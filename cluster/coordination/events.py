@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from cluster.api import Decision, Progress, SearchRequest
+from cluster.api import Decision, Pondered, Progress, SearchRequest
 from cluster.network.messages import Done, Heartbeat, Job, Report
 
 FALLBACK: Final = "fallback"
@@ -110,6 +110,13 @@ class Publish:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishPondered:
+    """Tell the master what pondering has found: it may give the next search less time."""
+
+    pondered: Pondered
+
+
+@dataclass(frozen=True, slots=True)
 class LogEvent:
     """Something that a log should hold."""
 
@@ -117,4 +124,4 @@ class LogEvent:
     fields: dict[str, object] = field(default_factory=dict)
 
 
-Instruction = SendJob | StopNode | Decide | Publish | LogEvent
+Instruction = SendJob | StopNode | Decide | Publish | PublishPondered | LogEvent

@@ -18,31 +18,25 @@ one that is left with none keeps what it knows.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cluster.coordination.roster import speed_class
 from cluster.coordination.settings import Settings
+from cluster.coordination.states import GROUP, Phase
 from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Job
 from cluster.split.dealing import deal
 from cluster.split.ranking import Presearch
 from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
-from cluster.split.tree import Caution, Leaf, Legal, Line, Tree, as_seen, inherit, judge, leaves, survey
+from cluster.split.standing import Standing
+from cluster.split.tree import Caution, Leaf, Legal, Line, Tree, as_seen, inherit, leaves
 from cluster.split.windows import Window, windows
 from worker.engine import Bound
+from worker.states import TransitionError
 
 _SMALL = 16
 """In a group of so many nodes every report is looked at for whether the tree should be dealt again."""
-
-
-class Phase(enum.StrEnum):
-    """What a group does. In ``WHOLE`` it has one node."""
-
-    PRESEARCH = "presearch"
-    SPLIT = "split"
-    WHOLE = "whole"
 
 
 @dataclass(slots=True, eq=False)
@@ -84,14 +78,21 @@ class Group:
     """The leaf that the trunk has, as a part of the whole root."""
     _unlooked: int = 0
     """Reports since it was last asked whether the tree should be dealt again."""
+    _standing: Standing | None = None
+    """The tree with its lines; None: something changed since it was asked for."""
     _merged: Line | None = None
-    _stale: bool = False
-    """``_merged`` is not what ``lines`` say now."""
+    """What that comes to, with the trunk."""
 
     @property
     def is_lone(self) -> bool:
         """Whether it is one node that searches the whole root."""
         return self.phase is Phase.WHOLE and len(self.works) == 1
+
+    def enter(self, phase: Phase) -> None:
+        """Go on to ``phase``. Raises TransitionError: there is no way to it from the present one."""
+        if phase not in GROUP[self.phase]:
+            raise TransitionError(f"{self.name}: from {self.phase} to {phase}: not in the table")
+        self.phase = phase
 
     def take_line(self, work: Work, line: Line, multipv: int) -> None:
         """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
@@ -122,7 +123,7 @@ class Group:
 
     def _found(self, work: Work) -> None:
         work.job_counts = True
-        self._stale = True
+        self._standing = None
         self._unlooked += 1
 
     def _learn(self, leaf: Leaf, line: Line) -> None:
@@ -136,9 +137,15 @@ class Group:
 
     def merged(self, caution: Caution) -> Line | None:
         """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
-        if self._stale:
-            self._merged, self._stale = judge(self.tree, self.lines, self.trunk_line, caution), False
+        self.standing(caution)
         return self._merged
+
+    def standing(self, caution: Caution) -> Standing:
+        """How the tree stands by what is known now."""
+        if self._standing is None:
+            self._standing = Standing(self.tree, self.lines, caution)
+            self._merged = self._standing.best(self.trunk_line)
+        return self._standing
 
     def choose_trunk(self, nodes: Sequence[Work], share: float, speeds: Mapping[str, float], least: int = 0) -> None:
         """Of ``nodes`` this share (`Settings.trunk`), or ``least``, is the trunk: those that are already first, the
@@ -160,9 +167,9 @@ class Group:
 
     def begin_split(self, found: Sequence[Line]) -> None:
         """The presearch is over; ``found``: `ranked`, one line at least."""
-        self.phase = Phase.SPLIT
+        self.enter(Phase.SPLIT)
         self.trunk_line = found[0] if self.trunk else None
-        self._stale = True  # there may be nobody yet to deal the tree to
+        self._standing = None  # there may be nobody yet to deal the tree to
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
@@ -190,12 +197,12 @@ class Group:
         for work in self._ended:
             if work.done:
                 return f"the job of {work.leaf.label} is over"
-        caution, patience = settings.caution, settings.patience
-        best = self.merged(caution)
-        why = reason(self.tree, self.lines, self.contenders, best, caution)
+        patience = settings.patience
+        standing, best = self.standing(settings.caution), self.merged(settings.caution)
+        why = reason(standing, self.contenders, best)
         if why is not None:
             return why
-        wanted = windows(self.tree, self.lines, caution)
+        wanted = windows(standing)
         held = {work.leaf for work in self.works if work.job is not None}
         if self.trunk and self._first is not None:
             held.add(self._first)
@@ -205,11 +212,11 @@ class Group:
                 continue
             if window_is_lost(work.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
                 return f"the window of {leaf.label} is lost"
-            if is_decided(leaf, self.tree, self.lines, best, patience.ahead):
+            if is_decided(leaf, standing, best, patience.ahead):
                 return f"{leaf.label} is decided"
         held |= self._settled(wanted, settings)
         for leaf in wanted:
-            if leaf not in held and not is_decided(leaf, self.tree, self.lines, best, patience.ahead):
+            if leaf not in held and not is_decided(leaf, standing, best, patience.ahead):
                 return f"{leaf.label} is due"
         return None
 
@@ -244,16 +251,16 @@ class Group:
             Who is to be given which leaf, and whose job is to be taken away.
         """
         caution, patience = settings.caution, settings.patience
-        self.known.update(survey(self.tree, self.lines, caution))
-        best = self.merged(caution)
+        standing, best = self.standing(caution), self.merged(caution)
+        self.known.update(standing.survey())
         if best is not None:
             self.known[()] = self.known[best.pv[:1]] = best
         self.choose_trunk(nodes, settings.trunk, speeds)
         if not self.trunk:
             self.trunk_line = None
         others = [work for work in nodes if work not in self.trunk]
-        waiting = self._settled(windows(self.tree, self.lines, caution), settings)
-        waiting.update(leaf for leaf in self.lines if is_decided(leaf, self.tree, self.lines, best, patience.ahead))
+        waiting = self._settled(windows(standing), settings)
+        waiting.update(leaf for leaf in self.lines if is_decided(leaf, standing, best, patience.ahead))
         for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
             tree = deal(self.known, legal, len(others) + bool(self.trunk) + more, settings.dealing, caution)
             self._first, *rest = leaves(tree)
@@ -265,10 +272,11 @@ class Group:
         kept = {leaf: line for leaf in leaves(tree) if (line := self.lines.get(leaf)) is not None}
         self.tree = tree
         self.lines = inherit(tree, self.known, legal, caution) | kept
-        self.windows = windows(tree, self.lines, caution)
-        self.contenders = contention(tree, self.lines, caution)
+        dealt = Standing(tree, self.lines, caution)
+        self.windows = windows(dealt)
+        self.contenders = contention(dealt)
         self.dealt_furthest = self.furthest
-        self._stale, self._unlooked = True, 0
+        self._standing, self._unlooked = None, 0
         usable = set(others)
         given: list[tuple[Work, Leaf]] = []
         free: list[Work] = []

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.coordination.group import Group, Phase
+from cluster.coordination.group import Group
 from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
+from cluster.coordination.states import Phase
 from cluster.coordination.work import WHOLE_ROOT
 from cluster.split.dealing import check_tree
-from cluster.split.tree import judge, leaves
+from cluster.split.standing import Standing
+from cluster.split.tree import leaves
 
 
 def check(search: Search, live: Collection[str]) -> None:
@@ -31,7 +33,7 @@ def check(search: Search, live: Collection[str]) -> None:
     for group in search.groups:
         _check_group(group, root)
         if group.phase is Phase.SPLIT:
-            merged = judge(group.tree, group.lines, group.trunk_line, search.settings.caution)
+            merged = Standing(group.tree, group.lines, search.settings.caution).best(group.trunk_line)
             assert group.merged(search.settings.caution) == merged, f"{group.name}: its answer is out of date"
 
 

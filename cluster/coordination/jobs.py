@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.coordination.events import Instruction, LogEvent, SendJob, StopNode
-from cluster.coordination.group import Group, Phase
+from cluster.coordination.group import Group
 from cluster.coordination.search_state import Search
+from cluster.coordination.states import Phase
 from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Job
 from cluster.split.tree import Leaf

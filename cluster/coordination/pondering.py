@@ -21,16 +21,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
-from cluster.api import Known, SearchRequest
+from cluster.api import Known, Pondered, SearchRequest
 from cluster.coordination.course import Course
+from cluster.coordination.events import PublishPondered
 from cluster.coordination.jobs import Orders
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
 from cluster.coordination.search_state import Search
 from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.states import SearchState
 from cluster.split.dealing import likelihood
 from cluster.split.tree import Line
+
+_REFRESH_MS: Final = 1000
+"""So often what is known is told, where it does not change: the nodes searched do, and who watches wants to see it."""
 
 
 class Pondering:
@@ -67,6 +73,7 @@ class Pondering:
         self._scouting_until_ms = 0
         self._dealt = False
         """Something was known to deal by."""
+        self._published_ms: int | None = None
 
     def begin(self, now_ms: int) -> None:
         """Give every node a job, if there is one."""
@@ -121,6 +128,7 @@ class Pondering:
         if self._scouts is None:
             for course in self.courses.values():
                 course.advance(now_ms)
+            self._publish(now_ms)
             return
         search = self._scouts.search
         if search.busy() and now_ms < self._scouting_until_ms:
@@ -139,15 +147,16 @@ class Pondering:
         times = [course.wake_ms(now_ms) for course in self.courses.values()]
         if self._scouts is not None and self._scouting_until_ms > now_ms:
             times.append(self._scouting_until_ms)
+        if (due := self._due_ms) is not None:
+            times.append(max(due, now_ms + 1))
         return min((time for time in times if time is not None), default=None)
 
-    def known(self, request: SearchRequest, now_ms: int) -> Known | None:
-        """What is known of the position of ``request``, if it is pondered and there is anything."""
-        course = self._hit(request)
-        answer = None if course is None else course.search.nodes_answer()
-        if course is None or answer is None or answer.line is None:
-            return None
+    def _known(self, course: Course, now_ms: int) -> Known | None:
+        """What is known of the position that ``course`` searches, if there is anything."""
         search = course.search
+        answer = search.nodes_answer()
+        if answer is None or answer.line is None:
+            return None
         pondered_ms = now_ms - search.started_ms
         return Known(
             move=answer.move,
@@ -170,14 +179,31 @@ class Pondering:
         return found
 
     def _hit(self, request: SearchRequest) -> Course | None:
-        for course in self.courses.values():
-            pondered = course.search.request
-            if (
-                replace(pondered, search_id=request.search_id, soft_ms=request.soft_ms, hard_ms=request.hard_ms)
-                == request
-            ):
-                return course
-        return None
+        return self.courses.get(request.reply_to(self.request))
+
+    @property
+    def _is_dirty(self) -> bool:
+        """Whether something changed since it was last published."""
+        return any(course.search.dirty for course in self.courses.values())
+
+    @property
+    def _due_ms(self) -> int | None:
+        """When it is to be published what is known; None: not before something changes."""
+        if self._published_ms is None:
+            return 0 if self._is_dirty else None
+        return self._published_ms + (self._settings.progress_ms if self._is_dirty else _REFRESH_MS)
+
+    def _publish(self, now_ms: int) -> None:
+        if (due := self._due_ms) is None or now_ms < due:
+            return
+        known: dict[str, Known] = {}
+        for reply, course in self.courses.items():
+            course.search.dirty = False
+            if (found := self._known(course, now_ms)) is not None:
+                known[reply] = found
+        if known:
+            self._published_ms = now_ms
+            self._orders.out.append(PublishPondered(Pondered(self.request.search_id, known)))
 
     @property
     def _width(self) -> int:
@@ -216,7 +242,7 @@ class Pondering:
         self._orders.log("pondering", search_id=self.request.search_id, replies=dealt)
 
     def _course(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> Course:
-        search = Search(request, root, settings, now_ms, None, None, self._roster, pondering=True)
+        search = Search(request, root, settings, now_ms, None, None, self._roster, SearchState.PONDERED)
         return Course(search, self._orders)
 
 

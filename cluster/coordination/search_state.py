@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
-from cluster.coordination.group import Group, Phase
+from cluster.coordination.group import Group
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
+from cluster.coordination.states import SEARCH, Phase, SearchState
 from cluster.coordination.work import Work
 from cluster.split.tree import Line, as_seen
 from cluster.voting.consultation import comparable, count
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
+from worker.states import States
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class Search:
     soft_ms: int | None
     hard_ms: int | None
     roster: Roster = field(default_factory=Roster)
-    pondering: bool = False
-    """It goes on until it is a hit, or abandoned."""
+    first: InitVar[SearchState] = SearchState.RUNNING
+    """``PONDERED``: it goes on until it is a hit, or abandoned."""
     pondered_ms: int = 0
     """How long it had been going on when it became a hit."""
     groups: list[Group] = field(default_factory=list)
@@ -56,12 +58,12 @@ class Search:
     """What the search before it expected to be played here."""
     decided: Line | None = None
     """What it ended with."""
-    stopped: bool = False
     published_ms: int = -(2**40)
     dirty: bool = False
     """Something changed since the last progress."""
     presearching: list[Group] = field(default_factory=list)
     """The groups in that phase."""
+    _states: States[SearchState] = field(init=False)
     _group_of: dict[str, Group] = field(default_factory=dict)
     _mate_proven: bool = False
     """Some line has proved, since the answer was last looked at, that the root's side to move mates."""
@@ -73,12 +75,31 @@ class Search:
     _busy: Work | None = None
     """One that was busy when last looked."""
 
+    def __post_init__(self, first: SearchState) -> None:
+        self._states = States(SEARCH, first, strict=self.settings.validate)
+
+    @property
+    def state(self) -> SearchState:
+        return self._states.now
+
+    @property
+    def pondering(self) -> bool:
+        return self.state is SearchState.PONDERED
+
+    @property
+    def stopped(self) -> bool:
+        return self.state is SearchState.STOPPING
+
+    def to(self, state: SearchState, now_ms: int) -> None:
+        """Go on to ``state``."""
+        self._states.to(state, now_ms)
+
     @property
     def infinite(self) -> bool:
         return self.pondering or is_infinite(self.request)
 
     def nodes(self, now_ms: int) -> int:
-        """What the nodes have searched until now, as `Work.searched` has it."""
+        """Nodes searched until now, as `Work.searched` has it."""
         return sum(work.searched(now_ms, self.roster.nps_of(work.node_id)) for work in self.works.values())
 
     # --- nodes and groups -----------------------------------------------------------------------------------------

@@ -98,6 +98,11 @@ class Fleet:
         member.gone = True
         return self._lose(member, reason)
 
+    def silences(self, now_ms: int) -> dict[str, float]:
+        """For how many seconds nothing was heard of each live node. From any thread."""
+        members = list(self.members.items())
+        return {node_id: max(0, now_ms - member.heard_ms) / 1000 for node_id, member in members if member.live}
+
     def is_gone(self, peer: str) -> bool:
         """Whether that life of a node is known to be over."""
         member = self.members.get(peer.rpartition("/")[0])

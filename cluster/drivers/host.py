@@ -7,9 +7,10 @@ import gc
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
-from cluster.api import FleetError, Known, Listener, SearchRequest
+from cluster.api import SILENT, FleetError, Listener, SearchListener, SearchRequest
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
@@ -19,6 +20,7 @@ from cluster.coordination.events import (
     LogEvent,
     Ponder,
     Publish,
+    PublishPondered,
     Retime,
     SendJob,
     Start,
@@ -33,6 +35,9 @@ from cluster.network.messages import Job, NewGame, Stop
 from worker.warming import Warming, WarmingError
 
 _log = logging.getLogger(__name__)
+
+_STORY = 50
+"""So many steps of a story are logged beside a fault."""
 
 
 class Transport(Protocol):
@@ -93,6 +98,26 @@ class CoordinatorHost:
         self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._searches: dict[int, SearchListener] = {}
+        """By search id, who hears of the search, or pondering, that runs."""
+
+    def begin(self, event: Start | Ponder, listener: SearchListener) -> None:
+        """Feed the beginning of a search, or of pondering, of which ``listener`` is to hear.
+
+        Raises:
+            ValueError: as `Coordinator.handle`; nothing changed.
+        """
+        search_id = event.request.search_id
+        if search_id in self._searches:
+            self.handle(event)  # which is refused: the listener of the one that runs stays
+        self._searches[search_id] = listener
+        try:
+            self.handle(event)
+        except ValueError:
+            del self._searches[search_id]
+            raise
+        for before in [found for found in self._searches if found < search_id]:  # each was decided or ended by this one
+            del self._searches[before]
 
     def handle(self, event: Event) -> None:
         """Feed one event and carry out the instructions.
@@ -101,7 +126,16 @@ class CoordinatorHost:
             ValueError: as `Coordinator.handle`; nothing changed.
         """
         now = now_ms()
-        for instruction in self.coordinator.handle(event, now):
+        try:
+            instructions = self.coordinator.handle(event, now)
+        except ValueError:
+            raise
+        except Exception:
+            steps = self.coordinator.story()[-_STORY:]
+            words = "; ".join(f"{step.at_ms}: {step.what}" for step in steps)
+            _log.error("the coordinator failed at %r; before that: %s", event, words)
+            raise
+        for instruction in instructions:
             self._carry_out(instruction)
         self._set_timer(now)
 
@@ -121,11 +155,18 @@ class CoordinatorHost:
             case StopNode(node_id, job_id):
                 self._transport.send(node_id, Stop(job_id))
             case Decide(decision):
-                _guarded(lambda: self._listener.on_decision(decision))
+                self._hear(decision.search_id, lambda hears: hears.on_decision(decision))
+                self._searches.pop(decision.search_id, None)
             case Publish(progress):
-                _guarded(lambda: self._listener.on_progress(progress))
+                self._hear(progress.search_id, lambda hears: hears.on_progress(progress))
+            case PublishPondered(pondered):
+                self._hear(pondered.search_id, lambda hears: hears.on_pondered(pondered))
             case LogEvent(name, fields):
                 _guarded(lambda: self._listener.on_event(name, fields))
+
+    def _hear(self, search_id: int, tell: Callable[[SearchListener], None]) -> None:
+        for listener in (self._searches.get(search_id, SILENT), self._listener.searches):
+            _guarded(partial(tell, listener))
 
     def _set_timer(self, handled_ms: int) -> None:
         """The loop's own timer brings the next tick, and so the hard deadline: no node can hold it up.
@@ -150,17 +191,13 @@ class HostedSearcher:
     name: str
     _host: CoordinatorHost | None
 
-    def start(self, request: SearchRequest) -> None:
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         """See `cluster.api.Searcher.start`."""
-        self._opened().handle(Start(request))
+        self._opened().begin(Start(request), listener)
 
-    def ponder(self, request: SearchRequest, expected: str = "") -> None:
+    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         """See `cluster.api.Searcher.ponder`."""
-        self._opened().handle(Ponder(request, expected))
-
-    def known(self, request: SearchRequest) -> Known | None:
-        """See `cluster.api.Searcher.known`."""
-        return None if self._host is None else self._host.coordinator.known(request, now_ms())
+        self._opened().begin(Ponder(request, expected), listener)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         """See `cluster.api.Searcher.retime`."""

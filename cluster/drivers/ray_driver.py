@@ -20,6 +20,8 @@ from cluster.drivers.places import Places, place_of
 from cluster.drivers.ray_cluster import RayFacts
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
+from cluster.metrics.fleet import FleetMetrics
+from cluster.metrics.server import Place
 from cluster.network.channel import ChannelServer
 from cluster.network.messages import (
     EVERY_JOB,
@@ -49,7 +51,7 @@ _PATIENCE_S = 5.0
 """How long `open` waits for more than the fallback: for this machine's own nodes, which come at the same time, or for
 the first word of a cluster elsewhere, which may refuse us."""
 _LOCAL_FALLBACK_NODES = 3_000
-"""Where the fallback shares the nodes' machine, it searches so many nodes (some 5 ms) and then rests.
+"""Nodes that the fallback searches (9 to 12 ms) before it rests, on a machine that it shares with the fleet's nodes.
 If the nodes die later their last lines are still there, and it goes on without this limit. 20,000 nodes took 8 % of a
 core at 300 ms a move, whatever its priority: where the kernel shares the cores between sessions first, that counts for
 little."""
@@ -66,6 +68,9 @@ class RaySearcher(HostedSearcher):
         fallback: how the master's own machine makes the fallback's engine.
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
+        metrics: hears all that there is to measure of the fleet.
+        node_metrics: where the process of the first node serves metrics of its own, the second at the next port and so
+            on; None: none does.
     """
 
     def __init__(
@@ -78,6 +83,8 @@ class RaySearcher(HostedSearcher):
         name: str = "gougi",
         report_port: int = 0,
         advertise: str | None = None,
+        metrics: FleetMetrics | None = None,
+        node_metrics: Place | None = None,
     ) -> None:
         if nodes < 1:
             raise ValueError(f"{nodes} nodes: at least one is needed")
@@ -95,6 +102,8 @@ class RaySearcher(HostedSearcher):
         self._settings = settings
         self._report_port = report_port
         self._advertise = advertise
+        self._metrics = metrics
+        self._node_metrics = node_metrics
         self._address = address
         self._places: Places | None = None
         self._fleet = Fleet()
@@ -166,6 +175,8 @@ class RaySearcher(HostedSearcher):
             self._sharing.close()
         if self._status is not None:
             self._status.close()
+        if self._metrics is not None:
+            self._metrics.closed()
         if self._channel is not None:
             for node_id in self._fleet.members:
                 self._channel.send(self._fleet.members[node_id].hello.peer, End(again=False))
@@ -188,6 +199,8 @@ class RaySearcher(HostedSearcher):
         peer = self._fleet.peer(node_id)
         if peer is not None and self._channel is not None:
             self._channel.send(peer, order)
+            if self._metrics is not None:
+                self._metrics.sent(node_id, order)
 
     async def whole(self, patience_s: float) -> int:
         """Wait until every node that is known of is there, for whom it is no use to begin before; returns how many are
@@ -208,6 +221,8 @@ class RaySearcher(HostedSearcher):
     async def _open(self, listener: Listener) -> None:
         self._status = StatusFile(self.name)
         listener = self._status.watching(listener)
+        if self._metrics is not None:
+            listener = self._metrics.watching(listener, lambda: self._fleet.silences(now_ms()))
         host = self._host = CoordinatorHost(self._settings, self, listener)
         await prepare_this_machine(listener)
         listen = "127.0.0.1" if self._address is None else "0.0.0.0"
@@ -237,7 +252,9 @@ class RaySearcher(HostedSearcher):
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
         address = replace(channel.admit(node_id), url=url)
-        return NodeSpec(node_id, address, partial(self._engine, place_of(node_id) - 1), self._settings.share_depth)
+        number = place_of(node_id) - 1
+        metrics = None if self._node_metrics is None else self._node_metrics.moved(number)
+        return NodeSpec(node_id, address, partial(self._engine, number), self._settings.share_depth, metrics)
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)
@@ -316,7 +333,9 @@ class RaySearcher(HostedSearcher):
         if isinstance(message, Hello):
             if message.peer == peer:
                 if changes := self._fleet.said_hello(message, now_ms()):
-                    about = {"host": message.host, "pid": message.pid, "engine": message.engine}
+                    about: dict[str, object] = {"host": message.host, "pid": message.pid, "engine": message.engine}
+                    if message.metrics_url:
+                        about["metrics"] = message.metrics_url
                     self.log("node_ready", node=message.node_id, **about)
                 if self._sharing is not None:
                     self._sharing.said_hello(message)
@@ -332,6 +351,8 @@ class RaySearcher(HostedSearcher):
             self._channel.send(peer, End(again=False))
             return
         self._apply(self._fleet.heard(peer, now_ms()))
+        if self._metrics is not None and message.node_id != FALLBACK:
+            self._metrics.heard(message)
         if isinstance(message, Shared):
             if self._sharing is not None:
                 self._sharing.heard(message)

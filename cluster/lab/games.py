@@ -11,8 +11,8 @@ from cluster.lab.engines import EnginePool, MakeEngine
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
 from cluster.lab.settings import LabSettings
-from cluster.virtual.driver import VirtualFleet
-from cluster.virtual.node import VirtualNode
+from cluster.lab.virtual.driver import VirtualFleet
+from cluster.lab.virtual.node import VirtualNode
 from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, play_game
 

@@ -1,4 +1,4 @@
-"""What a game in real time cost: time, CPU seconds by kind of process, and what the machine did besides. Pure."""
+"""Costs of a game in real time: time, CPU seconds by kind of process, and other work on the machine. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS: Final = ("nodes", "master", "fallback", "ray")
 
 @dataclass(slots=True)
 class RealFigures:
-    """What one side took in a game, or in many, in its own searches; forced moves are left out."""
+    """Costs of one side in a game, or in many, in its own searches; forced moves are left out."""
 
     asked_ms: int = 0
     """Summed over its searches: the time that they were given."""
@@ -54,7 +54,7 @@ class RealFigures:
 
 @dataclass(frozen=True, slots=True)
 class RealGame:
-    """What is kept of a game in real time, besides what is kept of any."""
+    """Facts of a game in real time, besides those of any game."""
 
     cores: tuple[int, ...]
     """Those of the machine on which A's processes ran."""

@@ -33,7 +33,7 @@ class SideFigures:
 
     @classmethod
     def of(cls, decision: Decision, dealt: Sequence[str]) -> SideFigures:
-        """Of one move that was searched; ``dealt``: why a tree was dealt, each time (the event's ``why``)."""
+        """Count one move that was searched; ``dealt``: why a tree was dealt, each time (the event's ``why``)."""
         found = cls(1, decision.nodes, decision.wasted, len(dealt) - dealt.count("presearch"))
         if len(decision.ballots) > 1:
             found.votes, found.agreement = 1, round(decision.agreement, 6)

@@ -180,7 +180,7 @@ HEADINGS = (
 
 
 def table(results: Sequence[PointResult]) -> str:
-    """The table for people; `docs/lab.md` says what the columns mean."""
+    """The table for people; `docs/how-to/lab.md` says what the columns mean."""
     return _aligned([HEADINGS, *(_row(result) for result in results)])
 
 

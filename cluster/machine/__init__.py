@@ -1,1 +1,1 @@
-"""What Gougi's processes leave and find on a machine: names, folders, status, process trees."""
+"""Traces of Gougi's processes on a machine: names, folders, status, process trees."""

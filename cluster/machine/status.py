@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from cluster.api import Decision, Listener, NodeView, Progress
+from cluster.api import Decision, Listener, NodeView, Progress, SearchListener
 from cluster.coordination.events import FALLBACK
 from cluster.machine.presence import RUN_DIR, started
 from worker.files import replace_file
@@ -131,13 +131,13 @@ class StatusFile:
                 self._write()
 
         def on_progress(progress: Progress) -> None:
-            listener.on_progress(progress)
+            listener.searches.on_progress(progress)
             self._state.on_progress(progress)
             if time.monotonic() >= self._next:
                 self._write()
 
         def on_decision(decision: Decision) -> None:
-            listener.on_decision(decision)
+            listener.searches.on_decision(decision)
             self._state.on_decision(decision, time.time())
             self._write()
 
@@ -145,7 +145,7 @@ class StatusFile:
             self._path = folder() / f"master-{os.getpid()}.json"
         except OSError as error:
             listener.on_event("status_not_written", {"error": str(error)})
-        return Listener(on_progress, on_decision, on_event)
+        return Listener(on_event, SearchListener(on_progress, on_decision, listener.searches.on_pondered))
 
     def close(self) -> None:
         """Remove the file. More than once does no harm."""

@@ -194,6 +194,8 @@ class Hello:
     """Where other nodes can listen to its table entries (`cluster.sharing.table`); empty: it takes no part."""
     share_meaning: Annotated[str, Span(0, 64)] = ""
     """Only nodes with the same can use each other's entries."""
+    metrics_url: Annotated[str, Span(0, 256)] = ""
+    """Where its process serves its metrics; empty: nowhere."""
 
     @property
     def peer(self) -> str:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import socket
 import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
 
 import zmq
 from zmq.auth.thread import ThreadAuthenticator
@@ -24,6 +22,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from cluster.network.backlog import LOOK_S, MOST_BYTES, Backlog, comes_to
 from cluster.network.channel import ChannelAddress
+from cluster.network.own_host import own_host
 from cluster.sharing.table import MOST_BATCH_BYTES
 
 _log = logging.getLogger(__name__)
@@ -94,7 +93,7 @@ class ShareLink:
         self._told = Backlog(lambda connection: _place(connection.getpeername()) in self._places(), MOST_BYTES)
         self._looked = time.monotonic()
         try:
-            host = _own_host(keys.url)
+            host = own_host(keys.url)
             self._out.bind(f"tcp://{host}:*")
         except OSError:
             self.close()
@@ -274,20 +273,3 @@ class _Ear:
 
 def _place(address: tuple[str, int]) -> str:
     return f"tcp://{address[0]}:{address[1]}"
-
-
-def _own_host(master_url: str) -> str:
-    """The address of this machine by which it reaches the master: so the others of the fleet can reach it too.
-
-    Raises:
-        OSError: there is no way to the master.
-    """
-    parts = urlsplit(master_url)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            # Sends nothing: it only has the system choose the way.
-            probe.connect((parts.hostname or "", parts.port or 0))
-        except OSError as error:
-            raise OSError(f"no way to {master_url}: {error}") from error
-        host: str = probe.getsockname()[0]
-        return host

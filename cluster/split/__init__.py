@@ -1,1 +1,1 @@
-"""How the root's tree is shared out, and dealt again."""
+"""The root's tree: shared out, and dealt again."""

@@ -14,12 +14,13 @@ the first iterations again, so that there is a rest between two deals, and none 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cluster.network.messages import Job
 from cluster.split.ranges import check_numbers
-from cluster.split.tree import Caution, Leaf, Line, Split, Tree, Value, as_seen, children_values, preferred
+from cluster.split.standing import Standing, Value
+from cluster.split.tree import Caution, Leaf, Line, Split, as_seen
 from cluster.split.windows import Window
 from worker.engine import Bound
 
@@ -50,38 +51,37 @@ class Patience:
         check_numbers(self, shares={"rest", "last"})
 
 
-def reason(
-    tree: Tree, lines: Mapping[Leaf, Line], contenders: frozenset[str], best: Line | None, caution: Caution
-) -> str | None:
+def reason(standing: Standing, contenders: frozenset[str], best: Line | None) -> str | None:
     """Why the tree should be dealt again by its scores, in words for the log; None: there is no reason.
 
     Args:
         contenders: what `contention` said when it was dealt.
         best: what would be played now.
     """
+    tree = standing.tree
     if isinstance(tree, Leaf) or best is None:
         return None
     first = tree.children[0]
     if not first.holds(best.pv):
         return f"{best.pv[0]} is preferred"
     while isinstance(first, Split):
-        values = children_values(first, lines, caution)
-        value = preferred(values, caution)
+        values = standing.values(first)
+        value = standing.preferred(values)
         if value is None or values[0] is None:
             break
         if value is not values[0]:
             return f"{' '.join((*first.path, value.line.pv[len(first.path)]))} is preferred"
         first = first.children[0]
-    risen = contention(tree, lines, caution) - contenders
+    risen = contention(standing) - contenders
     return f"{' '.join(sorted(risen))} in contention" if risen else None
 
 
-def contention(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> frozenset[str]:
+def contention(standing: Standing) -> frozenset[str]:
     """The root's moves that are known to be no worse than the best one by more than the noise."""
-    if isinstance(tree, Leaf):
+    if isinstance(standing.tree, Leaf):
         return frozenset()
-    values = children_values(tree, lines, caution)
-    best = preferred(values, caution)
+    values = standing.values(standing.tree)
+    best, caution = standing.preferred(values), standing.caution
     return frozenset(value.line.pv[0] for value in values if value is not None and _contends(value, best, caution))
 
 
@@ -89,14 +89,14 @@ def _contends(value: Value, best: Value | None, caution: Caution) -> bool:
     return best is not None and value.below and value.line.score >= best.line.score - caution.needed(value.line.depth)
 
 
-def is_decided(leaf: Leaf, tree: Tree, lines: Mapping[Leaf, Line], best: Line | None, ahead: int) -> bool:
+def is_decided(leaf: Leaf, standing: Standing, best: Line | None, ahead: int) -> bool:
     """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
     line that would be played (``best``).
 
     Only leaves of the root are: what refutes or saves a move further down is the business of the nodes there.
     """
-    line = lines.get(leaf)
-    if line is None or best is None or leaf.path or isinstance(tree, Leaf) or leaf.holds(best.pv):
+    line = standing.lines.get(leaf)
+    if line is None or best is None or leaf.path or isinstance(standing.tree, Leaf) or leaf.holds(best.pv):
         return False
     return line.bound is Bound.UPPER and line.score < best.score and line.depth >= best.depth + ahead
 

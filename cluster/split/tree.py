@@ -139,92 +139,6 @@ def takes_over(challenger: Line, incumbent: Line, caution: Caution) -> bool:
     return challenger.score >= incumbent.score + caution.needed(challenger.depth, deficit)
 
 
-def merge(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Line | None:
-    """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
-
-    A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known only
-    as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The line's bound
-    is true of the whole tree, but for what lies within ``caution``; where nothing is proven it is `Bound.UPPER`.
-    """
-    value = evaluate(tree, lines, caution)
-    return None if value is None else as_seen(value.line, len(tree.path))
-
-
-def judge(tree: Tree, lines: Mapping[Leaf, Line], trunk: Line | None, caution: Caution) -> Line | None:
-    """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves: that
-    one, unless another move takes over. Without a trunk the tree's own line.
-    """
-    if trunk is None or isinstance(tree, Leaf):
-        return trunk if trunk is not None else merge(tree, lines, caution)
-    best = trunk
-    for value in children_values(tree, lines, caution):
-        if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, caution):
-            best = value.line
-    return best
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
-
-    line: Line
-    """As that side sees it, with the bound that follows from ``below`` and ``above``."""
-    below: bool
-    """It is worth no less."""
-    above: bool
-    """It is worth no more."""
-
-    @classmethod
-    def of(cls, line: Line, below: bool, above: bool) -> Value:
-        bound = Bound.UPPER if not below else Bound.EXACT if above else Bound.LOWER
-        return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
-
-    def seen_from_above(self) -> Value:
-        """The same, to the other side."""
-        return Value.of(as_seen(self.line, 1), self.above, self.below)
-
-
-def evaluate(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> Value | None:
-    """`merge`, from the side to move at the position that ``tree`` is a part of."""
-    if isinstance(tree, Leaf):
-        line = lines.get(tree)
-        if line is None:
-            return None
-        line = as_seen(line, len(tree.path))
-        return Value(line, line.bound is not Bound.UPPER, line.bound is not Bound.LOWER)
-    values = children_values(tree, lines, caution)
-    best = preferred(values, caution)
-    if best is None:
-        return None
-    top = best.line
-
-    def is_above(value: Value | None) -> bool:
-        if value is None or not value.above:
-            return False
-        line = value.line
-        return line.score <= top.score or not takes_over(replace(line, bound=Bound.EXACT), top, caution)
-
-    return Value.of(top, best.below, all(is_above(value) for value in values))
-
-
-def children_values(split: Split, lines: Mapping[Leaf, Line], caution: Caution) -> list[Value | None]:
-    """`evaluate` of each child, as the side sees it that moves at ``split``."""
-    values: list[Value | None] = []
-    for child in split.children:
-        value = evaluate(child, lines, caution)
-        values.append(value.seen_from_above() if isinstance(child, Split) and value is not None else value)
-    return values
-
-
-def preferred(values: Sequence[Value | None], caution: Caution) -> Value | None:
-    """The value that is played: the first that is known, unless another takes over."""
-    best: Value | None = None
-    for value in values:
-        if value is not None and (best is None or takes_over(value.line, best.line, caution)):
-            best = value
-    return best
-
-
 Legal = Callable[[tuple[str, ...]], Sequence[str]]
 """The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
 
@@ -287,22 +201,6 @@ def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Le
         if line is not None:
             result[leaf] = line
     return result
-
-
-def survey(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> dict[tuple[str, ...], Line]:
-    """What a tree's leaves come to at each of its positions, as `Known` has it."""
-    found: dict[tuple[str, ...], Line] = {}
-
-    def visit(tree: Tree) -> None:
-        if isinstance(tree, Split):
-            line = merge(tree, lines, caution)
-            if line is not None:
-                found[tree.path] = line
-            for child in tree.children:
-                visit(child)
-
-    visit(tree)
-    return found
 
 
 def as_seen(line: Line, ply: int) -> Line:

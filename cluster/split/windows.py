@@ -8,11 +8,11 @@ bounds the replies two plies below.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from cluster.split.tree import Caution, Leaf, Line, Tree, children_values, preferred
+from cluster.split.standing import Standing
+from cluster.split.tree import Leaf, Tree
 from worker.score import MATE_BOUND
 
 
@@ -40,25 +40,23 @@ OPEN: Final = Window()
 """Every score is to be exact."""
 
 
-def windows(tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> dict[Leaf, Window]:
-    """The window for each leaf, from the side to move after the leaf's path."""
+def windows(standing: Standing) -> dict[Leaf, Window]:
+    """The window for each leaf of a tree, from the side to move after the leaf's path."""
     found: dict[Leaf, Window] = {}
-    _collect(tree, lines, caution, OPEN, found)
+    _collect(standing, standing.tree, OPEN, found)
     return found
 
 
-def _collect(
-    tree: Tree, lines: Mapping[Leaf, Line], caution: Caution, window: Window, found: dict[Leaf, Window]
-) -> None:
+def _collect(standing: Standing, tree: Tree, window: Window, found: dict[Leaf, Window]) -> None:
     """``window`` is from the side to move at the position that ``tree`` is a part of."""
     if isinstance(tree, Leaf):
         found[tree] = window
         return
-    values = children_values(tree, lines, caution)
-    best = preferred(values, caution)
+    values = standing.values(tree)
+    best = standing.preferred(values)
     bounds = best is not None and best.below and abs(best.line.score) < MATE_BOUND
     for child, value in zip(tree.children, values, strict=True):
         inner = window
         if best is not None and bounds and value is not best:
-            inner = window.at_least(best.line.score - caution.needed(best.line.depth))
-        _collect(child, lines, caution, inner if isinstance(child, Leaf) else inner.turned(), found)
+            inner = window.at_least(best.line.score - standing.caution.needed(best.line.depth))
+        _collect(standing, child, inner if isinstance(child, Leaf) else inner.turned(), found)

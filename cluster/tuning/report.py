@@ -7,6 +7,7 @@ from html import escape
 from typing import Any, Final
 
 from cluster.tuning.run import Run
+from worker.svg import document, text
 
 _SPARKS: Final = "▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 4
@@ -86,13 +87,10 @@ def plot(run: Run, title: str) -> str:
     width, height = _COLUMNS * _CELL_WIDTH, _TOP + rows * _CELL_HEIGHT
     words = f"{title}: {run.spsa.taken:,} of {run.settings.spsa.iterations:,} iterations, {run.games:,} games"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="sans-serif">',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        _text(_MARGIN_X, 24, words, size=15),
+        text(_MARGIN_X, 24, words, size=15),
     ]
     parts += [_chart(run, place) for place in range(len(parameters))]
-    return "\n".join([*parts, "</svg>\n"])
+    return document(width, height, parts)
 
 
 def _chart(run: Run, place: int) -> str:
@@ -114,14 +112,10 @@ def _chart(run: Run, place: int) -> str:
     return "\n".join(
         [
             f'<rect x="{left}" y="{top}" width="{wide}" height="{tall}" fill="#f7f7f7" stroke="#cccccc"/>',
-            _text(left, top - 6, words, size=11),
+            text(left, top - 6, words, size=11),
             f'<line x1="{left}" y1="{y(one.start):.1f}" x2="{left + wide}" y2="{y(one.start):.1f}" '
             'stroke="#888888" stroke-dasharray="3 3"/>',
             f'<polyline points="{line}" fill="none" stroke="#0072b2" stroke-width="1.5">'
             f"<title>{escape(f'{one.name}: {one.low} to {one.high}, step {one.step:g}')}</title></polyline>",
         ]
     )
-
-
-def _text(x: float, y: float, text: str, *, size: int) -> str:
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size}">{escape(text)}</text>'

@@ -1,1 +1,1 @@
-"""How the nodes' answers become one move."""
+"""Rules that make one move of the nodes' answers."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from importlib import resources
 from pathlib import Path
 
 
@@ -13,9 +12,7 @@ def network_hash(eval_file: str) -> str:
     Raises:
         OSError: the file cannot be read.
     """
-    from worker.nnue.network import DEFAULT_NETWORK
+    from worker.nnue.network import default_file
 
-    file = (
-        Path(eval_file).expanduser() if eval_file else resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
-    )
+    file = Path(eval_file).expanduser() if eval_file else default_file()
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

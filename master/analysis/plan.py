@@ -119,7 +119,7 @@ def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:
     """What has to be searched, each once, the game's last position first.
 
     A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
-    played move" rest on the same knowledge. docs/analysis.md has what that was measured to be worth.
+    played move" rest on the same knowledge. docs/measurements/analysis.md has what that was measured to be worth.
     """
     wanted = dict.fromkeys(point.search for point in reversed(points) if point.search is not None)
     return [moves for moves in wanted if moves is not None]

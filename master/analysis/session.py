@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-from cluster.api import Decision, FleetError, Listener, Searcher, SearchRequest
+from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener, SearchRequest
+from cluster.drivers.fleet_fault import FleetFault
 from master.analysis.game import Game
 from master.analysis.plan import Evaluation, Line
 from master.analysis.store import Store, store_key
-from master.fault import FleetFault
 
 _PATIENCE_MS: Final = 600_000
 """A search by nodes that is not over by then, as all nodes were lost, is."""
@@ -56,7 +56,7 @@ class Session:
         self._settings = settings
         self._on_event = on_event
         self._fault = FleetFault(self._stop)
-        self._listener = Listener(on_decision=self._decided, on_event=self._heard)
+        self._listener = Listener(on_event=self._heard)
         self._search_id = 0
         self._waiting: asyncio.Future[Decision] | None = None
 
@@ -116,7 +116,7 @@ class Session:
             multipv=self._pace.multipv,
         )
         self._waiting = asyncio.get_running_loop().create_future()
-        self._searcher.start(request)
+        self._searcher.start(request, SearchListener(on_decision=self._decided))
         decision = await self._waiting
         self._fault.check()
         if decision.score is None:

@@ -213,7 +213,7 @@ def notes(settings: Settings, calibrated: bool, terminal: Terminal) -> Text:
     if calibrated:
         text += " " + say(
             "Strength: which of our own searcher's levels the player would hold in virtual games (95 % interval of the "
-            "moves' chance only). docs/analysis.md says what it is worth."
+            "moves' chance only). docs/how-to/analysis.md says what it is worth."
         )
     else:
         text += " " + say("No strength: the calibration is for our own network and about 50000 nodes a move in all.")

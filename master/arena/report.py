@@ -26,33 +26,13 @@ def finished(settings: MatchSettings, result: Tally) -> bool:
     return result.games >= settings.games or decided(settings, result) is not Verdict.OPEN
 
 
-def line(settings: MatchSettings, result: Tally, played: int, seconds: float) -> str:
-    """The standing in one line.
-
-    Args:
-        played: games of this run, in ``seconds``.
-    """
-    words = [
-        f"{result.games}/{settings.games} games",
-        f"+{result.wins} ={result.draws} -{result.losses}",
-        f"Elo {_interval(strength(result))}",
-    ]
+def words(settings: MatchSettings, result: Tally) -> str:
+    """The standing in some words: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
+    parts = [f"+{result.wins} ={result.draws} -{result.losses}", f"Elo {_interval(strength(result))}"]
     if settings.sprt is not None:
         lower, upper = settings.sprt.bounds
-        words.append(f"LLR {settings.sprt.llr(result.pairs):.2f} ({lower:.2f} to {upper:.2f})")
-    if played and seconds > 0:
-        words.append(f"{played * 3600 / seconds:.0f} games/h")
-        left = max(0, settings.games - result.games)
-        # A test may end it sooner.
-        most = "at most " if settings.sprt is not None else ""
-        words.append(f"{most}{_duration(left * seconds / played)} left")
-    return ", ".join(words)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"
+        parts.append(f"LLR {settings.sprt.llr(result.pairs):.2f} ({lower:.2f} to {upper:.2f})")
+    return ", ".join(parts)
 
 
 def _interval(measured: Strength) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from cluster.api import Decision, Known, Listener, Progress, Searcher, SearchRequest
+from cluster.api import SILENT, Decision, Listener, Progress, Searcher, SearchListener, SearchRequest
 from master.book.lessons import Lesson
 from master.book.notes import thought_of
 from master.book.service import BookService
@@ -75,7 +75,7 @@ class StudyingSearcher:
         self._next_id = next_id
         self._by_nodes = by_nodes
         self._between_games = between_games and service.learns
-        self._listener = Listener()
+        self._hears = SearchListener(self._on_progress, self._on_decision)
         self._study: asyncio.Task[int] | None = None
         self._lesson: Lesson | None = None
         self._search_id: int | None = None
@@ -163,7 +163,7 @@ class StudyingSearcher:
         self._lesson, self._search_id = lesson, self._next_id()
         self._decision = asyncio.get_running_loop().create_future()
         try:
-            self._searcher.start(self._request(lesson, self._search_id, nps))
+            self._searcher.start(self._request(lesson, self._search_id, nps), self._hears)
             try:
                 return await asyncio.shield(self._decision)
             except asyncio.CancelledError:
@@ -204,14 +204,7 @@ class StudyingSearcher:
 
     async def open(self, listener: Listener) -> None:
         """See `cluster.api.Searcher.open`."""
-        self._listener = listener
-        await self._searcher.open(
-            Listener(
-                on_progress=self._on_progress,
-                on_decision=self._on_decision,
-                on_event=lambda name, fields: listener.on_event(name, fields),
-            )
-        )
+        await self._searcher.open(listener)
 
     async def new_game(self) -> None:
         """See `cluster.api.Searcher.new_game`. Ends the study first."""
@@ -220,19 +213,15 @@ class StudyingSearcher:
             await asyncio.wait({self._study}, timeout=STOP_S)
         await self._searcher.new_game()
 
-    def start(self, request: SearchRequest) -> None:
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         """See `cluster.api.Searcher.start`."""
         self._abandon()
-        self._searcher.start(request)
+        self._searcher.start(request, listener)
 
-    def ponder(self, request: SearchRequest, expected: str = "") -> None:
+    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         """See `cluster.api.Searcher.ponder`."""
         self._abandon()
-        self._searcher.ponder(request, expected)
-
-    def known(self, request: SearchRequest) -> Known | None:
-        """See `cluster.api.Searcher.known`."""
-        return self._searcher.known(request)
+        self._searcher.ponder(request, listener, expected)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         """See `cluster.api.Searcher.retime`."""
@@ -256,15 +245,10 @@ class StudyingSearcher:
     def _on_progress(self, progress: Progress) -> None:
         if progress.search_id == self._search_id and self._lesson is not None:
             self.on_progress(self._lesson, progress)
-        else:
-            self._listener.on_progress(progress)
 
     def _on_decision(self, decision: Decision) -> None:
-        if decision.search_id == self._search_id and self._decision is not None:
-            if not self._decision.done():
-                self._decision.set_result(decision)
-        else:
-            self._listener.on_decision(decision)
+        if decision.search_id == self._search_id and self._decision is not None and not self._decision.done():
+            self._decision.set_result(decision)
 
 
 def _piece_of(decision: Decision) -> Thought | None:

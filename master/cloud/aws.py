@@ -42,7 +42,7 @@ _ADVICE: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     ),
     (
         (*_DENIED, "is not authorized to perform"),
-        "these credentials may not do that: the policy that is needed is in docs/fleet.md",
+        "these credentials may not do that: the policy that is needed is in docs/reference/aws.md",
     ),
     (
         ("NoRegion", "You must specify a region"),

@@ -64,7 +64,7 @@ def analyze(
 
     Each position is searched by the fleet, the last one first. FOLDER gets for each game NAME.html (opens in any
     browser, without a network), NAME.annotated.csa and NAME.annotated.kif; for several games index.html too, with each
-    player's rates over all of them. The figures are explained in docs/analysis.md.
+    player's rates over all of them. The figures are explained in docs/how-to/analysis.md.
 
     Ctrl-C keeps what was searched: the same command goes on with it.
 
@@ -212,7 +212,7 @@ def _names(stem: str) -> Iterator[str]:
 def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     from cluster.api import FleetError
     from master.analysis.store import Store
-    from master.run import Interrupted, run_to_end
+    from master.commands.lifetime import Interrupted, run_to_end
     from master.ui.texts import say
 
     store = Store(analysis.out / "positions.jsonl")

@@ -50,17 +50,17 @@ def learn(
 
     from cluster.api import FleetError
     from cluster.api import Progress as SearchProgress
+    from cluster.drivers.fleet_fault import FleetFault
     from master.book.learned import LearnedBook
     from master.book.lessons import Lesson
     from master.book.service import BookService
     from master.book.study import Studied, StudyingSearcher
     from master.book.thoughts import reference_seconds
     from master.commands.game import logged, make_fleet, make_single
-    from master.fault import FleetFault
+    from master.commands.lifetime import Interrupted, run_to_end
     from master.game.driver import next_search_id
     from master.logs.log import fleet_listener
     from master.records.notation import count_text, score_text
-    from master.run import Interrupted, run_to_end
     from master.ui.console import Console
     from worker.book import BookError
 

@@ -57,16 +57,11 @@ def network_file(net: Path | None, fv_scale: int | None) -> bytes:
         ValueError: the scale does not fit it.
         OSError: it cannot be read.
     """
-    from importlib import resources
-
     from worker.nnue import Network
     from worker.nnue.format import parse_network
-    from worker.nnue.network import DEFAULT_NETWORK
+    from worker.nnue.network import default_file
 
-    if net is not None:
-        data = net.read_bytes()
-    else:
-        data = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+    data = (net or default_file()).read_bytes()
     Network(parse_network(data, file=str(net or "network")), fv_scale=fv_scale)
     return data
 

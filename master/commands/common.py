@@ -54,7 +54,7 @@ class Stoppable:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

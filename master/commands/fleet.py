@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="fleet",
-    help="""A fleet of machines on AWS, from nothing to a game and back to nothing. More: docs/fleet-operation.md.
+    help="""A fleet of machines on AWS, from nothing to a game and back to nothing. More: docs/how-to/aws.md.
 
     Examples:
 

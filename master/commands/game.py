@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,14 +15,17 @@ import typer
 
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.page import PageOption, live_page, together
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from cluster.drivers.local_driver import LocalSearcher
     from cluster.drivers.ray_driver import RaySearcher
     from cluster.engine_spec import EngineSpec, NodeKind
+    from master.commands.metrics_endpoint import Metrics
     from master.config import Config, NodeKindConfig
-    from master.player.events import GameOutcome
+    from master.logs.about import About
+    from master.player.events import GameEvent, GameOutcome
     from master.player.instructions import PlayerSettings
     from master.ui.show import Show
 
@@ -66,12 +70,16 @@ def play(
     ] = "10+1",
     max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: " + MAX_MOVES_HELP)] = 160,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
+    page: PageOption = None,
     config: ConfigFile = None,
 ) -> int:
     """Play games: on a tournament server, or an embedded one.
 
     The embedded game needs nothing: the cluster (a local Ray with node processes) plays a single searcher over a
     practice server on loopback TCP, live in this terminal. Ctrl-C ends a game in good order: the record is written.
+
+    A page on this machine shows the game and what the fleet thinks in a browser; its address is printed. --page off
+    leaves it out.
 
     On a server, SIGUSR1 (kill -USR1) lets the running game end and begins no other.
 
@@ -97,6 +105,7 @@ def play(
         "cluster": {"nodes": nodes, "address": address, "mode": mode, "vote": vote},
         "engine": {"threads": threads, "hash_mb": hash_mb, "eval_file": net},
         "records": {"folder": records},
+        "page": {"listen": page},
     }
     settings = load(config, options)
     if settings.csa.server:
@@ -130,9 +139,9 @@ def serve(
     settings = load(config, {"records": {"folder": records}})
     import asyncio
 
+    from master.commands.lifetime import Interrupted, run_to_end
     from master.practice.server import PracticeServer, ServerError, ServerOptions
     from master.practice.server_room import RoomNote, RoomOptions
-    from master.run import Interrupted, run_to_end
     from master.ui.steady import SteadyWriter
 
     folder = Path(settings.records.folder)
@@ -165,11 +174,12 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
     import asyncio
 
     from cluster.api import FleetError
-    from master.fault import FleetFault
+    from cluster.drivers.fleet_fault import FleetFault
+    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.metrics_endpoint import serving
     from master.logs.log import fleet_listener
     from master.practice.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
     from master.practice.server import ServerError
-    from master.run import Interrupted, run_to_end
     from master.ui.texts import say
 
     embedded = EmbeddedSettings(
@@ -181,25 +191,35 @@ def _play_embedded(settings: Config, total_s: int, increment_s: int, max_moves: 
         max_moves=max_moves,
         player=replace(_player_settings(settings), ponder=False),  # both players are on this machine
     )
-    show = _show(plain)
+    show = _show(plain, settings.csa.games)
 
     def on_result(result: EmbeddedResult) -> None:
         _tell_result(show, result.outcome, result.record)
 
     async def main() -> list[EmbeddedResult]:
-        async with show:
+        async with show, AsyncExitStack() as stack:
+            metrics = stack.enter_context(serving(settings.metrics, settings.csa.name, fleet_listener().on_event))
+            page = await stack.enter_async_context(live_page(settings, "play", show.say, show.warn))
             times = {"total": total_s, "increment": increment_s}
             show.say(say("the cluster against a single searcher; {total} s and {increment} s a move each", **times))
             last_game = asyncio.Event()
             fault = FleetFault(last_game.set)
-            cluster = Seat(make_fleet(settings), fleet_listener(show.fleet_event, fault.on_event), show.observe)
-            opponent = Seat(make_single(settings), fleet_listener(), show.view.observe_opponent)
+            hears = [show.fleet_event, fault.on_event]
+            sees, sees_opponent = [about.observe, show.observe], [show.view.observe_opponent]
+            if metrics is not None:
+                sees.append(metrics.game.observe)
+            if page is not None:
+                hears.append(page.fleet_event)
+                sees.append(page.observe)
+                sees_opponent.append(page.observe_opponent)
+            cluster = Seat(make_fleet(settings, metrics), fleet_listener(*hears), together(sees))
+            opponent = Seat(make_single(settings), fleet_listener(), together(sees_opponent))
             results = await play_embedded(embedded, cluster, opponent, on_result, last_game)
             fault.check()
             return results
 
     try:
-        with logged(settings, show.warn, show.say):
+        with logged(settings, show.warn, show.say) as about:
             results = run_to_end(main)
     except (FleetError, ServerError) as error:
         raise CommandError(str(error), FAILED) from error
@@ -215,22 +235,23 @@ def _play_online(settings: Config, plain: bool) -> int:
     import signal
 
     from cluster.api import FleetError
+    from cluster.drivers.fleet_fault import FleetFault
     from master.book.study import StudyingSearcher
     from master.commands.book_settings import open_books
+    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.metrics_endpoint import serving
     from master.config import ConfigError, csa_password
     from master.csa.address import ServerAddress
     from master.csa.client import CsaConnectionError
     from master.csa.login import LoginError, check_login, login_password
     from master.csa.tls import TlsError, tls_context
-    from master.fault import FleetFault
     from master.game.driver import GameSettings, LoginRefusedError, WrongGameError, next_search_id
-    from master.game.loop import NameTakenError
+    from master.game.loop import NameTakenError, Series
     from master.game.thread import play_games_apart
     from master.logs.log import fleet_listener
-    from master.player.events import GameEnded, GameEvent
+    from master.player.events import GameEnded
     from master.player.instructions import Login
     from master.player.retry import Backoff
-    from master.run import Interrupted, run_to_end
     from master.ui.texts import say
 
     csa = settings.csa
@@ -245,7 +266,7 @@ def _play_online(settings: Config, plain: bool) -> int:
         raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
-    show = _show(plain)
+    show = _show(plain, csa.games)
     try:
         for warning in check_login(csa.name, csa.game, password):
             show.warn(f"warning: {warning}")
@@ -278,21 +299,30 @@ def _play_online(settings: Config, plain: bool) -> int:
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
         fault = FleetFault(last_game.set)  # a game that runs is played by the master's own engine
-        fleet, listener = make_fleet(settings), fleet_listener(show.fleet_event, fault.on_event)
-        searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
-        async with show:
+        async with show, AsyncExitStack() as stack:
+            metrics = stack.enter_context(serving(settings.metrics, csa.name, fleet_listener().on_event))
+            page = await stack.enter_async_context(live_page(settings, "play", show.say, show.warn))
+            hears, sees = [show.fleet_event, fault.on_event], [about.observe, observe]
+            if metrics is not None:
+                sees.append(metrics.game.observe)
+            if page is not None:
+                hears.append(page.fleet_event)
+                sees.append(page.observe)
+            fleet = make_fleet(settings, metrics)
+            searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
             try:
-                await searcher.open(listener)
+                await searcher.open(fleet_listener(*hears))
                 outcomes = await play_games_apart(
-                    server,
-                    login,
-                    searcher,
-                    listener,
-                    game_settings,
-                    [observe, searcher.observe],
-                    count=csa.games or None,
-                    stop=last_game,
-                    backoff=Backoff(attempts=csa.attempts or None),
+                    Series(
+                        server,
+                        login,
+                        searcher,
+                        game_settings,
+                        [together(sees), searcher.observe],
+                        count=csa.games or None,
+                        stop=last_game,
+                        backoff=Backoff(attempts=csa.attempts or None),
+                    )
                 )
                 fault.check()
                 return outcomes
@@ -301,7 +331,7 @@ def _play_online(settings: Config, plain: bool) -> int:
                 await books.close()
 
     try:
-        with logged(settings, show.warn, show.say):
+        with logged(settings, show.warn, show.say) as about:
             run_to_end(main)
     except WrongGameError as error:
         advice = "; rejected (--any-game would play it)" if error.offered else ""
@@ -376,8 +406,12 @@ def make_single(settings: Config) -> LocalSearcher:
     return LocalSearcher(_engine(settings).build)
 
 
-def make_fleet(settings: Config) -> RaySearcher:
-    """The fleet that the configuration describes; not open yet."""
+def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
+    """The fleet that the configuration describes; not open yet.
+
+    Args:
+        metrics: hears it; its nodes then serve metrics of their own.
+    """
 
     from cluster.coordination.settings import Mode, Settings
     from cluster.drivers.ray_driver import RaySearcher
@@ -402,6 +436,8 @@ def make_fleet(settings: Config) -> RaySearcher:
         name=settings.csa.name,
         report_port=cluster.report_port,
         advertise=cluster.advertise or None,
+        metrics=None if metrics is None else metrics.fleet,
+        node_metrics=None if metrics is None else metrics.nodes,
     )
 
 
@@ -422,24 +458,25 @@ def _player_settings(settings: Config) -> PlayerSettings:
     )
 
 
-def _show(plain: bool) -> Show:
+def _show(plain: bool, games: int) -> Show:
     from master.ui.console import Console
     from master.ui.show import Show
 
-    return Show(Console(), Console(file=sys.stderr), plain=plain)
+    return Show(Console(), Console(file=sys.stderr), plain=plain, games=games or None)
 
 
 @contextlib.contextmanager
-def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[None]:
+def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[str], None]) -> Iterator[About]:
     """The log of a command that plays or searches; ``warn`` gets what a person is to hear of it at once, ``tell_line``
-    in the end where it lies."""
+    in the end where it lies. It gives what is to hear of the games, so that the lines say which one they are about."""
+    from master.logs.about import About
     from master.logs.log import LogError, open_log
     from master.ui.texts import say
 
-    log = settings.log
+    log, about = settings.log, About()
     try:
-        with open_log(Path(settings.records.folder), console=warn, **log.options()) as path:
-            yield
+        with open_log(Path(settings.records.folder), console=warn, about=about, **log.options()) as path:
+            yield about
             tell_line(say("log: {path}", path=path))
     except LogError as error:
         raise CommandError(str(error)) from error

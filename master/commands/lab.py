@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import closing
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,7 +110,7 @@ def lab(
     """Play fleets against one node, and say how much stronger each strategy is with N nodes.
 
     All nodes are virtual: they search one after the other on this machine, in virtual time, each within its budget. The
-    same seed gives the same games, however many run at a time. The figures are explained in docs/lab.md.
+    same seed gives the same games, however many run at a time. The figures are explained in docs/how-to/lab.md.
 
     With --real they are processes, on cores of their own: a fleet is what gougi usi starts, one node (1x) is its single
     searcher, and a move takes --ms milliseconds. The sides of a game move in turn on the same cores, as many as the
@@ -213,10 +212,9 @@ def _numbers(text: str) -> list[int]:
 
 
 def _network_hash(net: Path | None) -> str:
-    from worker.nnue.network import DEFAULT_NETWORK
+    from worker.nnue.network import default_file
 
-    file = net or resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK)
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256((net or default_file()).read_bytes()).hexdigest()[:16]
 
 
 def _run(

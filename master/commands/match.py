@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
-from master.ui.terminal import raw
 
 if TYPE_CHECKING:
     from master.arena.match_folder import MatchFolder
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from worker.arena.statistics import Sprt
 
 PLAYER_HELP = "A USI command in quotes; or gougi, our own searcher; or a configuration file of ours (.toml)."
-
-_CLEAR_LINE = "\r\x1b[2K"
 
 
 def match(
@@ -203,22 +199,21 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
     ``games`` gets each game that is kept.
     """
     from master.arena.match_loop import fault_text, play_all
-    from master.arena.report import finished, line, standing
+    from master.arena.report import finished, standing, words
     from master.arena.schedule import games_left
+    from master.ui.progress import Bars
 
     numbers = list(games_left(settings.games, {game.number for game in games}))
-    known, began = len(games), None
-    with Stoppable() as block, closing(play_all(settings, openings, numbers)) as playing, _Line() as shown:
-        shown.show("starting the players")
+    with Stoppable() as block, closing(play_all(settings, openings, numbers)) as playing, Bars("games") as bars:
+        bar = bars.bar("", settings.games, at_most=settings.sprt is not None, hourly=True)
+        bar.show(len(games), "starting the players", tell=True)
         for game, record in playing:
             folder.add(game, record)
             games.append(game)
             if game.at_fault is not None:
-                shown.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
+                bars.note(f"game {game.number}: {settings.names[game.at_fault]} lost: {fault_text(game)}")
             result = standing(games)
-            began = began or record.started
-            seconds = (record.ended - began).total_seconds() if began and record.ended else 0.0
-            shown.show(line(settings, result, len(games) - known, seconds))
+            bar.show(len(games), words(settings, result), tell=True)
             if finished(settings, result):
                 break
     return block.finished
@@ -250,56 +245,23 @@ MOST_OPENINGS = 1000
 
 
 def _made_openings(settings: MatchSettings, count: int) -> list[str]:
+    from master.ui.progress import Bars
     from worker.arena.openings import make_openings
     from worker.search.engine import NumbaEngine
 
     compile_searcher()
 
     def make() -> list[str]:
-        with _Line() as shown:
-            shown.show(f"making {count} openings")
+        with Bars("openings", stays=False) as bars:
+            bars.tell(f"making {count} openings")
+            bar = bars.bar("making openings", count)
+            bar.begin()
 
             def found(number: int) -> None:
-                if shown.live:
-                    shown.show(f"making openings: {number} of {count}")
+                bar.show(number)
 
             engine = NumbaEngine(hash_mb=1)
             margin = settings.opening_margin_cp
             return make_openings(count, settings.seed, engine, settings.opening_plies, margin, found)
 
     return interruptible(make)
-
-
-class _Line:
-    """One line on stderr that says how far the work is: at a terminal rewritten, else a line for each state."""
-
-    def __init__(self) -> None:
-        self.live = sys.stderr.isatty()
-        self._text = ""
-
-    def show(self, text: str) -> None:
-        """Say how it stands now."""
-        self._text = text
-        if self.live:
-            width = shutil.get_terminal_size().columns
-            raw(sys.stderr).write(_CLEAR_LINE)
-            sys.stderr.write(text[: width - 1])
-        else:
-            sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
-
-    def note(self, text: str) -> None:
-        """Say something that stays, above the line."""
-        if self.live:
-            raw(sys.stderr).write(_CLEAR_LINE)
-        sys.stderr.write(f"{text}\n")
-        if self.live:
-            self.show(self._text)
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.live:
-            sys.stderr.write("\n")
-            sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``gougi net``: what a network file holds, and how two of them differ."""
+"""``gougi net``: contents of a network file, differences of two, and their mean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="""Look at network files (nn.bin): what one holds, and where two differ.
+    help="""Look at network files (nn.bin): what one holds, where two differ; and make the mean of two.
 
     Examples:
 
@@ -123,6 +123,37 @@ def _info_text(facts: dict[str, Any]) -> str:
             for layer in facts["activations"]
         ]
     return "\n".join(lines)
+
+
+@app.command(cls=PlainCommand)
+def blend(
+    first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="A nn.bin.")],
+    second: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one of its shape.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The mean's file. It is replaced.")],
+    share: Annotated[float, typer.Option(min=0, max=1, metavar="S", help="Of B in the mean; the rest is A's.")] = 0.5,
+) -> None:
+    """Write the mean of two networks: all weights, by shares.
+
+    It makes sense of nets that come one from the other (gougi train --from): those that were trained apart have their
+    units in other orders, and their mean plays badly. A match tells.
+
+    Example:
+
+      gougi net blend runs/net2/nn.bin runs/net3/nn.bin --share 0.3 --out blended.bin
+    """
+    from worker.files import replace_file
+    from worker.nnue.format import NetworkFileError, read_network, serialise_network
+    from worker.training.blend import BlendError
+    from worker.training.blend import blend as mean
+
+    try:
+        network = mean(read_network(first), read_network(second), share)
+        replace_file(out, serialise_network(network))
+    except (NetworkFileError, BlendError) as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(described(error), FAILED) from error
+    print(f"{out}: {1 - share:.0%} of {first}, {share:.0%} of {second}")
 
 
 @app.command(cls=PlainCommand)

@@ -74,7 +74,7 @@ class _InterruptedError(Exception):
 def _why_none(logged: list[LoggedGame], offered: list[LoggedGame]) -> str:
     if offered:
         return f"no such game; there are: {', '.join(f'{entry.game_id} ({entry.name})' for entry in offered)}"
-    if any(entry.inputs for entry in logged):
+    if any(entry.entries for entry in logged):
         return "no game was offered to its players"
     if logged:
         return "it holds no inputs of its players: it was not written at the level debug ([log] file_level)"
@@ -93,15 +93,15 @@ def _check(game: LoggedGame) -> bool:
 def _show(game: LoggedGame, speed: float, plain: bool) -> bool:
     import asyncio
 
+    from master.commands.lifetime import Interrupted, run_to_end
     from master.game.replay import Replay
     from master.player.events import GameFound
     from master.player.instructions import Emit
-    from master.run import Interrupted, run_to_end
     from master.ui.console import Console
     from master.ui.show import Show
 
     again = Replay(game)
-    shown_ms = game.inputs[0].at_ms if game.inputs else 0.0
+    shown_ms = game.entries[0].at_ms if game.entries else 0.0
     show = Show(Console(), Console(file=sys.stderr), plain=plain, now=lambda: shown_ms / 1000)
 
     async def main() -> None:
@@ -134,7 +134,7 @@ def _tell(game: LoggedGame, again: Replay) -> bool:
     if difference is None:
         print(f"{whose}: {again.lines} lines, as logged", flush=True)
         return True
-    print(f"{whose}: not as logged, at {difference.at_ms:.0f} ms, {difference.call} {difference.about}")
+    print(f"{whose}: not as logged, at {difference.at_ms:.0f} ms, {difference.kind} {difference.about}")
     for who, lines in (("logged", difference.logged), ("now", difference.said)):
         for line in lines[:_MOST_LINES] or ("nothing",):
             print(f"  {who}: {line}", flush=True)

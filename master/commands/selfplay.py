@@ -90,7 +90,7 @@ def selfplay(
 
     FOLDER gets a file for each shard of games. Every shard is the same bit for bit from network, seed, settings and
     version of the sources, wherever it is made. Ctrl-C, a full disk or a dead process lose the shards that were being
-    made, no more: the same command goes on, also with more --games. docs/training.md explains the settings.
+    made, no more: the same command goes on, also with more --games. docs/how-to/training.md explains the settings.
 
     Examples:
 

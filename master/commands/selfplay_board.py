@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from master.ui.terminal import raw
+from master.ui.progress import Bars
 
 if TYPE_CHECKING:
     from cluster.teaching.orders import Event
 
-_CLEAR_LINE: Final = "\r\x1b[2K"
 _BAR: Final = 40
 
 
 class Board:
-    """The standing on stderr: one line at a terminal, else a line for each shard.
+    """The standing on stderr: a bar at a terminal, else a line for each shard. A context manager.
 
     Args:
         wanted: games in all.
@@ -35,34 +32,30 @@ class Board:
         self._running_games = self._running_positions = 0
         self._running_cpu_s = 0.0
         self._lost = 0
-        self._live = sys.stderr.isatty()
+        self._bars = Bars("games")
+        self._bar = self._bars.bar("", wanted)
         self._began = time.monotonic()
 
     def take(self, event: Event) -> None:
         """Something happened."""
-        from cluster.teaching.orders import Lost, Opened, Played
+        from cluster.teaching.orders import Lost, Made, Opened, Played
 
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
-            self._note(f"a fleet of {event.nodes} nodes{waits}")
+            self._bars.note(f"a fleet of {event.nodes} nodes{waits}")
         elif isinstance(event, Played):
             self._running_games += event.games
             self._running_positions += event.positions
             self._running_cpu_s += event.cpu_s
         elif isinstance(event, Lost):
             self._lost += 1
-            self._note(f"shard {event.number} is lost: {event.why}; it is made again")
+            self._bars.note(f"shard {event.number} is lost: {event.why}; it is made again")
         else:
             self._shards += 1
             self._fresh_games += event.games
             self._fresh_positions += event.positions
             self._fresh_cpu_s += event.cpu_s
-            if not self._live:
-                print(self._line(), file=sys.stderr, flush=True)
-        if self._live:
-            width = shutil.get_terminal_size().columns
-            raw(sys.stderr).write(_CLEAR_LINE)
-            print(self._line()[: width - 1], end="", file=sys.stderr, flush=True)
+        self._show(tell=isinstance(event, Made))
 
     def facts(self) -> dict[str, Any]:
         """What was made, now and before, as plain values."""
@@ -93,36 +86,21 @@ class Board:
             return self._fresh_positions / self._fresh_cpu_s
         return self._running_positions / self._running_cpu_s if self._running_cpu_s else 0.0
 
-    def _line(self) -> str:
-        made = max(self._running_games, self._fresh_games)
-        done = min(self._wanted, self._games + made)
-        text = f"{done:,} of {self._wanted:,} games, {self._positions + self._fresh_positions:,} positions kept"
+    def _show(self, *, tell: bool) -> None:
+        done = min(self._wanted, self._games + max(self._running_games, self._fresh_games))
+        words = f"{self._positions + self._fresh_positions:,} positions kept"
         if self._rate():
-            text += f", {self._rate():,.0f} positions a CPU second"
-        if made and done < self._wanted:
-            text += f", {span((time.monotonic() - self._began) * (self._wanted - done) / made)} left"
-        return text
-
-    def _note(self, text: str) -> None:
-        if self._live:
-            raw(sys.stderr).write(_CLEAR_LINE)
-        print(text, file=sys.stderr, flush=True)
+            words += f", {self._rate():,.0f} positions a CPU second"
+        self._bar.show(done, words, tell=tell)
 
     def __enter__(self) -> Board:
         self._began = time.monotonic()
+        self._bars.__enter__()
+        self._bar.begin(self._games)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live:
-            print(file=sys.stderr, flush=True)
-
-
-def span(seconds: float) -> str:
-    """A time in words: ``3 h 20 min``, ``4 min``, ``50 s``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+        self._bars.__exit__()
 
 
 def stats_text(facts: dict[str, Any]) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import FAILED, CommandError
+from master.commands.common import FAILED, CommandError, processors
 from worker.files import described
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def train(
 
     FOLDER gets nn.bin, the log (log.jsonl), a plot of the losses (loss.svg) and checkpoints. Ctrl-C, a kill or a full
     disk lose two minutes at most: the same command goes on, and comes to the same end as without the break. It goes on
-    with the shards that it began with. docs/training.md explains the settings.
+    with the shards that it began with. docs/how-to/training.md explains the settings.
 
     Examples:
 
@@ -148,7 +147,7 @@ def train(
         folder = TrainFolder(out)
         with folder.held():
             folder.claim(wanted)
-            return run(folder, settings, source, data, tolerance, where, threads or _processors(), as_json)
+            return run(folder, settings, source, data, tolerance, where, threads or processors(), as_json)
     except (ValueError, NetworkFileError, TrainFolderError) as error:
         raise CommandError(str(error)) from error
     except (CorpusError, CheckpointError, TrainingError) as error:
@@ -185,7 +184,3 @@ def _span(text: str) -> tuple[float, float]:
         return float(first), float(last or first)
     except ValueError:
         raise CommandError(f"--lambda {text}: expected two shares A-B, such as 1-0.9") from None
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))

@@ -1,28 +1,25 @@
-"""What ``gougi train`` shows: how far it is, and what came out."""
+"""The display of ``gougi train``: progress, and results."""
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from master.commands.selfplay_board import span
-from master.ui.terminal import raw
+from master.ui.progress import Bars
 
 if TYPE_CHECKING:
     from worker.training.network.trainer import Progress, Row
 
-_CLEAR_LINE: Final = "\r\x1b[2K"
-_EACH_S: Final = 0.5
+_EACH_S: Final = 0.25
 
 
 class Board:
-    """The standing on stderr: one line at a terminal, else a line for each validation."""
+    """The standing on stderr: a bar at a terminal, else a line for each validation. A context manager."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._first: tuple[float, int, int] | None = None
+        self._bars = Bars()
+        self._bar = self._bars.bar("", None)
+        self._first: tuple[float, int] | None = None
         self._shown = 0.0
         self._last: Progress | None = None
 
@@ -30,51 +27,46 @@ class Board:
         """A batch was learned from."""
         now = time.monotonic()
         if self._first is None:
-            self._first = (now, progress.positions, progress.over)
+            self._first = (now, progress.positions)
+            self._bar.begin(progress.over)
         self._last = progress
-        if self._live and now - self._shown >= _EACH_S:
+        if self._bars.live and now - self._shown >= _EACH_S:
             self._shown = now
-            width = shutil.get_terminal_size().columns
-            raw(sys.stderr).write(_CLEAR_LINE)
-            print(self._line()[: width - 1], end="", file=sys.stderr, flush=True)
+            self._show(progress, validation=progress.validation_loss)
 
     def row(self, row: Row) -> None:
         """A validation is over."""
-        if not self._live:
-            text = f"{self._line()}, validation {row.validation_loss:.5f}"
-            print(text + (" in integers" if row.quantised else ""), file=sys.stderr, flush=True)
+        if self._last is not None:
+            self._show(self._last, validation=row.validation_loss, quantised=row.quantised, tell=True)
+
+    def tell(self, text: str) -> None:
+        """A line that stays, above the bar."""
+        self._bars.note(text)
 
     def rate(self) -> float:
         """Positions a second of wall time; 0: not known yet."""
         if self._first is None or self._last is None:
             return 0.0
-        began, positions, _ = self._first
+        began, positions = self._first
         spent = time.monotonic() - began
         return (self._last.positions - positions) / spent if spent > 0 else 0.0
 
-    def _line(self) -> str:
-        last = self._last
-        if last is None or self._first is None:
-            return "not a position yet"
-        text = f"{last.over / last.total:.1%}: {last.positions:,} positions, epoch {last.epoch + 1}"
+    def _show(self, last: Progress, *, validation: float | None, quantised: bool = False, tell: bool = False) -> None:
+        words = f"{last.positions:,} positions, epoch {last.epoch + 1}"
         if last.loss:
-            text += f", loss {last.loss:.5f}"
-        if last.validation_loss is not None and self._live:
-            text += f" (validation {last.validation_loss:.5f})"
+            words += f", loss {last.loss:.5f}"
+        if validation is not None:
+            words += f", validation {validation:.5f}" + (" in integers" if quantised else "")
         if self.rate():
-            text += f", {self.rate():,.0f} positions a second"
-            began, _, over = self._first
-            if last.over > over and last.over < last.total:
-                left = (time.monotonic() - began) * (last.total - last.over) / (last.over - over)
-                text += f", {span(left)} left"
-        return text
+            words += f", {self.rate():,.0f} positions a second"
+        self._bar.show(last.over, words, total=last.total, tell=tell)
 
     def __enter__(self) -> Board:
+        self._bars.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live:
-            print(file=sys.stderr, flush=True)
+        self._bars.__exit__()
 
 
 def summary(report: dict[str, Any]) -> str:

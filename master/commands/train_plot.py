@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any, Final
+
+from worker.svg import document, line, text
 
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 50, 60, 60
@@ -32,42 +33,30 @@ def plot(rows: Sequence[Mapping[str, Any]], title: str) -> str:
         return _TOP + share * (_HEIGHT - _TOP - _BOTTOM)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" '
-        f'height="{_HEIGHT}" font-family="sans-serif" font-size="13">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        _text(_LEFT, 30, title, size=16),
-        _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "positions learned from", anchor="middle"),
+        text(_LEFT, 30, title, size=16),
+        text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, "positions learned from", anchor="middle"),
     ]
     for tick in _ticks(low, high):
-        parts.append(_line(_LEFT, y(tick), _WIDTH - _RIGHT, y(tick), "#ddd"))
-        parts.append(_text(_LEFT - 8, y(tick) + 4, f"{tick:.4g}", anchor="end"))
+        parts.append(line(_LEFT, y(tick), _WIDTH - _RIGHT, y(tick), "#ddd"))
+        parts.append(text(_LEFT - 8, y(tick) + 4, f"{tick:.4g}", anchor="end"))
     for quarter in range(5):
         at = last * quarter / 4
-        parts.append(_line(x(at), _HEIGHT - _BOTTOM, x(at), _HEIGHT - _BOTTOM + 5, "#888"))
-        parts.append(_text(x(at), _HEIGHT - _BOTTOM + 20, f"{at:,.0f}", anchor="middle"))
+        parts.append(line(x(at), _HEIGHT - _BOTTOM, x(at), _HEIGHT - _BOTTOM + 5, "#888"))
+        parts.append(text(x(at), _HEIGHT - _BOTTOM + 20, f"{at:,.0f}", anchor="middle"))
     whole = next((row["positions"] for row in rows if row["quantised"]), None)
     if whole is not None:
-        parts.append(_line(x(whole), _TOP, x(whole), _HEIGHT - _BOTTOM, "#888"))
-        parts.append(_text(x(whole) - 4, _TOP - 6, "in integers from here", anchor="end"))
+        parts.append(line(x(whole), _TOP, x(whole), _HEIGHT - _BOTTOM, "#888"))
+        parts.append(text(x(whole) - 4, _TOP - 6, "in integers from here", anchor="end"))
     for place, (name, words, colour) in enumerate(_LINES):
         path = " ".join(f"{x(row['positions']):.1f},{y(row[name]):.1f}" for row in rows)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         left = _WIDTH - _RIGHT - 220 + 110 * place
-        parts.append(_line(left, 26, left + 22, 26, colour))
-        parts.append(_text(left + 28, 30, words))
-    return "\n".join((*parts, "</svg>", ""))
+        parts.append(line(left, 26, left + 22, 26, colour))
+        parts.append(text(left + 28, 30, words))
+    return document(_WIDTH, _HEIGHT, parts)
 
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round numbers between two logarithms."""
     decades = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
     return [tick * 10.0**ten for ten in decades for tick in _TICKS if low <= math.log(tick * 10.0**ten) <= high]
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
-    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-    return f'<line {ends} stroke="{colour}" stroke-width="1"/>'
-
-
-def _text(x: float, y: float, text: str, *, size: int = 13, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'

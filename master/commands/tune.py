@@ -95,7 +95,7 @@ def tune(
 
     FOLDER gets a line for each pair of games and a plot of the parameters. Ctrl-C, a full disk or a dead process lose
     the pairs that were being played, no more: the same command goes on, and at a node limit it ends where it would have
-    ended without the break. docs/tuning.md explains the gains, and how a match confirms what was found.
+    ended without the break. docs/how-to/tuning.md explains the gains, and how a match confirms what was found.
 
     Examples:
 

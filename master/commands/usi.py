@@ -15,12 +15,14 @@ import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible
 from master.commands.game import make_fleet
+from master.commands.page import PageOption, live_page
 from master.commands.settings import ConfigFile, load
 from worker.files import reason
 from worker.usi.door import Door, introduction
 
 if TYPE_CHECKING:
     from cluster.api import Searcher
+    from master.commands.metrics_endpoint import Metrics
     from master.config import Config
     from master.usi.events import FleetPlan
     from master.usi.options import FleetOptions
@@ -37,6 +39,7 @@ def usi(
     records: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Folder for a log. Default: no log is written.")
     ] = None,
+    page: PageOption = None,
     config: ConfigFile = None,
 ) -> int:
     """Speak USI on standard input and output: an engine for any GUI.
@@ -44,6 +47,9 @@ def usi(
     Register "gougi usi" in the GUI: it is the whole fleet, which is opened when the GUI is ready to play, and closed
     with it. Nodes, threads, table, network, mode and vote are options of the engine there; their defaults come from
     the configuration. "gougi usi --single" is one searcher, without a fleet.
+
+    A page on this machine shows in a browser what the fleet thinks; an info string tells its address. --page off leaves
+    it out.
 
     Examples:
 
@@ -54,10 +60,10 @@ def usi(
       gougi usi --single
     """
     if single:
-        if nodes is not None or address is not None or records is not None or config is not None:
+        if any(option is not None for option in (nodes, address, records, page, config)):
             raise CommandError("--single: it has no fleet, and takes no other option")
         return _single()
-    return _fleet(load(config, {"cluster": {"nodes": nodes, "address": address}}), records)
+    return _fleet(load(config, {"cluster": {"nodes": nodes, "address": address}, "page": {"listen": page}}), records)
 
 
 def _single() -> int:
@@ -108,20 +114,34 @@ def _fleet(settings: Config, records: str | None) -> int:
 def _serve_fleet(
     settings: Config, options: FleetOptions, door: Door, write: Callable[[str], None], on_event: Log
 ) -> int:
-    from master.run import Interrupted, run_to_end
+    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.metrics_endpoint import serving
     from master.usi.driver import UsiDriver
 
-    driver = UsiDriver(options, lambda wanted: _build(settings, wanted), write, on_event)
-    try:
-        code = run_to_end(lambda: driver.run(door))
-    except Interrupted:
-        return INTERRUPTED
-    if driver.error:
-        raise CommandError(driver.error, code)
+    def tell(line: str) -> None:
+        with contextlib.suppress(OSError):  # the driver notices that the GUI is gone
+            write(f"info string {line}")
+
+    async def main() -> int:
+        async with live_page(settings, "usi", tell, tell) as page:
+            watch = (lambda _what: None) if page is None else page.usi
+            driver = UsiDriver(options, lambda wanted: _build(settings, wanted, metrics), write, on_event, watch=watch)
+            code = await driver.run(door)
+            errors.append(driver.error)
+            return code
+
+    errors: list[str] = []
+    with serving(settings.metrics, settings.csa.name, on_event) as metrics:
+        try:
+            code = run_to_end(main)
+        except Interrupted:
+            return INTERRUPTED
+    if errors[0]:
+        raise CommandError(errors[0], code)
     return code
 
 
-def _build(settings: Config, plan: FleetPlan) -> Searcher:
+def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) -> Searcher:
     """The fleet of the configuration with what the GUI's options say.
 
     Raises:
@@ -150,7 +170,8 @@ def _build(settings: Config, plan: FleetPlan) -> Searcher:
                 "engine": settings.engine.model_copy(update=engine),
                 "cluster": settings.cluster.model_copy(update=cluster),
             }
-        )
+        ),
+        metrics,
     )
 
 

@@ -1,1 +1,1 @@
-"""What plays games with the player's state machine: connection, loop, thread, journal and replay."""
+"""Drivers of the player's state machine: connection, loop, thread, journal and replay."""

@@ -3,9 +3,8 @@ best).
 
 How to use it::
 
-    listener = Listener()
-    await searcher.open(listener)
-    outcome = await play_game(ServerAddress("127.0.0.1", 4081), Login("gougi", "test-60-5F,secret"), searcher, listener)
+    await searcher.open(Listener())
+    outcome = await play_game(ServerAddress("127.0.0.1", 4081), Login("gougi", "test-60-5F,secret"), searcher)
 
 Nothing between a line of the server and the line that answers it waits for anything: not for the cluster (which calls
 back), not for the disk (the record is written once the lines are out).
@@ -16,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import ssl
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from cluster.api import Decision, Known, Listener, OpenSearcher, Progress, SearchRequest
+from cluster.api import Decision, OpenSearcher, Pondered, Progress, SearchListener, SearchRequest
 from master.csa.address import ServerAddress
 from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
 from master.csa.offer import warm_up_rules
@@ -32,6 +32,22 @@ from master.csa.protocol import CommandError, CsaProtocol, State
 from master.game.journal import LOGGER, Journal
 from master.game.recorder import Recorder
 from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, GameRefused, LineMeasured, Note
+from master.player.inputs import (
+    BookReplied,
+    Connected,
+    ConnectionLost,
+    Decided,
+    GiveUp,
+    Input,
+    Leave,
+    LineSent,
+    PonderFound,
+    Prepared,
+    Progressed,
+    SearchFailed,
+    ServerLine,
+    Tick,
+)
 from master.player.instructions import (
     AskBook,
     BookAnswer,
@@ -60,14 +76,27 @@ LOGIN_S: Final = 60.0
 Observer = Callable[[GameEvent], None]
 """Called on the event loop; must not block. What it raises is logged and forgotten."""
 
+_IDS_OF_A_GAME: Final = 100_000
+"""More than any game has searches, pondering and questions to a book together."""
 _search_ids = itertools.count(1)
+_ids_lock: Final = threading.Lock()
 _numbers = itertools.count(1)
 """Of this process's players, in the log."""
 
 
 def next_search_id() -> int:
-    """Of all games of this process, and what searches between them: searchers live longer, and want rising ids."""
-    return next(_search_ids)
+    """An id for a search between the games of this process: searchers live longer than a game, and want rising ids."""
+    with _ids_lock:
+        return next(_search_ids)
+
+
+def next_game_ids() -> int:
+    """The first id of a game's searches; its others follow, and whatever is searched later has higher ones."""
+    global _search_ids
+    with _ids_lock:
+        first = (next(_search_ids) // _IDS_OF_A_GAME + 1) * _IDS_OF_A_GAME
+        _search_ids = itertools.count(first + _IDS_OF_A_GAME)
+    return first + 1
 
 
 class PlayersBook(Protocol):
@@ -115,7 +144,6 @@ async def play_game(
     address: ServerAddress,
     login: Login,
     searcher: OpenSearcher,
-    listener: Listener,
     settings: GameSettings | None = None,
     observers: Sequence[Observer] = (),
 ) -> GameOutcome:
@@ -128,8 +156,6 @@ async def play_game(
         address: the server.
         login: name, and what the server wants behind it.
         searcher: open, and used by nobody else while this runs.
-        listener: the one that ``searcher`` was opened with. ``on_progress`` and ``on_decision`` are set for the time of
-            the game, and put back behind it; ``on_event`` is left alone.
         settings: how to play.
         observers: hear of everything that happens.
 
@@ -144,7 +170,7 @@ async def play_game(
     except CommandError as error:
         raise LoginRefusedError(str(error)) from None
     game = _Game(login, searcher, settings or GameSettings(), observers)
-    outcome = await game.run(address, listener)
+    outcome = await game.run(address)
     if outcome.conclusion is Conclusion.LOGIN_REFUSED:
         raise LoginRefusedError(
             f"{address} refuses the login of {login.name!r}: wrong name or password, or this name is playing already"
@@ -165,8 +191,8 @@ class _Game:
         self, login: Login, searcher: OpenSearcher, settings: GameSettings, observers: Sequence[Observer]
     ) -> None:
         player = settings.player if settings.book is not None else replace(settings.player, book_ms=0)
-        self._journal = Journal(next(_numbers), _search_ids, self._known)
-        self._player = Player(login, player, self._journal.search_ids(), self._journal.known)
+        self._journal = Journal(next(_numbers))
+        self._player = Player(login, player)
         self._name = login.name
         self._searcher = searcher
         self._settings = settings
@@ -175,6 +201,9 @@ class _Game:
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[GameOutcome] = self._loop.create_future()
         self._connection: CsaConnection | None = None
+        self._hears = SearchListener(self._on_progress, self._on_decision, self._on_pondered)
+        self._found: PonderFound | None = None
+        """The last word of pondering, as long as the player has not heard it."""
         self._batches: deque[list[Instruction]] = deque()
         self._carrying_out = False
         self._timer: asyncio.TimerHandle | None = None
@@ -186,10 +215,8 @@ class _Game:
         by_peer = self._connection is not None and self._connection.closed_by_peer
         return by_peer and self._player.protocol.state is State.WAITING
 
-    async def run(self, address: ServerAddress, listener: Listener) -> GameOutcome:
+    async def run(self, address: ServerAddress) -> GameOutcome:
         await asyncio.to_thread(warm_up_rules)
-        before = (listener.on_progress, listener.on_decision)
-        listener.on_progress, listener.on_decision = self._on_progress, self._on_decision
         login_timer: asyncio.TimerHandle | None = None
         try:
             self._connection = await CsaConnection.open(
@@ -202,7 +229,7 @@ class _Game:
                 timeout_s=self._settings.connect_timeout_s,
             )
             self._journal.begin(self._name, str(address), self._player.settings)
-            self._do("connected")
+            self._do(Connected())
             login_timer = self._loop.call_later(LOGIN_S, self._on_login_timer)
             try:
                 return await asyncio.shield(self._done)
@@ -210,7 +237,6 @@ class _Game:
                 await self._give_up()
                 raise
         finally:
-            listener.on_progress, listener.on_decision = before
             for timer in (self._timer, login_timer):
                 if timer is not None:
                     timer.cancel()
@@ -225,47 +251,54 @@ class _Game:
 
     async def _give_up(self) -> None:
         """Cancelled: leave the game in good order, or after `ABORT_S`, twice, in any order."""
-        self._do("abort", "stopped by us")
+        self._do(GiveUp("stopped by us"))
         try:
             await asyncio.wait({self._done}, timeout=ABORT_S)
-            self._do("leave")
+            self._do(Leave())
             await asyncio.wait({self._done}, timeout=ABORT_S)
         finally:
-            self._do("connection_lost", "stopped by us")
+            self._do(ConnectionLost("stopped by us"))
             if self._done.done() and not self._done.cancelled():
                 self._done.exception()  # looked at: what it holds was logged, or is told by the cancellation
 
     # What happens: each of these may be called at any time, also in the middle of carrying something out.
 
     def _on_line(self, line: str) -> None:
-        self._do("receive", line, self._now_ms())
+        found, self._found = self._found, None
+        if found is not None:
+            self._do(found)
+        self._do(ServerLine(line))
 
     def _on_lost(self, why: str) -> None:
-        self._do("connection_lost", why)
+        self._do(ConnectionLost(why))
+
+    def _on_pondered(self, pondered: Pondered) -> None:
+        """Kept until a line may make it matter: it comes ten times a second, and would fill the journal."""
+        self._found = PonderFound(pondered, self._now_ms())
 
     def _on_progress(self, progress: Progress) -> None:
-        self._do("progressed", progress)
+        self._do(Progressed(progress))
 
     def _on_decision(self, decision: Decision) -> None:
-        self._do("decided", decision)
+        self._do(Decided(decision))
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._do("tick", self._now_ms())
+        self._do(Tick())
 
     def _on_login_timer(self) -> None:
         if self._player.protocol.state is State.LOGGING_IN:
-            self._do("connection_lost", f"no answer to the login within {LOGIN_S:.0f} s")
+            self._do(ConnectionLost(f"no answer to the login within {LOGIN_S:.0f} s"))
 
     def _now_ms(self) -> float:
         return round(self._loop.time() * 1000, 3)  # as the log has it
 
-    def _do(self, call: str, *arguments: object) -> None:
-        """Give the player an input and carry out what it says, one input after the other."""
+    def _do(self, event: Input) -> None:
+        """Give the player an event and carry out what it says, one event after the other."""
         if self._done.done():
             return
         try:
-            self._batches.append(self._journal.give(self._player, call, arguments, self._now_ms()))
+            self._batches.append(self._journal.give(self._player, event, self._now_ms()))
             if self._carrying_out:
                 return
             self._carrying_out = True
@@ -290,14 +323,13 @@ class _Game:
                 case Send(line):
                     assert self._connection is not None
                     self._connection.send(line)
-                    now_ms = self._now_ms()
-                    self._journal.give(self._player, "sent", (now_ms,), now_ms)
+                    self._journal.give(self._player, LineSent(), self._now_ms())
                 case AskBook():
                     self._ask_book(instruction)
                 case StartSearch(request):
                     self._start_search(request)
                 case StartPonder(request):
-                    self._guarded("pondering_not_started", self._searcher.ponder, request)
+                    self._guarded("pondering_not_started", self._searcher.ponder, request, self._hears)
                 case RetimeSearch(search_id, soft_ms):
                     self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)
                 case StopSearch(search_id):
@@ -313,7 +345,7 @@ class _Game:
 
     def _ask_book(self, question: AskBook) -> None:
         def reply(answer: BookAnswer | None) -> None:
-            self._do("book_replied", question.question_id, answer, self._now_ms())
+            self._do(BookReplied(question.question_id, answer))
 
         book = self._settings.book
         assert book is not None
@@ -325,10 +357,10 @@ class _Game:
 
     def _start_search(self, request: SearchRequest) -> None:
         try:
-            self._searcher.start(request)
+            self._searcher.start(request, self._hears)
         except Exception as error:
             log.exception("search_not_started", search_id=request.search_id)
-            self._do("search_failed", request.search_id, str(error))
+            self._do(SearchFailed(request.search_id, str(error)))
 
     def _guarded(self, failure: str, call: Callable[..., None], *arguments: object) -> None:
         """An order that the game does not depend on: a searcher that fails in it is logged."""
@@ -337,20 +369,13 @@ class _Game:
         except Exception:
             log.exception(failure)
 
-    def _known(self, request: SearchRequest) -> Known | None:
-        try:
-            return self._searcher.known(request)
-        except Exception:
-            log.exception("nothing_known")
-            return None
-
     async def _prepare(self) -> None:
         try:
             async with asyncio.timeout(self._settings.prepare_timeout_s):
                 await self._searcher.new_game()
         except Exception:
             log.exception("searcher_not_prepared")
-        self._do("prepared")
+        self._do(Prepared(next_game_ids()))
 
     def _set_timer(self) -> None:
         if self._timer is not None:

@@ -1,32 +1,29 @@
-"""The journal of a game: every input of the player and what came of it, as values that JSON can hold, and back.
+"""The journal of a game: every event that its player took, and what the player said, as values that JSON can hold.
 
-A player is pure: with the same settings, the same inputs and the same answers it says the same lines. So one log entry
-(`ENTRY`) for each input is enough to play a game again (`master.game.replay`)::
+A player is pure: with the same settings and the same events it says the same lines. So one log entry (`ENTRY`) for each
+event is enough to play a game again (`master.game.replay`)::
 
-    {"event": "input", "game": 3, "at_ms": 51234.5, "call": "receive", "line": "-3334FU,T2", "now_ms": 51234.5,
-     "ids": [17], "known": [null]}
-    {"event": "input", "game": 3, "at_ms": 55030.1, "call": "decided", "decision": {"move": "2g2f", …},
+    {"event": "input", "game": 3, "at_ms": 51234.5, "kind": "ServerLine", "line": "-3334FU,T2"}
+    {"event": "input", "game": 3, "at_ms": 55030.1, "kind": "Decided", "decision": {"move": "2g2f", …},
      "sent": ["+2726FU,'* 43 -8384FU"]}
 
-All times of a log are of one clock, in milliseconds. ``ids`` are the search ids that the player drew during the input,
-``known`` what it was told of pondering, ``sent`` the lines that it said, the password left out. Progress is kept
-without its nodes and lines.
+``kind`` is the name of a class of `master.player.inputs`, whose fields follow. All times of a log are of one clock, in
+milliseconds. ``sent`` holds the lines that the player said, the password left out. Progress is kept without its nodes
+and lines.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from typing import Any, Final, get_type_hints
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, get_args
 
 import structlog
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from cluster.api import Known, Progress, SearchRequest
+from master.player.inputs import Input, Progressed
 from master.player.instructions import Instruction, PlayerSettings, Send
 from master.player.player import Player
 
@@ -37,105 +34,83 @@ BEGIN: Final = "player_begins"
 ENTRY: Final = "input"
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
-_KNOWN: Final[TypeAdapter[Known | None]] = TypeAdapter(Known | None)
+_ADAPTERS: Final[Mapping[str, TypeAdapter[Any]]] = {kind.__name__: TypeAdapter(kind) for kind in get_args(Input)}
 
 
-@dataclass(slots=True)
-class Input:
-    """One call of a `Player`, and what it asked for and said during it."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event that a player took, and the lines that it said then."""
 
     at_ms: float
-    call: str
-    arguments: dict[str, Any]
-    """By parameter name."""
-    ids: list[int] = field(default_factory=list)
-    known: list[Known | None] = field(default_factory=list)
-    sent: list[str] = field(default_factory=list)
+    event: Input
+    sent: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The event's name in the log."""
+        return type(self.event).__name__
 
     def fields(self) -> dict[str, Any]:
-        """For the log; what is empty is left out."""
-        parameters = _parameters(self.call)
-        fields: dict[str, Any] = {"at_ms": self.at_ms, "call": self.call}
-        for name, value in self.arguments.items():
-            fields[name] = parameters[name].dump_python(_lean(value), mode="json")
-        if self.known:
-            fields["known"] = [_KNOWN.dump_python(known, mode="json") for known in self.known]
-        return fields | {name: value for name, value in (("ids", self.ids), ("sent", self.sent)) if value}
+        """For the log."""
+        event = self.event
+        if isinstance(event, Progressed):
+            event = Progressed(replace(event.progress, fleet=(), lines=()))
+        fields = {"at_ms": self.at_ms, "kind": self.kind, **_ADAPTERS[self.kind].dump_python(event, mode="json")}
+        return fields | ({"sent": list(self.sent)} if self.sent else {})
 
 
 class Journal:
-    """Stands between a player and its driver: passes on every input, and what the player asks for, and writes it down.
+    """Stands between a player and its driver: passes every event on, and writes it down.
 
     Args:
         number: the player's, in the log.
-        search_ids, known: as a `Player` wants them; it is given those of the journal.
     """
 
-    def __init__(self, number: int, search_ids: Iterator[int], known: Callable[[SearchRequest], Known | None]) -> None:
+    def __init__(self, number: int) -> None:
         self._number = number
-        self._search_ids = search_ids
-        self._known = known
-        self._inputs: deque[Input] = deque()
-        """Those that are not written yet; the last one is the one that the player is working on."""
+        self._entries: deque[Entry] = deque()
+        """Those that are not written yet."""
 
     def begin(self, name: str, server: str, settings: PlayerSettings) -> None:
         """Write down who plays, where and how."""
         log.info(BEGIN, game=self._number, name=name, server=server, settings=asdict(settings))
 
-    def give(self, player: Player, call: str, arguments: Sequence[object], at_ms: float) -> list[Instruction]:
-        """Call the player's method ``call``; one that only tells the player something gives no instructions."""
-        entry = Input(at_ms, call, dict(zip(_parameters(call), arguments, strict=True)))
-        self._inputs.append(entry)
-        instructions: list[Instruction] = getattr(player, call)(*arguments) or []
-        entry.sent += [instruction.shown for instruction in instructions if isinstance(instruction, Send)]
+    def give(self, player: Player, event: Input, at_ms: float) -> list[Instruction]:
+        """Have the player handle ``event``."""
+        try:
+            instructions = player.handle(event, at_ms)
+        except Exception:
+            self._entries.append(Entry(at_ms, event))  # the one that is wanted most
+            raise
+        sent = tuple(instruction.shown for instruction in instructions if isinstance(instruction, Send))
+        self._entries.append(Entry(at_ms, event, sent))
         return instructions
-
-    def search_ids(self) -> Iterator[int]:
-        for search_id in self._search_ids:
-            self._inputs[-1].ids.append(search_id)
-            yield search_id
-
-    def known(self, request: SearchRequest) -> Known | None:
-        known = self._known(request)
-        self._inputs[-1].known.append(known)
-        return known
 
     def write(self) -> None:
         """Write down what came since the last time: once everything is carried out, for a log costs time."""
-        inputs, self._inputs = self._inputs, deque()
+        entries, self._entries = self._entries, deque()
         if logging.getLogger(LOGGER).isEnabledFor(logging.DEBUG):
-            for entry in inputs:
+            for entry in entries:
                 log.debug(ENTRY, game=self._number, **entry.fields())
 
 
-def read(fields: Mapping[str, Any]) -> Input:
-    """The input of a log entry.
+def read(fields: Mapping[str, Any]) -> Entry:
+    """The entry that ``fields`` of a log are.
 
     Raises:
-        ValueError: it is none, or one of a version whose players were called otherwise; the text says what is wrong.
+        ValueError: they are none, or one of a version with other events; the text says what is wrong.
     """
-    call = str(fields.get("call", ""))
+    if "kind" not in fields and "call" in fields:
+        raise ValueError(
+            "an older version wrote this log, whose inputs were calls and not events: it cannot be replayed"
+        )
+    kind = str(fields.get("kind", ""))
     try:
-        parameters = _parameters(call)
-        arguments = {name: adapter.validate_python(fields[name]) for name, adapter in parameters.items()}
-        known = [_KNOWN.validate_python(known) for known in fields.get("known", [])]
-        at_ms = float(fields["at_ms"])
-        ids, sent = list(map(int, fields.get("ids", []))), list(map(str, fields.get("sent", [])))
+        event = _ADAPTERS[kind].validate_python(dict(fields))
+        return Entry(float(fields["at_ms"]), event, tuple(map(str, fields.get("sent", []))))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        reason = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
     except (KeyError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"no input of this version's player: {call or 'without a call'}: {reason}") from error
-    return Input(at_ms, call, arguments, ids, known, sent)
-
-
-@cache
-def _parameters(call: str) -> dict[str, TypeAdapter[Any]]:
-    """How the arguments of a player's method are read and written, in order."""
-    method = inspect.getattr_static(Player, call, None)
-    if call.startswith("_") or not inspect.isfunction(method):
-        raise ValueError(f"a player has no {call!r}")
-    hints = get_type_hints(method)
-    return {name: TypeAdapter(hints[name]) for name in list(inspect.signature(method).parameters)[1:]}
-
-
-def _lean(value: object) -> object:
-    return replace(value, fleet=(), lines=()) if isinstance(value, Progress) else value
+        reason = str(error) if kind in _ADAPTERS else "there is no such event"
+    raise ValueError(f"no event of this version's player: {kind or 'without a kind'}: {reason}")

@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
-from cluster.api import Listener, OpenSearcher
+from cluster.api import OpenSearcher
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.game.driver import GameSettings, LoginRefusedError, Observer, ShownOutError, WrongGameError, play_game
@@ -64,18 +64,26 @@ class _Progress:
         self.begun = self.begun or isinstance(event, GameFound)
 
 
-async def play_games(
-    address: ServerAddress,
-    login: Login,
-    searcher: OpenSearcher,
-    listener: Listener,
-    settings: GameSettings | None = None,
-    observers: Sequence[Observer] = (),
-    *,
-    count: int | None = None,
-    stop: asyncio.Event | None = None,
-    backoff: Backoff | None = None,
-) -> list[GameOutcome]:
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Game after game: who plays them, where, how, and how many."""
+
+    address: ServerAddress
+    login: Login
+    searcher: OpenSearcher
+    """Open, and used by nobody else while a game runs."""
+    settings: GameSettings = field(default_factory=GameSettings)
+    observers: Sequence[Observer] = ()
+    """Hear of everything that happens in the games."""
+    count: int | None = None
+    """Games to play; None: no end."""
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """When set, a running game is played to its end, and nothing is begun any more."""
+    backoff: Backoff = field(default_factory=Backoff)
+    """The delays between attempts."""
+
+
+async def play_games(series: Series) -> list[GameOutcome]:
     """Play game after game, as on floodgate: log in, play, and again.
 
     A server that cannot be reached, a line that drops and an offer that comes to nothing are tried again with growing
@@ -83,11 +91,6 @@ async def play_games(
     for `REFUSED_S`: after a dropped line, or a crash of ours, the name may still be playing. A connection that was up
     for a minute begins the row of failures anew: on floodgate one waits for half an hour. A fault of ours that ends a
     game does not end the others.
-
-    Args:
-        count: games to play; None: no end.
-        stop: when set, a running game is played to its end, and nothing is begun any more.
-        backoff: the delays.
 
     Returns:
         The outcomes of the games that were begun.
@@ -98,8 +101,7 @@ async def play_games(
         NameTakenError: another player logs in with our name and password, and each ends the other's wait.
         CsaConnectionError: the server cannot be reached, or no game comes about, again and again.
     """
-    stop = stop or asyncio.Event()
-    backoff = backoff or Backoff()
+    address, login, count, stop = series.address, series.login, series.count, series.stop
     rng = random.Random()
     outcomes: list[GameOutcome] = []
     progress = _Progress(asyncio.get_running_loop().time)
@@ -109,7 +111,9 @@ async def play_games(
     while not stop.is_set() and (count is None or len(outcomes) < count):
         progress.next()
         failure: Exception | None = None
-        game = asyncio.create_task(play_game(address, login, searcher, listener, settings, [progress, *observers]))
+        game = asyncio.create_task(
+            play_game(address, login, series.searcher, series.settings, [progress, *series.observers])
+        )
         try:
             outcome = await _unless_stopped(game, stop, progress)
         except LoginRefusedError as error:
@@ -137,7 +141,7 @@ async def play_games(
         failures = 0 if failure is None or progress.steady else failures
         if failure is not None:
             failures += 1
-            delay_s = backoff.delay_s(failures, rng)
+            delay_s = series.backoff.delay_s(failures, rng)
             if delay_s is None:
                 raise failure
             log.warning("trying_again", why=str(failure), failures=failures, delay_s=round(delay_s, 1))

@@ -1,21 +1,19 @@
-"""Plays a game again from its log: the logged inputs go to a new player, whose lines are compared with the logged ones.
+"""Plays a game again from its log: the logged events go to a new player, whose lines are compared with the logged ones.
 
 How to use one::
 
     for game in read_log(Path("records/gougi-20261121-101500-4711.jsonl")):
         replay = Replay(game)
-        for step in replay.steps():         # the instructions of each input, with the time of the log
+        for step in replay.steps():         # the instructions of each event, with the time of the log
             ...
         print(replay.difference)            # None: it said the same lines
 
-Pure but for the reading. What the player asked for while it was logged (search ids, what pondering knew) is answered
-with what the log holds.
+Pure but for the reading.
 """
 
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +21,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from cluster.api import Known, SearchRequest
-from master.game.journal import BEGIN, ENTRY, Input, read
+from master.game.journal import BEGIN, ENTRY, Entry, read
 from master.logs.files import read_lines
+from master.player.inputs import ServerLine
 from master.player.instructions import Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
 from worker.files import reason
@@ -49,15 +47,16 @@ class LoggedGame:
     settings: PlayerSettings
     game_id: str = ""
     """Empty where no game was offered."""
-    inputs: list[Input] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first input behind which the player said other lines than are logged."""
+    """The first event behind which the player said other lines than are logged."""
 
     at_ms: float
-    call: str
+    kind: str
+    """The event's name (`master.player.inputs`)."""
     about: str
     """The server's line, where it was one."""
     logged: tuple[str, ...]
@@ -66,7 +65,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the player wanted done behind one input."""
+    """What the player wanted done behind one event."""
 
     at_ms: float
     instructions: list[Instruction]
@@ -81,7 +80,7 @@ def read_log(path: Path, gap: Callable[[str], None] = lambda _where: None) -> li
         gap: hears where lines are missing within the log. A game that ran there is one that ends there.
 
     Raises:
-        ReplayError: the file cannot be read, is no log, or holds inputs that this version's player does not know.
+        ReplayError: the file cannot be read, is no log, or holds events that this version's player does not know.
     """
     games: list[LoggedGame] = []
     running: dict[int, LoggedGame] = {}
@@ -110,43 +109,26 @@ class Replay:
         self.lines = 0
         """Lines that the player has said so far."""
         self._game = game
-        self._ids: deque[int] = deque()
-        self._known: deque[Known | None] = deque()
-        login = Login(game.name, "replayed")
-        self._player = Player(login, game.settings, self._next_ids(), self._was_known)
+        self._player = Player(Login(game.name, "replayed"), game.settings)
 
     def steps(self) -> Iterator[Step]:
-        """Give the player each input in turn.
+        """Give the player each event in turn.
 
-        Behind a difference the inputs still are what they were: the player may then come to the end of its game, or say
+        Behind a difference the events still are what they were: the player may then come to the end of its game, or say
         something that a server would not accept; it does not raise.
         """
-        for entry in self._game.inputs:
-            self._ids, self._known = deque(entry.ids), deque(entry.known)
-            instructions: list[Instruction] = getattr(self._player, entry.call)(**entry.arguments) or []
-            said = [instruction.shown for instruction in instructions if isinstance(instruction, Send)]
+        for entry in self._game.entries:
+            instructions = self._player.handle(entry.event, entry.at_ms)
+            said = tuple(instruction.shown for instruction in instructions if isinstance(instruction, Send))
             self.lines += len(said)
             if self.difference is None and said != entry.sent:
-                about = str(entry.arguments.get("line", ""))
-                self.difference = Difference(entry.at_ms, entry.call, about, tuple(entry.sent), tuple(said))
+                about = entry.event.line if isinstance(entry.event, ServerLine) else ""
+                self.difference = Difference(entry.at_ms, entry.kind, about, entry.sent, said)
             yield Step(entry.at_ms, instructions)
-
-    def _next_ids(self) -> Iterator[int]:
-        """The logged ids; where a player of another version asks for more, ids that no decision will have."""
-        unknown = -1
-        while True:
-            if self._ids:
-                yield self._ids.popleft()
-            else:
-                yield unknown
-                unknown -= 1
-
-    def _was_known(self, _request: SearchRequest) -> Known | None:
-        return self._known.popleft() if self._known else None
 
 
 def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, LoggedGame]) -> None:
-    """One line of a log. Inputs of a game whose beginning is not there are left out."""
+    """One line of a log. Events of a game whose beginning is not there are left out."""
     event = fields.get("event")
     if event == BEGIN:
         settings = _SETTINGS.validate_python(fields["settings"])
@@ -156,10 +138,9 @@ def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, Lo
     elif event == ENTRY and int(fields["game"]) in running:
         game = running[int(fields["game"])]
         entry = read(fields)
-        game.inputs.append(entry)
-        line = str(entry.arguments.get("line", ""))
-        if line.startswith(_ID_LINE):
-            game.game_id = line.removeprefix(_ID_LINE)
+        game.entries.append(entry)
+        if isinstance(entry.event, ServerLine) and entry.event.line.startswith(_ID_LINE):
+            game.game_id = entry.event.line.removeprefix(_ID_LINE)
 
 
 def _reason(error: Exception) -> str:

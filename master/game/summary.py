@@ -167,9 +167,10 @@ def add(lines: Iterable[str], into: LogSummary) -> None:
 def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
     """One input of a player."""
     offered = bool(game.game_id)
-    if fields.get("call") == "receive":
+    kind = fields.get("kind", fields.get("call"))
+    if kind in ("ServerLine", "receive"):  # the second is that of older versions
         game.hear(str(fields.get("line", "")))
-    elif fields.get("call") == "decided" and isinstance(decision := fields.get("decision"), dict):
+    elif kind in ("Decided", "decided") and isinstance(decision := fields.get("decision"), dict):
         game.decisions[str(decision.get("source"))] += 1
     if game.game_id and not offered:
         into.games.append(game)

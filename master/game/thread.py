@@ -5,11 +5,10 @@
     the line's thread                               the caller's thread (its event loop)
     socket, player, clock, record                   searcher (Ray, channel, coordinator), viewers
         │  start, ponder, retime, stop ───────────────►  called in their order
-        │  known ─────────────────────────────────────►  answered within `KNOWN_S`, or not at all
-        │  ◄───────────────────── progress, decision ──  the listener
+        │  ◄─────────── progress, decision, pondered ──  the listener
         │  game events ───────────────────────────────►  observers
 
-Nothing on the line's thread waits for the other one, but for `KNOWN_S` on a turn. A search that does not begin ends by
+Nothing on the line's thread waits for the other one. A search that does not begin ends by
 the clock's hard deadline, as one that brings no decision.
 """
 
@@ -20,81 +19,46 @@ import concurrent.futures
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import structlog
 import uvloop
 
-from cluster.api import Decision, Known, Listener, OpenSearcher, Progress, SearchRequest
-from master.csa.address import ServerAddress
-from master.game.driver import GameSettings, Observer
-from master.game.loop import play_games
+from cluster.api import SILENT, Decision, OpenSearcher, SearchListener, SearchRequest
+from master.game.driver import Observer
+from master.game.loop import Series, play_games
 from master.player.events import GameEvent, GameOutcome
-from master.player.instructions import Login
-from master.player.retry import Backoff
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("game.apart")
-
-KNOWN_S: Final = 0.05
-"""How long the answer may take to what pondering has found out. Without one the move gets its full time."""
 
 LEAVE_S: Final = 15.0
 """How long games that are to end may take for that: the server's last word, the record. A thread that a dead disk holds
 is left behind then."""
 
 
-async def play_games_apart(
-    address: ServerAddress,
-    login: Login,
-    searcher: OpenSearcher,
-    listener: Listener,
-    settings: GameSettings | None = None,
-    observers: Sequence[Observer] = (),
-    *,
-    count: int | None = None,
-    stop: asyncio.Event | None = None,
-    backoff: Backoff | None = None,
-) -> list[GameOutcome]:
-    """`master.game.loop.play_games` on a thread of its own, with the same arguments, outcomes and errors.
+async def play_games_apart(series: Series) -> list[GameOutcome]:
+    """`master.game.loop.play_games` on a thread of its own, with the same outcomes and errors.
 
-    ``searcher``, ``listener`` and ``observers`` are used on the caller's loop, as ever.
+    The searcher and the observers of ``series`` are used on the caller's loop, and its ``stop`` is of that loop.
     """
     home = asyncio.get_running_loop()
     line = _Line()
-    away = _Away(searcher, home, line)
-    before = (listener.on_progress, listener.on_decision)
-
-    def on_progress(progress: Progress) -> None:
-        line.call(away.listener_progress, progress)
-
-    def on_decision(decision: Decision) -> None:
-        line.call(away.listener_decision, decision)
 
     def observe(event: GameEvent) -> None:
-        _call(home, _tell, observers, event)
+        _call(home, _tell, series.observers, event)
 
     async def main(stopped: asyncio.Event) -> list[GameOutcome]:
-        away_observers = [observe] if observers else []
-        return await play_games(
-            address,
-            login,
-            away,
-            away.listener,
-            settings,
-            away_observers,
-            count=count,
-            stop=stopped,
-            backoff=backoff,
-        )
+        observers = [observe] if series.observers else []
+        away = _Away(series.searcher, home, line)
+        return await play_games(replace(series, searcher=away, observers=observers, stop=stopped))
 
-    listener.on_progress, listener.on_decision = on_progress, on_decision
-    stopper = None if stop is None else home.create_task(_pass_on(stop, line))
+    stopper = home.create_task(_pass_on(series.stop, line))
     try:
         return await line.run(main)
     finally:
-        listener.on_progress, listener.on_decision = before
-        if stopper is not None:
-            stopper.cancel()
+        stopper.cancel()
 
 
 class _Away:
@@ -102,34 +66,26 @@ class _Away:
 
     def __init__(self, searcher: OpenSearcher, home: asyncio.AbstractEventLoop, line: _Line) -> None:
         self.name = searcher.name
-        self.listener = Listener()
-        """That of the games; its calls are made on the line's thread."""
         self._searcher = searcher
         self._home = home
         self._line = line
 
-    def listener_progress(self, progress: Progress) -> None:
-        self.listener.on_progress(progress)
-
-    def listener_decision(self, decision: Decision) -> None:
-        self.listener.on_decision(decision)
-
     async def new_game(self) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._searcher.new_game(), self._home))
 
-    def start(self, request: SearchRequest) -> None:
-        _call(self._home, self._start, request)
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        _call(self._home, self._start, request, listener)
 
-    def _start(self, request: SearchRequest) -> None:
+    def _start(self, request: SearchRequest, listener: SearchListener) -> None:
         """At home. A search that is refused is answered by a decision without a move: the player then falls back."""
         try:
-            self._searcher.start(request)
+            self._searcher.start(request, self._brought_over(listener))
         except Exception:
             log.exception("search_not_started", search_id=request.search_id)
-            self._line.call(self.listener_decision, Decision(request.search_id, "", None, 0, (), 0, 0, "refused"))
+            self._line.call(listener.on_decision, Decision(request.search_id, "", None, 0, (), 0, 0, "refused"))
 
-    def ponder(self, request: SearchRequest, expected: str = "") -> None:
-        self._order(self._searcher.ponder, request, expected)
+    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
+        self._order(self._searcher.ponder, request, self._brought_over(listener), expected)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         self._order(self._searcher.retime, search_id, soft_ms)
@@ -137,22 +93,13 @@ class _Away:
     def stop(self, search_id: int) -> None:
         self._order(self._searcher.stop, search_id)
 
-    def known(self, request: SearchRequest) -> Known | None:
-        answer: concurrent.futures.Future[Known | None] = concurrent.futures.Future()
-
-        def ask() -> None:
-            if answer.set_running_or_notify_cancel():
-                try:
-                    answer.set_result(self._searcher.known(request))
-                except Exception as error:
-                    answer.set_exception(error)
-
-        _call(self._home, ask)
-        try:
-            return answer.result(KNOWN_S)
-        except TimeoutError:
-            answer.cancel()
-            return None
+    def _brought_over(self, listener: SearchListener) -> SearchListener:
+        """The same, called on the line's thread."""
+        return SearchListener(
+            partial(self._line.call, listener.on_progress),
+            partial(self._line.call, listener.on_decision),
+            partial(self._line.call, listener.on_pondered),
+        )
 
     def _order(self, call: Callable[..., None], *arguments: object) -> None:
         _call(self._home, _guarded, call, *arguments)

@@ -44,6 +44,17 @@ def is_log(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def newest_log(folder: Path) -> Path | None:
+    """The log that was begun last in a folder, by the name of the file that is written; None: there is none."""
+    try:
+        found = [file for file in folder.iterdir() if _OURS.fullmatch(file.name)]
+    except OSError:
+        return None
+    if not found:
+        return None
+    return folder / f"{_order(max(found, key=_order))[0]}.jsonl"
+
+
 def read_lines(path: Path, gap: Callable[[str], None]) -> Iterator[tuple[Path, int, str]]:
     """The lines of a log in the order in which they were written: file, number in the file from 1, text.
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import structlog
 
 from cluster.api import Listener
+from master.logs.about import SearchAbout
 from master.logs.files import LogFile
 from master.ui.terminal import clean
 from worker.files import reason
@@ -32,6 +33,7 @@ _GRAVE: Final = frozenset(
         "report_refused",
         "job_failed",
         "status_not_written",
+        "metrics_not_served",
     }
 )
 """Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
@@ -56,6 +58,7 @@ def open_log(
     console: Callable[[str], None],
     part_bytes: int = 0,
     keep: int = 0,
+    about: structlog.typing.Processor | None = None,
 ) -> Iterator[Path]:
     """Write the log to a new file in ``folder`` (made where it is missing) until the end of the block.
 
@@ -65,6 +68,7 @@ def open_log(
         folder: for ``gougi-DATE-TIME-PID.jsonl``.
         part_bytes: a file that has grown to so many bytes is set aside (`master.logs.files`); 0: none is.
         keep: so many log files are kept in ``folder``, of all runs; 0: all.
+        about: adds to every line what it is about (`master.logs.about.About`).
         file_level: the least level for the file: ``debug``, ``info``, ``warning`` or ``error``.
         console_level: the least level for ``console``.
         console: gets a message in one line; called from any thread.
@@ -83,10 +87,11 @@ def open_log(
     queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
     to_file = QueueHandler(queue)
     to_file.setLevel(file_level.upper())
-    to_file.setFormatter(_formatter(_json_line))
+    shared = _SHARED if about is None else [*_SHARED, about]
+    to_file.setFormatter(_formatter(_json_line, shared))
     to_person = _CallHandler(console)
     to_person.setLevel(console_level.upper())
-    to_person.setFormatter(_formatter(_one_line))
+    to_person.setFormatter(_formatter(_one_line, _SHARED))
     writer = _Writer(queue, file)
     root = logging.getLogger()
     before = (root.level, root.handlers[:])
@@ -95,7 +100,7 @@ def open_log(
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
     structlog.configure(
-        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
@@ -119,10 +124,11 @@ def open_log(
 def fleet_listener(*also: Callable[[str, dict[str, object]], None]) -> Listener:
     """A listener whose fleet events go to the log, and to all of ``also``."""
     log: structlog.stdlib.BoundLogger = structlog.get_logger("fleet")
+    about = SearchAbout()
 
     def on_event(name: str, fields: dict[str, object]) -> None:
         tell = log.error if name == "fleet_broken" else log.warning if name in _GRAVE else log.info
-        tell(name, **fields)
+        tell(name, **about.fields(name, fields))
         for hear in also:
             hear(name, fields)
 
@@ -138,9 +144,11 @@ _SHARED: Final[list[structlog.typing.Processor]] = [
 ]
 
 
-def _formatter(renderer: structlog.typing.Processor) -> structlog.stdlib.ProcessorFormatter:
+def _formatter(
+    renderer: structlog.typing.Processor, shared: list[structlog.typing.Processor]
+) -> structlog.stdlib.ProcessorFormatter:
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=_SHARED,
+        foreign_pre_chain=shared,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
     )
 
@@ -153,9 +161,13 @@ def _json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str
     return clean(str(_AS_JSON(logger, method, event)))
 
 
+_UNSAID: Final = frozenset({"logger", "level", "timestamp", "exception", "game_id", "search_id"})
+"""In the file alone: a person knows which game is played."""
+
+
 def _one_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
     """``node_lost node=node-1 reason="its process died"``; a traceback stays in the file."""
-    fields = {key: value for key, value in event.items() if key not in ("logger", "level", "timestamp", "exception")}
+    fields = {key: value for key, value in event.items() if key not in _UNSAID}
     name = fields.pop("event")
     words = [f"{key}={_word(value)}" for key, value in fields.items()]
     return " ".join([f"{event['level']}: {name}", *words])

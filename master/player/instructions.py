@@ -24,7 +24,7 @@ class PlayerSettings:
     clock: ClockSettings = field(default_factory=ClockSettings)
     guard_ms: int = 100
     """Past the hard deadline the player waits this long for the searcher's decision. Taken from the clock's margin."""
-    resign_score: int | None = 5000
+    resign_score: int | None = 3000
     """Resign where the score is this bad (centipawns, or a mate) on `resign_moves` own moves in a row; None: never."""
     resign_moves: int = 4
     last_plies: int = 32
@@ -41,6 +41,8 @@ class PlayerSettings:
     nodes: int | None = None
     """Node limit of every node's search (reproducible games)."""
     depth: int | None = None
+    validate: bool = False
+    """Raise where the player takes a way that its table (`master.player.states`) does not have (tests)."""
     book_ms: int = 0
     """How long a book may take to answer (at most a quarter of the move's time), before the search begins without it.
     0: there is no book."""
@@ -57,12 +59,12 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class PrepareSearcher:
-    """A game is about to begin: `Searcher.new_game`, then `Player.prepared`. No clock runs meanwhile."""
+    """A game is about to begin: `Searcher.new_game`, then a `Prepared`. No clock runs meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskBook:
-    """Our turn: look the position up, then `Player.book_replied`. What comes too late is not heard."""
+    """Our turn: look the position up, then a `BookReplied`. What comes too late is not heard."""
 
     question_id: int
     sfen: str

@@ -1,6 +1,7 @@
 """One game as a pure state machine: the server's lines, search reports and clock ticks in; lines and orders out.
 
-::
+`Player.handle` takes what happens (`master.player.inputs`) and gives what is to be done
+(`master.player.instructions`). Its states and the ways between them are in `master.player.states`::
 
     connected ─► LOGIN ─► game summary ─ cannot be played ─► REJECT
                               │
@@ -23,7 +24,6 @@ Times are milliseconds of any steady clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from cluster.api import Decision, Known, Progress, SearchRequest
@@ -49,6 +49,22 @@ from master.player.events import (
     ThinkingEnded,
     ThinkingProgressed,
 )
+from master.player.inputs import (
+    BookReplied,
+    Connected,
+    ConnectionLost,
+    Decided,
+    GiveUp,
+    Input,
+    Leave,
+    LineSent,
+    PonderFound,
+    Prepared,
+    Progressed,
+    SearchFailed,
+    ServerLine,
+    Tick,
+)
 from master.player.instructions import (
     AskBook,
     BookAnswer,
@@ -66,161 +82,155 @@ from master.player.instructions import (
 )
 from master.player.judging import Judge, Verdict, patience_ms
 from master.player.outcomes import left, line_lost, with_result
+from master.player.states import TRANSITIONS, PlayerState
 from master.player.thought import Thought
-from master.player.turn import Question, RunningSearch
+from master.player.turn import Patience, Question, RunningSearch, Wait
 from worker.careful import careful_move
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
+from worker.states import States, Transition
 
 
 class Player:
-    """One connection to a server and the game that comes of it. Every method gives the instructions to carry out."""
+    """One connection to a server and the game that comes of it. `handle` is the only thing that changes it."""
 
-    def __init__(
-        self,
-        login: Login,
-        settings: PlayerSettings | None = None,
-        search_ids: Iterator[int] | None = None,
-        known: Callable[[SearchRequest], Known | None] | None = None,
-    ) -> None:
-        """
-        Args:
-            search_ids: gives rising numbers; players that share a searcher share it too.
-            known: what pondering has found out about a position, as `cluster.api.Searcher.known`.
-        """
+    def __init__(self, login: Login, settings: PlayerSettings | None = None) -> None:
         self.settings = settings or PlayerSettings()
         self.protocol = CsaProtocol()
         self.outcome: GameOutcome | None = None
+        self._states = States(TRANSITIONS, PlayerState.START, strict=self.settings.validate)
+        self._now_ms = 0.0
+        """When the event that is handled happened."""
         self._login = login
-        self._search_ids = search_ids if search_ids is not None else iter(range(1, 1 << 62))
-        self._known = known or (lambda _request: None)
+        self._next_id = 1
         self._position: Position | None = None
         self._clock: GameClock | None = None
         self._judge: Judge | None = None
         self._moves: list[str] = []
         self._line: tuple[str, ...] = ()
         """What the last search expects from here on, as long as the game follows it."""
-        self._search: RunningSearch | None = None
-        self._question: Question | None = None
-        self._ponder_id: int | None = None
-        """Of the search that runs on the opponent's time."""
+        self._wait: Wait | None = None
+        """What our turn waits for."""
+        self._pondering: SearchRequest | None = None
+        """The search that runs on the opponent's time."""
+        self._found: PonderFound | None = None
+        """What that has found."""
         self._thought = Thought()
-        self._patience_ms: float | None = None
-        """Until then the server may say that the game has ended at its move limit."""
         self._aborting = ""
         self._wrong_game = ""
         """Why the game on offer, which was rejected, is another one than we came for."""
         self._out: list[Instruction] = []
 
     @property
+    def state(self) -> PlayerState:
+        return self._states.now
+
+    @property
     def deadline_ms(self) -> float | None:
-        """When `tick` has something to do."""
-        if self._question is not None:
-            return self._question.until_ms
-        return self._patience_ms if self._search is None else self._search.deadline_ms
+        """When a `Tick` has something to do; None: only another event can change anything."""
+        return None if self._wait is None else self._wait.deadline_ms
 
-    # Inputs
+    def story(self) -> tuple[Transition[PlayerState], ...]:
+        """How it came to its present state."""
+        return self._states.story()
 
-    def connected(self) -> list[Instruction]:
-        line = self.protocol.login(self._login.name, self._login.password)
-        self._out.append(Send(line, f"LOGIN {self._login.name} ********"))
-        return self._flush()
+    def handle(self, event: Input, now_ms: float) -> list[Instruction]:
+        """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""
+        self._now_ms = now_ms
+        match event:
+            case Connected():
+                self._to(PlayerState.LOGIN)
+                line = self.protocol.login(self._login.name, self._login.password)
+                self._out.append(Send(line, f"LOGIN {self._login.name} ********"))
+            case ServerLine(line):
+                for said in self.protocol.receive(line):
+                    if self.outcome is None:
+                        self._on_event(said)
+            case Prepared(first_id):
+                self._on_prepared(first_id)
+            case BookReplied(question_id, answer):
+                self._on_book(question_id, answer)
+            case PonderFound(pondered):
+                if self._pondering is not None and pondered.search_id == self._pondering.search_id:
+                    self._found = event
+            case Progressed(progress):
+                self._on_progress(progress)
+            case Decided(decision):
+                if (search := self._search_of(decision.search_id)) is not None:  # else late: the turn ended without it
+                    self._emit(ThinkingEnded(decision))
+                    self._act_on(decision, search)
+            case SearchFailed(search_id, why):
+                if (search := self._search_of(search_id)) is not None:
+                    self._fall_back(search, f"the search failed: {why}")
+            case Tick():
+                self._on_tick()
+            case LineSent():
+                if self._clock is not None and self.protocol.sent is not None:
+                    self._clock.sent(now_ms)
+            case ConnectionLost(why):
+                if self.outcome is None:
+                    aborting = self._aborting
+                    self._end(left(self.protocol, aborting) if aborting else line_lost(self.protocol, why))
+            case GiveUp(why):
+                self._give_up(why)
+            case Leave():
+                playing = self.outcome is None and self.protocol.state is State.PLAYING
+                if playing and self.protocol.sent is None and not self.protocol.logged_out:
+                    self._send(self.protocol.logout())
+        out, self._out = self._out, []
+        return out
 
-    def receive(self, line: str, now_ms: float) -> list[Instruction]:
-        """A line of the server."""
-        for event in self.protocol.receive(line):
-            if self.outcome is None:
-                self._on_event(event, now_ms)
-        return self._flush()
-
-    def prepared(self) -> list[Instruction]:
-        """The searcher is ready for a new game (or as ready as it gets)."""
+    def _on_prepared(self, first_id: int) -> None:
         offered = self.protocol.state is State.OFFERED and self._position is not None
         if self.outcome is None and offered and not self._aborting:
+            self._next_id = first_id
+            self._to(PlayerState.AGREED)
             self._send(self.protocol.agree())
-        return self._flush()
 
-    def book_replied(self, question_id: int, answer: BookAnswer | None, now_ms: float) -> list[Instruction]:
-        """The book's answer to an `AskBook`; None: it has no move, or failed."""
-        if self._question is not None and self._question.question_id == question_id:
-            self._question = None
+    def _on_book(self, question_id: int, answer: BookAnswer | None) -> None:
+        if isinstance(self._wait, Question) and self._wait.question_id == question_id:
+            self._wait = None
             if answer is None or not self._play_from_book(answer):
-                self._think(now_ms)
-        return self._flush()
+                self._think()
 
-    def progressed(self, progress: Progress) -> list[Instruction]:
-        if self._search is not None and progress.search_id == self._search.search_id:
+    def _on_progress(self, progress: Progress) -> None:
+        if (search := self._search_of(progress.search_id)) is not None:
             if progress.pv:
-                self._search.pv = progress.pv
-            self._retime(self._search, progress)
+                search.pv = progress.pv
+            self._retime(search, progress)
             self._emit(ThinkingProgressed(progress))
-        return self._flush()
 
-    def decided(self, decision: Decision) -> list[Instruction]:
-        search = self._search
-        if search is None or decision.search_id != search.search_id:
-            return []  # late: the turn ended without it
-        self._emit(ThinkingEnded(decision))
-        self._search = None
-        self._act_on(decision, search)
-        return self._flush()
-
-    def search_failed(self, search_id: int, why: str) -> list[Instruction]:
-        """The searcher could not even begin."""
-        search = self._search
-        if search is not None and search.search_id == search_id:
-            self._search = None
-            self._fall_back(search, f"the search failed: {why}")
-        return self._flush()
-
-    def tick(self, now_ms: float) -> list[Instruction]:
+    def _on_tick(self) -> None:
         """Time has passed: a turn whose deadline is over ends with the best that is known."""
-        if self._question is not None and now_ms >= self._question.until_ms:
-            self._question = None
-            self._emit(Note("book_late", {"waited_ms": self.settings.book_ms}, error=True))
-            self._think(now_ms)
-        search = self._search
-        if search is not None and now_ms >= search.deadline_ms:
-            self._stop_search()
-            self._fall_back(search, "no decision by the hard deadline")
-        elif self._patience_ms is not None and now_ms >= self._patience_ms:
-            self._emit(Note("move_limit_passed", {"plies": len(self._moves)}, error=True))
-            self._referee().plays_on()
-            self._on_turn(now_ms)
-        return self._flush()
+        wait = self._wait
+        if wait is None or self._now_ms < wait.deadline_ms:
+            return
+        match wait:
+            case Question():
+                self._wait = None
+                self._emit(Note("book_late", {"waited_ms": self.settings.book_ms}, error=True))
+                self._think()
+            case RunningSearch():
+                self._stop_search()
+                self._fall_back(wait, "no decision by the hard deadline")
+            case Patience():
+                self._emit(Note("move_limit_passed", {"plies": len(self._moves)}, error=True))
+                self._referee().plays_on()
+                self._on_turn()
 
-    def sent(self, now_ms: float) -> None:
-        """A line of ours has left."""
-        if self._clock is not None and self.protocol.sent is not None:
-            self._clock.sent(now_ms)
-
-    def connection_lost(self, why: str) -> list[Instruction]:
-        if self.outcome is None:
-            aborting = self._aborting
-            self._end(left(self.protocol, aborting) if aborting else line_lost(self.protocol, why))
-        return self._flush()
-
-    def abort(self, why: str) -> list[Instruction]:
-        """Stop. A game that is played is resigned as soon as it is our turn, and the server's last word is waited for;
-        `leave` ends the wait. Anything else ends at once."""
+    def _give_up(self, why: str) -> None:
         if self.protocol.state is not State.PLAYING or self.protocol.my_turn:
             self._abort(why)
         elif self.outcome is None and not self._aborting:
             self._aborting = why
             self._stop_search()
-        return self._flush()
-
-    def leave(self) -> list[Instruction]:
-        """The opponent has taken too long for a game that we `abort`: log out. That loses it with his next move."""
-        playing = self.outcome is None and self.protocol.state is State.PLAYING
-        if playing and self.protocol.sent is None and not self.protocol.logged_out:
-            self._send(self.protocol.logout())
-        return self._flush()
+            self._to(PlayerState.LEAVING)
 
     # The server's events
 
-    def _on_event(self, event: csa.Event, now_ms: float) -> None:
+    def _on_event(self, event: csa.Event) -> None:
         match event:
             case csa.LoginOk(name):
+                self._to(PlayerState.LOBBY)
                 self._emit(LoggedIn(name))
             case csa.LoginRefused(line):
                 self._finish(Conclusion.LOGIN_REFUSED, line)
@@ -231,9 +241,9 @@ class Player:
             case csa.OfferRejected(_, by):
                 self._finish(Conclusion.NOT_PLAYED, f"rejected by {by}" if by else "rejected")
             case csa.GameStarted():
-                self._on_start(now_ms)
+                self._on_start()
             case csa.MoveMade():
-                self._on_move(event, now_ms)
+                self._on_move(event)
             case csa.Ended(result, reason):
                 self._finish(Conclusion(result.value), reason)
             case csa.LoggedOut() if self._aborting:
@@ -257,6 +267,7 @@ class Player:
         if self._wrong_game:
             self._refuse(self._wrong_game)
             return
+        self._to(PlayerState.PREPARING)
         self._emit(GameFound(summary))
         self._out.append(PrepareSearcher())
 
@@ -268,24 +279,27 @@ class Player:
             self._finish(conclusion, f"the server says: {with_advice(text)}")
 
     def _refuse(self, why: str) -> None:
+        self._to(PlayerState.LOBBY)
         self._position = None  # what was offered before, and is being prepared for, is off the table too
         self._emit(GameRefused(why))
         self._send(self.protocol.reject())
 
-    def _on_start(self, now_ms: float) -> None:
+    def _on_start(self) -> None:
         summary, position = self._summary(), self._board()
         self._judge = Judge(self.settings, summary)
-        self._clock = GameClock(summary.time, self.settings.clock, turn=summary.to_move, now_ms=now_ms)
+        self._clock = GameClock(summary.time, self.settings.clock, turn=summary.to_move, now_ms=self._now_ms)
         for move in summary.moves:
             self._clock.charge_before_start(SIGNS.index(move.csa[0]), move.consumed_ms)
-        self._emit(GameBegan(summary, position.sfen(), self._clocks(now_ms)))
+        self._emit(GameBegan(summary, position.sfen(), self._clocks()))
         if self.protocol.my_turn:
-            self._on_turn(now_ms)
+            self._on_turn()
+        else:
+            self._to(PlayerState.THEIR_TURN)
 
-    def _on_move(self, made: csa.MoveMade, now_ms: float) -> None:
+    def _on_move(self, made: csa.MoveMade) -> None:
         position = self._board()
         assert self._clock is not None
-        if made.mine and self.deadline_ms is not None:
+        if made.mine and self._wait is not None:
             self._stop_search()  # the server plays a move that we did not send: nothing is asked of us any more
         try:
             move = position.push_csa(made.csa)
@@ -295,40 +309,45 @@ class Player:
             return
         self._moves.append(move_to_usi(move))
         self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
-        self._clock.moved(made.consumed_ms, now_ms)
+        self._clock.moved(made.consumed_ms, self._now_ms)
         thought = self._thought if made.mine else Thought()
-        self._emit(thought.played(made, tuple(self._moves), position.sfen(), self._clocks(now_ms)))
-        if self.protocol.my_turn and self._aborting:
-            self._send(self.protocol.resign())
+        self._emit(thought.played(made, tuple(self._moves), position.sfen(), self._clocks()))
+        if self._aborting:
+            if self.protocol.my_turn:
+                self._send(self.protocol.resign())
         elif self.protocol.my_turn:
-            self._on_turn(now_ms)
+            self._on_turn()
+        else:
+            self._to(PlayerState.THEIR_TURN)
 
     # Our turn
 
-    def _on_turn(self, now_ms: float) -> None:
+    def _on_turn(self) -> None:
         assert self._clock is not None
-        self._patience_ms = None
+        self._wait = None
         judgement = self._referee().before_search(self._board(), len(self._moves))
         match judgement.verdict:
             case Verdict.WAIT:
-                self._patience_ms = now_ms + patience_ms(self._clock.budget(now_ms).hard_ms)
+                self._to(PlayerState.AT_LIMIT)
+                self._wait = Patience(self._now_ms + patience_ms(self._clock.budget(self._now_ms).hard_ms))
             case Verdict.RESIGN:
-                self._send(self.protocol.resign())
+                self._answer(self.protocol.resign())
             case Verdict.DECLARE:
-                self._send(self.protocol.declare())
+                self._answer(self.protocol.declare())
             case Verdict.PLAY:
                 self._send_move(judgement.move, Thought())
             case _ if self.settings.book_ms:
-                self._ask_book(now_ms)
+                self._ask_book()
             case _:
-                self._think(now_ms)
+                self._think()
 
-    def _ask_book(self, now_ms: float) -> None:
+    def _ask_book(self) -> None:
         judge = self._referee()
         assert self._clock is not None
-        budget = self._clock.budget(now_ms, len(self._moves), judge.max_moves, score=judge.score)
-        question_id = next(self._search_ids)
-        self._question = Question(question_id, now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
+        budget = self._clock.budget(self._now_ms, len(self._moves), judge.max_moves, score=judge.score)
+        question_id = self._new_id()
+        self._to(PlayerState.BOOK)
+        self._wait = Question(question_id, self._now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
         self._out.append(AskBook(question_id, self._summary().start_sfen, tuple(self._moves), budget.soft_ms))
 
     def _play_from_book(self, answer: BookAnswer) -> bool:
@@ -345,23 +364,31 @@ class Player:
         self._send_move(move, Thought.of_book(answer, self._board(), move))
         return True
 
-    def _think(self, now_ms: float) -> None:
+    def _think(self) -> None:
         assert self._clock is not None
         judge = self._referee()
         request = self._request(tuple(self._moves))
         search_id = request.search_id
-        known = self._known(request)
+        known = self._known_of(request)
         known_ms = 0 if known is None else known.fleet_ms
-        budget = self._clock.budget(now_ms, len(self._moves), judge.max_moves, known_ms, judge.score)
-        deadline_ms = now_ms + budget.hard_ms + self.settings.guard_ms
+        budget = self._clock.budget(self._now_ms, len(self._moves), judge.max_moves, known_ms, judge.score)
+        deadline_ms = self._now_ms + budget.hard_ms + self.settings.guard_ms
         watch = Watch(judge.score, "" if known is None else known.move, known_ms)
         # Where nothing is heard of the search, what is known already is better than any move.
         pv = self._line if known is None else known.lines[0].pv if known.lines else (known.move,)
-        self._search = RunningSearch(search_id, deadline_ms, budget.soft_ms, now_ms, watch, pv)
-        clocks = self._clocks(now_ms)
+        self._to(PlayerState.SEARCHING)
+        self._wait = RunningSearch(search_id, deadline_ms, budget.soft_ms, self._now_ms, watch, pv)
+        clocks = self._clocks()
         self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=budget.soft_ms, hard_ms=budget.hard_ms)))
-        self._ponder_id = None  # it is a part of this search now, or over
+        self._pondering = self._found = None  # it is a part of this search now, or over
+
+    def _known_of(self, request: SearchRequest) -> Known | None:
+        """What pondering has found out about the position of ``request``."""
+        if self._pondering is None or self._found is None:
+            return None
+        known = self._found.pondered.replies.get(request.reply_to(self._pondering))
+        return None if known is None else known.later(max(0, int(self._now_ms - self._found.at_ms)))
 
     def _ponder(self, move: int) -> None:
         """Our ``move`` is out: search on the opponent's time, unless the game is over with it."""
@@ -369,13 +396,12 @@ class Player:
         position.push(move)
         if not self.settings.ponder or self._referee().ends_with(position, len(self._moves) + 1):
             return
-        request = self._request((*self._moves, move_to_usi(move)))
-        self._ponder_id = request.search_id
-        self._out.append(StartPonder(request))
+        self._pondering, self._found = self._request((*self._moves, move_to_usi(move))), None
+        self._out.append(StartPonder(self._pondering))
 
     def _request(self, moves: tuple[str, ...]) -> SearchRequest:
         return SearchRequest(
-            search_id=next(self._search_ids),
+            search_id=self._new_id(),
             sfen=self._summary().start_sfen,
             moves=moves,
             nodes=self.settings.nodes,
@@ -395,12 +421,17 @@ class Player:
             search.soft_ms = soft_ms
             self._out.append(RetimeSearch(search.search_id, soft_ms))
 
+    def _search_of(self, search_id: int) -> RunningSearch | None:
+        """The running search, if that is its id."""
+        search = self._wait
+        return search if isinstance(search, RunningSearch) and search.search_id == search_id else None
+
     def _act_on(self, decision: Decision, search: RunningSearch) -> None:
         match self._referee().after_search(decision, self._board(), len(self._moves)):
             case Verdict.DECLARE:
-                self._send(self.protocol.declare())
+                self._answer(self.protocol.declare())
             case Verdict.RESIGN:
-                self._send(self.protocol.resign())
+                self._answer(self.protocol.resign())
             case Verdict.DISBELIEVE:
                 self._fall_back(search, f"the decision {decision.move} does not hold")
             case _:
@@ -429,16 +460,30 @@ class Player:
 
     def _send_move(self, move: int, thought: Thought) -> None:
         self._thought = thought
-        self._send(self.protocol.move(move_to_csa(move), thought.comment))
+        self._answer(self.protocol.move(move_to_csa(move), thought.comment))
         self._ponder(move)
 
+    def _answer(self, line: str) -> None:
+        """Our turn ends with ``line``."""
+        self._wait = None
+        self._to(PlayerState.ANSWERED)
+        self._send(line)
+
     # Common
+
+    def _to(self, state: PlayerState) -> None:
+        self._states.to(state, self._now_ms)
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id - 1
 
     def _abort(self, why: str) -> None:
         if self.outcome is not None or self._aborting:
             return
         self._aborting = why
         self._stop_search()
+        self._to(PlayerState.LEAVING)
         if self.protocol.my_turn:
             self._send(self.protocol.resign())
             return
@@ -459,30 +504,24 @@ class Player:
         assert self._judge is not None
         return self._judge
 
-    def _clocks(self, now_ms: float) -> Clocks:
+    def _clocks(self) -> Clocks:
         assert self._clock is not None
-        left = (self._clock.left_ms(0, now_ms), self._clock.left_ms(1, now_ms))
+        left = (self._clock.left_ms(0, self._now_ms), self._clock.left_ms(1, self._now_ms))
         return Clocks(left, self._clock.turn)
 
     def _stop_search(self) -> None:
-        self._question = None
-        self._patience_ms = None
-        if self._search is not None:
-            self._out.append(StopSearch(self._search.search_id))
-            self._search = None
-        if self._ponder_id is not None:
-            self._out.append(StopSearch(self._ponder_id))
-            self._ponder_id = None
+        wait, self._wait = self._wait, None
+        if isinstance(wait, RunningSearch):
+            self._out.append(StopSearch(wait.search_id))
+        if self._pondering is not None:
+            self._out.append(StopSearch(self._pondering.search_id))
+            self._pondering = self._found = None
 
     def _send(self, line: str) -> None:
         self._out.append(Send(line, line))
 
     def _emit(self, event: GameEvent) -> None:
         self._out.append(Emit(event))
-
-    def _flush(self) -> list[Instruction]:
-        out, self._out = self._out, []
-        return out
 
     def _finish(self, conclusion: Conclusion, reason: str) -> None:
         self._end(with_result(self.protocol, conclusion, reason))
@@ -494,6 +533,7 @@ class Player:
         if self._clock is not None:
             outcome = replace(outcome, plies=len(self._moves), sfen=self._board().sfen())
         self.outcome = outcome
+        self._to(PlayerState.OVER)
         if self.protocol.state in (State.ENDED, State.WAITING) and not self.protocol.logged_out:
             self._send(self.protocol.logout())
         self._emit(GameEnded(self.outcome))

@@ -1,5 +1,5 @@
 """What a player is waiting for while it is its turn: the values that `master.player.player` keeps until an answer
-comes.
+comes. Times in milliseconds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from master.clock import Watch
 
 @dataclass(slots=True)
 class RunningSearch:
-    """A search for the move to play. Times in milliseconds."""
+    """A search for the move to play."""
 
     search_id: int
     deadline_ms: float
@@ -28,5 +28,16 @@ class Question:
     """What the book was asked on our turn, before any search."""
 
     question_id: int
-    until_ms: float
+    deadline_ms: float
     """Then the search begins without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The server may say that the game has ended at its move limit."""
+
+    deadline_ms: float
+    """Then we play on."""
+
+
+Wait = Question | RunningSearch | Patience

@@ -133,7 +133,6 @@ async def _play_one(
                 address,
                 Login(name, f"{settings.game_name},{_PASSWORD}"),
                 seat.searcher,
-                seat.listener,
                 GameSettings(player=settings.player),
                 [seat.observe],
             )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, Progress
+from master.csa.timecontrol import TimeControl
 from master.player.events import (
     Clocks,
     GameBegan,
@@ -26,6 +27,7 @@ from master.player.events import (
     ThinkingEnded,
     ThinkingProgressed,
 )
+from master.ui.progress import Pace
 from master.ui.texts import say
 from worker.shogi import STARTPOS
 from worker.shogi.pieces import SQUARES
@@ -46,6 +48,34 @@ class Thought:
     """Set when the search is over."""
 
 
+class Series:
+    """Games that are to be played one after the other.
+
+    Args:
+        total: None: without end.
+        now: a clock, in seconds.
+    """
+
+    def __init__(self, total: int | None, now: Callable[[], float] = time.monotonic) -> None:
+        self.total = total
+        self.done = 0
+        self._now = now
+        self._pace = Pace()
+
+    def observe(self, event: GameEvent) -> None:
+        """The player's own events."""
+        match event:
+            case GameBegan():
+                self._pace.begin(0, self._now())
+            case GameEnded(outcome) if outcome.played:
+                self.done += 1
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until the last game is over, if the next ones take as long as those so far; None: not known."""
+        return self._pace.left_s(self.done, self.total, self._now())
+
+
 @dataclass(slots=True)
 class GameView:
     """The game as a viewer sees it. Colours are 0 (black) and 1 (white)."""
@@ -61,12 +91,15 @@ class GameView:
     thoughts: tuple[Thought, Thought] = field(default_factory=lambda: (Thought(), Thought()))
     """By colour."""
     outcome: GameOutcome | None = None
+    most_plies: int | None = None
+    """The move at which the game is drawn; None: there is none that we know."""
     delay_ms: float | None = None
     """How long the server took for the last echo."""
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     """The last messages of log and fleet."""
     _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
     _clocks_at: float = 0.0
+    _times: tuple[TimeControl, TimeControl] = (TimeControl(), TimeControl())
     _running: bool = False
 
     def note(self, text: str) -> None:
@@ -78,6 +111,17 @@ class GameView:
         if self._running and colour == self._clocks.turn:
             return max(0.0, left - (self.now() - self._clocks_at) * 1000)
         return left
+
+    def left_at_most_s(self) -> float | None:
+        """Seconds until the game is over, if both sides use all of their time up to the last move that there may be;
+        None: there is no such end."""
+        if self.most_plies is None or any(control.unlimited for control in self._times):
+            return None
+        left_ms = 0.0
+        for colour, control in enumerate(self._times):
+            moves = max(0, self.most_plies - self.ply + (colour == self.turn)) // 2
+            left_ms += self.left_ms(colour) + moves * (control.byoyomi_ms + control.increment_ms)
+        return left_ms / 1000
 
     @property
     def turn(self) -> int:
@@ -98,6 +142,7 @@ class GameView:
             case GameBegan(summary, sfen, clocks):
                 self.names, self.my_colour = summary.names, summary.my_colour
                 self.sfen, self.ply, self.move, self.outcome = sfen, 0, None, None
+                self.most_plies, self._times = summary.max_moves, summary.time
                 self.thoughts = (Thought(sfen), Thought(sfen))
                 self._set_clocks(clocks)
             case MovePlayed():

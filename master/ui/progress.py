@@ -1,64 +1,249 @@
-"""How far an analysis is."""
+"""How far a long work is: bars and the time left at a terminal, else plain lines. On stderr, for all commands alike.
+
+::
+
+    with Bars(say("games")) as bars:
+        bar = bars.bar("", 40)
+        bar.show(3, "+2 =0 -1", tell=True)     # at a terminal redrawn, else the line "3/40 games, +2 =0 -1, 4 min left"
+        bars.note("game 3: B lost on time")    # a line that stays, above the bars
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Self
+import time
+from collections.abc import Callable
+from typing import Final, Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.table import Column
+from rich.text import Text
 
 from master.ui.console import Console
 from master.ui.texts import say
 
+_BAR: Final = 20
+
+
+class Pace:
+    """Estimates the time that is left, from what was done since the first time that it was asked. Pure.
+
+    What was done before (a work that goes on) is not counted: nobody knows how long it took.
+    """
+
+    def __init__(self) -> None:
+        self._first: tuple[float, float] | None = None
+
+    def begin(self, done: float, now: float) -> None:
+        """The work begins, or goes on from ``done``. Only the first time counts."""
+        if self._first is None:
+            self._first = (done, now)
+
+    def rate(self, done: float, now: float) -> float:
+        """So much a second; 0: not known yet."""
+        if self._first is None or done <= self._first[0] or now <= self._first[1]:
+            return 0.0
+        return (done - self._first[0]) / (now - self._first[1])
+
+    def left_s(self, done: float, total: float | None, now: float) -> float | None:
+        """Seconds until ``total``; None: not known."""
+        rate = self.rate(done, now)
+        return None if total is None or not rate else max(0.0, total - done) / rate
+
+
+class Bar:
+    """One of the bars of `Bars`, which makes it."""
+
+    def __init__(self, bars: Bars, task: TaskID, name: str, total: float | None, at_most: bool, hourly: bool) -> None:
+        self.name = name
+        self.total = total
+        self.done = 0.0
+        self.words = ""
+        self._bars = bars
+        self._task = task
+        self._at_most = at_most
+        self._hourly = hourly
+        self._pace = Pace()
+
+    def begin(self, done: float = 0) -> None:
+        """The work begins now, with so much done before."""
+        self.done = done
+        self._pace.begin(done, self._bars.now())
+
+    def show(
+        self, done: float, words: str = "", *, name: str | None = None, total: float | None = None, tell: bool = False
+    ) -> None:
+        """Say how far it is.
+
+        Args:
+            words: what else is known.
+            name, total: where they have changed.
+            tell: where there is no terminal this is worth a line.
+        """
+        self.begin(done)
+        self.done, self.words = done, words
+        self.name = self.name if name is None else name
+        self.total = self.total if total is None else total
+        self._bars.update(self._task, self)
+        if tell:
+            self._bars.tell(self.line())
+
+    def line(self) -> str:
+        """All of it in a line: ``3/40 games, +2 =0 -1, 4 min left``."""
+        return ", ".join(part for part in (self.name, self.counted(), self.words, self.speed(), self.left()) if part)
+
+    def counted(self) -> str:
+        """``3/40 games``."""
+        return self._bars.counted(self.done, self.total)
+
+    def speed(self) -> str:
+        """``120 games/h``; empty where that is not asked for, or not known yet."""
+        rate = self._pace.rate(self.done, self._bars.now()) if self._hourly else 0.0
+        return f"{rate * 3600:,.0f} {self._bars.unit}/h" if rate else ""
+
+    def left(self) -> str:
+        """``4 min left``; empty where that is not known."""
+        seconds = self._pace.left_s(self.done, self.total, self._bars.now())
+        if seconds is None or (self.total is not None and self.done >= self.total):
+            return ""
+        time_left = span(seconds)
+        return say("at most {time} left", time=time_left) if self._at_most else say("{time} left", time=time_left)
+
+
+class Bars:
+    """The bars of a work. A context manager: within, they are on the screen.
+
+    Args:
+        unit: what is counted. Empty: it is shown as a share.
+        stays: whether the bars are left on the screen in the end.
+        now: a clock, in seconds.
+    """
+
+    def __init__(self, unit: str = "", *, stays: bool = True, now: Callable[[], float] = time.monotonic) -> None:
+        self.now = now
+        self.unit = unit
+        console = Console(stderr=True)
+        self.live = console.is_terminal and not console.is_dumb_terminal
+        """Whether there is a terminal that can be redrawn."""
+        self._of: dict[TaskID, Bar] = {}
+        words = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=_BAR),
+            _Said(self._of, Bar.counted, Column(no_wrap=True)),
+            _Said(self._of, Bar.left, Column(no_wrap=True)),
+            _Said(self._of, Bar.speed, Column(no_wrap=True)),
+            _Said(self._of, lambda bar: bar.words, words),
+            console=console,
+            disable=not self.live,
+            transient=not stays,
+            refresh_per_second=4,
+            expand=True,
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def bar(self, name: str, total: float | None, *, at_most: bool = False, hourly: bool = False) -> Bar:
+        """Another bar.
+
+        Args:
+            total: when it is done; None: not known yet.
+            at_most: it may end sooner.
+            hourly: its speed is told too, in the unit for an hour.
+        """
+        task = self._progress.add_task(name, total=total)
+        self._of[task] = Bar(self, task, name, total, at_most, hourly)
+        return self._of[task]
+
+    def note(self, text: str) -> None:
+        """A line that stays, above the bars."""
+        if self.live:
+            self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self.tell(text)
+
+    def tell(self, text: str) -> None:
+        """A line where there is no terminal, and only there."""
+        if not self.live:
+            print(text, file=sys.stderr, flush=True)
+
+    def update(self, task: TaskID, bar: Bar) -> None:
+        """`Bar` alone calls this: what it says has changed."""
+        self._progress.update(task, description=bar.name, completed=bar.done, total=bar.total)
+
+    def counted(self, done: float, total: float | None) -> str:
+        """`Bar` alone calls this: how much is done, in the unit."""
+        if total is None:
+            return ""
+        return f"{done:,.0f}/{total:,.0f} {self.unit}" if self.unit else f"{done / max(total, 1e-9):.1%}"
+
+
+class _Said(ProgressColumn):
+    """A column with what a bar says."""
+
+    def __init__(self, bars: dict[TaskID, Bar], say_it: Callable[[Bar], str], column: Column) -> None:
+        super().__init__(column)
+        self._bars = bars
+        self._say_it = say_it
+
+    def render(self, task: Task) -> Text:
+        """As `rich.progress.ProgressColumn.render`."""
+        bar = self._bars.get(task.id)
+        return Text("" if bar is None else self._say_it(bar), no_wrap=True, overflow="ellipsis")
+
+
+def span(seconds: float) -> str:
+    """A time in words: ``3 h 20 min``, ``4 min``, ``50 s``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
 
 class PositionBar:
-    """The standing on stderr: a bar at a terminal, else a line for each game. A context manager.
+    """How far an analysis is: a bar of positions at a terminal, else a line for each game. A context manager.
 
     Args:
         total: how many positions there are.
     """
 
     def __init__(self, total: int) -> None:
-        self._live = sys.stderr.isatty()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TextColumn(say("positions")),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            disable=not self._live,
-            transient=True,
-        )
-        self._task = self._bar.add_task(say("starting the searcher"), total=total)
+        self._bars = Bars(say("positions"), stays=False)
+        self._bar = self._bars.bar(say("starting the searcher"), total)
+        self._done = 0
         self._game = ""
         self._kept = 0
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        self._bars.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        self._bars.__exit__()
 
     def game(self, name: str) -> None:
         """The positions that follow are of this game."""
         self._game, self._kept = name, 0
-        self._bar.update(self._task, description=name)
+        self._bar.show(self._done, name=name)
 
     def found(self, _found: object, kept: bool) -> None:
         """A position is known; ``kept``: it was before."""
         self._kept += kept
-        self._bar.advance(self._task)
+        self._done += 1
+        self._bar.show(self._done)
 
     def game_done(self) -> None:
         """All positions of the game are known, and its report is written."""
         kept = say(", {count} positions kept from an earlier run", count=self._kept) if self._kept else ""
-        if not self._live:
-            print(say("{game}: done", game=self._game) + kept, file=sys.stderr, flush=True)
+        self._bars.tell(say("{game}: done", game=self._game) + kept)
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
         """What happens in the fleet, where it should be known."""
         if name == "node_lost":
             words = say("{node} is lost: {reason}", node=fields.get("node"), reason=fields.get("reason"))
-            self._bar.console.print(f"gougi: {words}", markup=False)
+            self._bars.note(f"gougi: {words}")

@@ -7,6 +7,7 @@ from typing import Final
 import rich.console
 from rich.console import ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +16,8 @@ from master.records.notation import SIDES, clock_text, count_text, move_text, pv
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.endings import result_words
-from master.ui.model import GameView, Thought
+from master.ui.model import GameView, Series, Thought
+from master.ui.progress import span
 from master.ui.texts import say
 from worker.shogi import MoveError, Position
 
@@ -23,16 +25,18 @@ WIDE: Final = 76
 """Columns from which the panels stand beside the board; below, they stand under it."""
 NARROW: Final = BOARD_COLUMNS
 """Columns below which there is no room for a board."""
-TALL: Final = 30
+TALL: Final = 32
 """Rows from which everything fits under the board."""
 REFRESH_S: Final = 0.2
+_BAR: Final = 16
 
 
 class GameScreen:
     """A rich renderable of a `GameView`."""
 
-    def __init__(self, view: GameView) -> None:
+    def __init__(self, view: GameView, series: Series | None = None) -> None:
         self.view = view
+        self._series = series
 
     def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
         view, width, height = self.view, options.max_width, options.size.height
@@ -43,7 +47,7 @@ class GameScreen:
         board = Group(
             Text(hand_text(position, 1)), board_text(position, view.last_square), Text(hand_text(position, 0))
         )
-        panels: list[RenderableType] = [self._clocks(), self._last_move(), *self._thoughts()]
+        panels: list[RenderableType] = [*self._progress(), self._clocks(), self._last_move(), *self._thoughts()]
         if width >= WIDE or height >= TALL:
             panels += self._fleet(width if width < WIDE else width - BOARD_COLUMNS - 2)
         panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in view.notes]
@@ -59,6 +63,22 @@ class GameScreen:
     def _words(self) -> list[RenderableType]:
         """For a terminal that is too narrow for a board."""
         return [self._clocks(), self._last_move(), *self._thoughts()]
+
+    def _progress(self) -> list[RenderableType]:
+        """How far the game is, and the series that it belongs to, with what is left of the time."""
+        view, series = self.view, self._series
+        bars: list[RenderableType] = []
+        if series is not None and series.total is not None and series.total > 1:
+            left = series.left_s
+            words = say("{done} of {total} games", done=series.done, total=series.total)
+            words += "" if left is None or not left else "  " + say("{time} left", time=span(left))
+            bars.append(_bar(series.done, series.total, words))
+        if view.most_plies and view.outcome is None:
+            words = say("move {ply} of at most {most}", ply=view.ply, most=view.most_plies)
+            if (left := view.left_at_most_s()) is not None:
+                words += "  " + say("at most {time} left", time=span(left))
+            bars.append(_bar(view.ply, view.most_plies, words))
+        return bars
 
     def _clocks(self) -> Text:
         view = self.view
@@ -96,6 +116,14 @@ class GameScreen:
         if thought.decision is not None and thought.decision.ballots:
             parts.append(_votes(thought.decision.ballots, thought.decision.source, thought.sfen, self.view.my_colour))
         return parts
+
+
+def _bar(done: float, total: float, words: str) -> Table:
+    line = Table.grid(padding=(0, 1))
+    line.add_column(width=_BAR)
+    line.add_column(no_wrap=True, overflow="ellipsis")
+    line.add_row(ProgressBar(total, min(done, total), _BAR), Text(words, no_wrap=True, overflow="ellipsis"))
+    return line
 
 
 def thought_text(thought: Thought, colour: int) -> Text | None:
@@ -162,6 +190,6 @@ def result_text(view: GameView) -> str:
     return result_words(view.outcome, view.names)
 
 
-def live(view: GameView, console: Console) -> Live:
+def live(view: GameView, console: Console, series: Series | None = None) -> Live:
     """The whole screen as a rich `Live`. It is redrawn by `Live.refresh` only, on the event loop, never by a thread."""
-    return Live(GameScreen(view), console=console, auto_refresh=False, screen=True)
+    return Live(GameScreen(view, series), console=console, auto_refresh=False, screen=True)

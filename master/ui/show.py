@@ -14,7 +14,8 @@ from rich.live import Live
 from master.player.events import GameBegan, GameEnded, GameEvent
 from master.ui.console import Console
 from master.ui.lines import LineView
-from master.ui.model import GameView
+from master.ui.model import GameView, Series
+from master.ui.progress import span
 from master.ui.screen import REFRESH_S, GameScreen, live
 from master.ui.steady import SteadyWriter
 from master.ui.texts import later, say
@@ -35,16 +36,24 @@ class Show:
         warnings: where messages of the log go; behind the full screen too, once that is closed.
         plain: lines even where the terminal can do more.
         now: the clock of the events, in seconds.
+        games: how many are to be played; None: without end.
     """
 
     def __init__(
-        self, console: Console, warnings: Console, *, plain: bool = False, now: Callable[[], float] = time.monotonic
+        self,
+        console: Console,
+        warnings: Console,
+        *,
+        plain: bool = False,
+        now: Callable[[], float] = time.monotonic,
+        games: int | None = 1,
     ) -> None:
         self.console = console
         self._warnings = warnings
         self._held: list[str] = []
         """Warnings that the full screen keeps from their console."""
         self.view = GameView(now)
+        self._series = Series(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
         self._steady = SteadyWriter(self._print)
@@ -93,14 +102,24 @@ class Show:
     def observe(self, event: GameEvent) -> None:
         """The events of the player that is shown."""
         self.view.observe(event)
+        self._series.observe(event)
         if self._lines is not None:
             self._lines.observe(event)
+            self._tell_series(event)
         elif isinstance(event, GameBegan):
             self._stop()
-            self._live = live(self.view, self.console)
+            self._live = live(self.view, self.console, self._series)
             self._live.start(refresh=True)
         elif isinstance(event, GameEnded):
             self._stop()
+
+    def _tell_series(self, event: GameEvent) -> None:
+        """Behind each game but the last how far the series is."""
+        done, total = self._series.done, self._series.total
+        if isinstance(event, GameEnded) and event.outcome.played and total is not None and done < total:
+            left = self._series.left_s
+            words = say("{done} of {total} games", done=done, total=total)
+            self.say(words if left is None else f"{words}, {say('{time} left', time=span(left))}")
 
     def _print(self, line: str) -> None:
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -116,7 +135,7 @@ class Show:
         if self._live is not None:
             self._live.stop()
             self._live = None
-            self.console.print(GameScreen(self.view))
+            self.console.print(GameScreen(self.view, self._series))
             held, self._held = self._held, []
             for line in held:
                 self._complain(line)

@@ -10,6 +10,7 @@ import asyncio
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -17,8 +18,10 @@ from typing import Final
 
 import structlog
 
-from cluster.api import FleetError, Known, Listener, Searcher, SearchRequest
+from cluster.api import FleetError, Listener, Searcher, SearchListener, SearchRequest
 from master.usi.events import (
+    AskBook,
+    BookReplied,
     Decided,
     Event,
     FleetEvent,
@@ -29,6 +32,7 @@ from master.usi.events import (
     MateSolved,
     NewGame,
     NotStarted,
+    PonderFound,
     PonderSearch,
     Prepare,
     Prepared,
@@ -44,9 +48,10 @@ from master.usi.events import (
 )
 from master.usi.front import UsiFront
 from master.usi.options import FleetOptions
-from worker.book import BookError, BookPlayer, BookReply, BookSettings
+from worker.book import BookError, BookPlayer, BookReply
 from worker.mate import MateResult, MateSolver, MateStatus
 from worker.shogi import Position
+from worker.shogi.replay import Replay
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("usi")
 
@@ -71,6 +76,7 @@ class UsiDriver:
         write: writes a line to the GUI; called from a thread of its own. Raises OSError: the GUI is gone.
         on_event: hears of the fleet's events, for a log.
         rng: chooses among the moves of a book.
+        watch: hears of all that the front is told and wants done; must not block.
     """
 
     def __init__(
@@ -80,15 +86,24 @@ class UsiDriver:
         write: Callable[[str], None],
         on_event: Log = lambda _name, _fields: None,
         rng: random.Random | None = None,
+        watch: Callable[[Event | Instruction], None] = lambda _what: None,
     ) -> None:
+        self._watch = watch
         self._build = build
         self._write = write
         self._on_event = on_event
-        self._front = UsiFront(options, self._known, self._ask_book)
+        self._front = UsiFront(options)
         self._book = BookPlayer(rng or random.Random())
+        self._replay = Replay()
+        """Of the positions that the book is asked for."""
         self._searcher: Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._hears = SearchListener(
+            on_progress=lambda progress: self._events.put_nowait(Progressed(progress)),
+            on_decision=lambda decision: self._events.put_nowait(Decided(decision)),
+            on_pondered=lambda pondered: self._events.put_nowait(PonderFound(pondered)),
+        )
         self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._mates = ThreadPoolExecutor(1, thread_name_prefix="mate")
         self._solver: MateSolver | None = None
@@ -108,8 +123,16 @@ class UsiDriver:
         try:
             while self._code is None:
                 event = await self._next()
-                for instruction in self._front.handle(event, _now_ms()):
-                    await self._carry_out(instruction)
+                self._watch(event)
+                instructions = deque(self._front.handle(event, _now_ms()))
+                while instructions:
+                    instruction = instructions.popleft()
+                    if isinstance(instruction, AskBook):
+                        # Answered at once: a search that begins must not wait for the lines that came behind its go.
+                        instructions += self._front.handle(self._ask_book(instruction), _now_ms())
+                    else:
+                        await self._carry_out(instruction)
+                    self._watch(instruction)
             return self._code
         finally:
             await self._close()
@@ -135,7 +158,7 @@ class UsiDriver:
             case StartSearch(request):
                 self._start(request)
             case PonderSearch(request, expected):
-                self._order(lambda searcher: searcher.ponder(request, expected))
+                self._order(lambda searcher: searcher.ponder(request, self._hears, expected))
             case RetimeSearch(search_id, soft_ms):
                 self._order(lambda searcher: searcher.retime(search_id, soft_ms))
             case StopSearch(search_id):
@@ -180,13 +203,8 @@ class UsiDriver:
         before, self._searcher = self._searcher, None
         if before is not None:
             await before.close()
-        listener = Listener(
-            on_progress=lambda progress: self._events.put_nowait(Progressed(progress)),
-            on_decision=lambda decision: self._events.put_nowait(Decided(decision)),
-            on_event=self._heard,
-        )
         try:
-            await searcher.open(listener)
+            await searcher.open(Listener(self._heard))
         except BaseException:
             await searcher.close()
             raise
@@ -207,7 +225,7 @@ class UsiDriver:
         try:
             if self._searcher is None:
                 raise FleetError("the fleet is not open")
-            self._searcher.start(request)
+            self._searcher.start(request, self._hears)
         except (FleetError, ValueError) as error:
             self._events.put_nowait(NotStarted(request.search_id, str(error)))
 
@@ -219,14 +237,12 @@ class UsiDriver:
             except (FleetError, ValueError):
                 log.exception("order_not_heeded")
 
-    def _known(self, request: SearchRequest) -> Known | None:
-        return None if self._searcher is None else self._searcher.known(request)
-
-    def _ask_book(self, position: Position, settings: BookSettings, only: tuple[str, ...]) -> BookReply:
+    def _ask_book(self, question: AskBook) -> BookReplied:
         try:
-            return self._book.reply(position, settings, only)
+            position = self._replay.position(question.sfen, question.moves)
+            return BookReplied(self._book.reply(position, question.settings, question.only))
         except BookError as error:
-            return BookReply(None, notes=(f"error: {error}",))
+            return BookReplied(BookReply(None, notes=(f"error: {error}",)))
 
     def _solve(self, solver: MateSolver, order: SolveMate, loop: asyncio.AbstractEventLoop) -> None:
         """On the mates' thread."""

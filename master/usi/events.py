@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cluster.api import Decision, Progress, SearchRequest
+from cluster.api import Decision, Pondered, Progress, SearchRequest
 
 if TYPE_CHECKING:
-    from worker.book import BookSettings
+    from worker.book import BookReply, BookSettings
     from worker.mate import MateResult
 
 
@@ -69,6 +69,13 @@ class Progressed:
 
 
 @dataclass(frozen=True, slots=True)
+class PonderFound:
+    """What pondering has found so far."""
+
+    pondered: Pondered
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
     decision: Decision
 
@@ -79,6 +86,13 @@ class NotStarted:
 
     search_id: int
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class BookReplied:
+    """The answer to an `AskBook`; no move where the book has none, or there is no book."""
+
+    reply: BookReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,19 @@ class Tick:
     """Time has passed; see `master.usi.front.UsiFront.wake_ms`."""
 
 
-Event = GuiLine | GuiGone | Prepared | FleetEvent | Progressed | Decided | NotStarted | MateSolved | Tick
+Event = (
+    GuiLine
+    | GuiGone
+    | Prepared
+    | FleetEvent
+    | Progressed
+    | PonderFound
+    | Decided
+    | NotStarted
+    | BookReplied
+    | MateSolved
+    | Tick
+)
 
 # --- out -------------------------------------------------------------------------------------------------------------
 
@@ -117,6 +143,17 @@ class Prepare:
 @dataclass(frozen=True, slots=True)
 class NewGame:
     """Tell the fleet that a new game begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskBook:
+    """Look the position up in the book that was prepared, then tell `BookReplied`: the GUI's lines wait for it."""
+
+    sfen: str
+    moves: tuple[str, ...]
+    settings: BookSettings
+    only: tuple[str, ...]
+    """The moves to choose from, in USI; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,5 +211,15 @@ class Quit:
 
 
 Instruction = (
-    Say | Prepare | NewGame | StartSearch | PonderSearch | RetimeSearch | StopSearch | SolveMate | StopMate | Quit
+    Say
+    | Prepare
+    | NewGame
+    | AskBook
+    | StartSearch
+    | PonderSearch
+    | RetimeSearch
+    | StopSearch
+    | SolveMate
+    | StopMate
+    | Quit
 )

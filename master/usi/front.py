@@ -17,6 +17,7 @@ from typing import Final
 
 from master.ui.texts import say
 from master.usi.events import (
+    BookReplied,
     Decided,
     Event,
     FleetEvent,
@@ -27,6 +28,7 @@ from master.usi.events import (
     MateSolved,
     NewGame,
     NotStarted,
+    PonderFound,
     Prepare,
     Prepared,
     Progressed,
@@ -38,8 +40,10 @@ from master.usi.events import (
 )
 from master.usi.options import FleetOptions
 from master.usi.report import error_line, event_line
-from master.usi.thinking import AskBook, AskKnown, Board, Thinking
+from master.usi.states import FRONT, FrontState, ThinkingState
+from master.usi.thinking import Board, Thinking
 from worker.shogi.replay import Replay
+from worker.states import States, Transition
 from worker.usi.words import (
     GoOrder,
     best_line,
@@ -59,14 +63,15 @@ class UsiFront:
 
     Args:
         options: with the fleet's plan as the configuration has it.
-        known: `cluster.api.Searcher.known`.
-        book: what the book that was prepared says, as `worker.book.BookPlayer.reply`; no move where there is none.
+        strict: raise where it takes a way that its tables (`master.usi.states`) do not have (tests).
     """
 
-    def __init__(self, options: FleetOptions, known: AskKnown, book: AskBook) -> None:
+    def __init__(self, options: FleetOptions, *, strict: bool = False) -> None:
         self._options = options
-        self._out: list[Instruction] = []
-        self._thinking = Thinking(options, known, book, lambda instruction: self._out.append(instruction))
+        self._thinking = Thinking(options, strict=strict)
+        self._out = self._thinking.out
+        self._states = States(FRONT, FrontState.CLOSED, strict=strict)
+        self._now_ms = 0.0
         self._fleet: FleetPlan | None = None
         """What is open."""
         self._opening: FleetPlan | None = None
@@ -82,13 +87,24 @@ class UsiFront:
         """None: there is none yet, or the last ``position`` was wrong."""
         self._solving = 0
         """Mates that are looked for."""
-        self._over = False
+
+    @property
+    def state(self) -> FrontState:
+        return self._states.now
+
+    @property
+    def thinking(self) -> ThinkingState:
+        return self._thinking.state
+
+    def story(self) -> tuple[Transition[FrontState], ...]:
+        """How it came to its present state."""
+        return self._states.story()
 
     def handle(self, event: Event, now_ms: float) -> list[Instruction]:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order."""
-        self._out = []
-        if self._over:
-            return self._out
+        self._now_ms = now_ms
+        if self.state is FrontState.OVER:
+            return []
         match event:
             case GuiLine():
                 self._line(event, now_ms)
@@ -100,23 +116,35 @@ class UsiFront:
                 self._fleet_event(event)
             case Progressed():
                 self._thinking.progressed(event.progress, now_ms)
+            case PonderFound():
+                self._thinking.pondered(event.pondered, now_ms)
             case Decided():
                 self._thinking.decided(event.decision, now_ms)
             case NotStarted():
-                self._thinking.not_started(event.search_id, event.why)
+                self._thinking.not_started(event.search_id, event.why, now_ms)
+            case BookReplied():
+                self._thinking.book_replied(event.reply, now_ms)
+                self._catch_up(now_ms)
             case MateSolved():
                 self._solving -= 1
                 self._say(*mate_lines(event.result))
             case Tick():
                 self._tick(now_ms)
-        return self._out
+        out = self._out[:]
+        self._out.clear()
+        return out
 
     def wake_ms(self) -> float | None:
         """When the next `Tick` is due; None: only an event can change anything."""
-        return self._thinking.wake_ms() if self._opening is None else self._alive_ms
+        return self._alive_ms if self.state is FrontState.OPENING else self._thinking.wake_ms()
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether lines have to wait."""
+        return self.state is FrontState.OPENING or self.thinking is ThinkingState.BOOK
 
     def _tick(self, now_ms: float) -> None:
-        if self._opening is None:
+        if self.state is not FrontState.OPENING:
             self._thinking.tick(now_ms)
         elif now_ms >= self._alive_ms:
             self._say("")
@@ -126,13 +154,18 @@ class UsiFront:
         words = line.text.split()
         if not words:
             return
-        if self._opening is not None and words[0] != "quit":
+        if self._is_busy and words[0] != "quit":
             self._waiting.append(line)
             return
         try:
             self._command(words[0], words[1:], line.came_ms, now_ms)
         except ValueError as error:
             self._complain(str(error))
+
+    def _catch_up(self, now_ms: float) -> None:
+        """Heed the lines that have waited."""
+        while self._waiting and not self._is_busy:
+            self._line(self._waiting.popleft(), now_ms)
 
     def _command(self, name: str, words: list[str], came_ms: float, now_ms: float) -> None:
         match name:
@@ -174,6 +207,7 @@ class UsiFront:
 
     def _open(self, plan: FleetPlan) -> None:
         self._opening = plan
+        self._to(FrontState.OPENING)
         self._out.append(Prepare(None if plan == self._fleet else plan, self._options.book))
 
     def _prepared(self, event: Prepared, now_ms: float) -> None:
@@ -193,17 +227,17 @@ class UsiFront:
         if event.book_error:
             self._complain(f"{event.book_error}; playing without a book")
         if self._fleet != self._opening:
-            self._thinking.fleet_replaced()
+            self._thinking.fleet_replaced(now_ms)
         self._fleet, self._opening = self._opening, None
+        self._to(FrontState.OPEN)
         self._say("readyok")
-        while self._waiting and self._opening is None:
-            self._line(self._waiting.popleft(), now_ms)
+        self._catch_up(now_ms)
 
     def _fleet_event(self, event: FleetEvent) -> None:
         live = event.fields.get("live")
         if isinstance(live, int):
             self._thinking.live_nodes = max(1, live)
-        if line := event_line(event.name, event.fields, self._opening is not None):
+        if line := event_line(event.name, event.fields, self.state is FrontState.OPENING):
             self._say(line)
 
     # --- the game -------------------------------------------------------------------------------------------------
@@ -254,8 +288,11 @@ class UsiFront:
             self._out.append(StopMate())
 
     def _quit(self, code: int, error: str = "") -> None:
-        self._over = True
+        self._to(FrontState.OVER)
         self._out.append(Quit(code, error))
+
+    def _to(self, state: FrontState) -> None:
+        self._states.to(state, self._now_ms)
 
     def _complain(self, why: str) -> None:
         self._say(error_line(why))

@@ -9,28 +9,24 @@ for a moment: the real position comes next.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cluster.api import Decision, Known, Progress, SearchRequest
+from cluster.api import Decision, Known, Pondered, Progress, SearchRequest
 from master.usi.charges import Asked, Charges
-from master.usi.events import Instruction, PonderSearch, RetimeSearch, Say, StartSearch, StopSearch
+from master.usi.events import AskBook, Instruction, PonderSearch, RetimeSearch, Say, StartSearch, StopSearch
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
+from master.usi.states import THINKING, ThinkingState
 from master.usi.timing import Turn, bounded
-from worker.book import BookReply, BookSettings
+from worker.book import BookReply
 from worker.careful import careful_move
 from worker.shogi import Position, move_to_usi
+from worker.states import States
 from worker.usi.words import GoOrder, best_line, book_lines
 
 LINGER_MS: Final = 2000
 """How long the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
-_LEAST_LOOK_MS: Final = 100
-"""How often it is looked what pondering has found, at most."""
-
-AskKnown = Callable[[SearchRequest], Known | None]
-AskBook = Callable[[Position, BookSettings, tuple[str, ...]], BookReply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +67,46 @@ class _Pondering:
     board: Board
     request: SearchRequest
     """What will be searched if the expected reply is played, without times."""
-    search_id: int | None
-    """Of the fleet's pondering; None: there is nothing to ponder on."""
+    before: SearchRequest | None
+    """What the fleet ponders on; None: there is nothing."""
     reporter: Reporter
-    look_ms: float
-    """When it is next to be shown how far it is."""
     live_nodes: int
     """So many share its node limit: the search behind a hit has to have the same."""
     until_ms: float | None = None
     """Its ``bestmove`` has gone out, and by then it ends."""
+    found: Pondered | None = None
+    """The fleet's last word."""
+    found_ms: float = 0.0
+
+    def known(self, request: SearchRequest, now_ms: float) -> Known | None:
+        """What is known of the position of ``request``, if it is among those behind the replies."""
+        if self.before is None or self.found is None:
+            return None
+        known = self.found.replies.get(request.reply_to(self.before))
+        return None if known is None else known.later(max(0, int(now_ms - self.found_ms)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A ``go`` or a hit, for which the book is asked."""
+
+    order: GoOrder
+    board: Board
+    began_ms: float
 
 
 @dataclass(slots=True)
 class Thinking:
-    """See the module's text. Times are milliseconds of the driver's clock; what is to be done goes to ``out``."""
+    """See the module's text. Times are milliseconds of the driver's clock; what is to be done is added to ``out``."""
 
     options: FleetOptions
-    known: AskKnown
-    book: AskBook
-    out: Callable[[Instruction], None]
+    out: list[Instruction] = field(default_factory=list)
     live_nodes: int = 1
+    strict: bool = False
+    """See `worker.states.States`."""
+    _states: States[ThinkingState] = field(init=False)
+    _now_ms: float = 0.0
+    _asked: _Asked | None = None
     _last_id: int = 0
     _search: _Search | None = None
     _ending: dict[int, _Search] = field(default_factory=dict)
@@ -98,11 +114,19 @@ class Thinking:
     _pondering: _Pondering | None = None
     _charges: Charges = field(default_factory=Charges)
 
+    def __post_init__(self) -> None:
+        self._states = States(THINKING, ThinkingState.IDLE, strict=self.strict)
+
+    @property
+    def state(self) -> ThinkingState:
+        return self._states.now
+
     def go(self, order: GoOrder, board: Board, began_ms: float, now_ms: float) -> None:
         """Search ``board``. What still runs is answered first."""
+        self._now_ms = now_ms
         self._make_way(now_ms)
         if order.ponder:
-            self._ponder(order, board, now_ms)
+            self._ponder(order, board)
         else:
             self._think(order, board, began_ms, now_ms)
 
@@ -116,6 +140,7 @@ class Thinking:
         Raises:
             ValueError: nobody ponders.
         """
+        self._now_ms = now_ms
         pondering = self._pondering
         if pondering is None or pondering.until_ms is not None:
             raise ValueError("ponderhit: nothing is pondered on")
@@ -124,16 +149,19 @@ class Thinking:
 
     def stop(self, now_ms: float) -> None:
         """Answer now what is to be answered."""
+        self._now_ms = now_ms
         search, pondering = self._search, self._pondering
         if search is not None:
             search.held = False
             if search.decision is not None:
                 self._search = None
+                self._to(ThinkingState.IDLE)
                 self._answer(search, search.decision, now_ms)
             else:
-                self.out(StopSearch(search.request.search_id))
+                self.out.append(StopSearch(search.request.search_id))
         elif pondering is not None and pondering.until_ms is None:
             self._answer_pondering(pondering)
+            self._to(ThinkingState.LINGERING)
             pondering.until_ms = now_ms + LINGER_MS
 
     def end(self, now_ms: float) -> None:
@@ -144,21 +172,23 @@ class Thinking:
     def wake_ms(self) -> float | None:
         """When time alone brings something about."""
         pondering = self._pondering
-        if pondering is None or pondering.search_id is None:
-            return None
-        return pondering.look_ms if pondering.until_ms is None else pondering.until_ms
+        return None if pondering is None or pondering.before is None else pondering.until_ms
 
     def tick(self, now_ms: float) -> None:
         """Do what is due."""
-        pondering, wake = self._pondering, self.wake_ms()
-        if pondering is None or wake is None or now_ms < wake:
-            return
-        if pondering.until_ms is not None:
+        self._now_ms = now_ms
+        wake = self.wake_ms()
+        if wake is not None and now_ms >= wake:
             self._end_pondering()
+
+    def pondered(self, found: Pondered, now_ms: float) -> None:
+        """The fleet tells what pondering has found: show it where the named reply is among the others."""
+        pondering = self._pondering
+        if pondering is None or pondering.before is None or found.search_id != pondering.before.search_id:
             return
-        pondering.look_ms = now_ms + self._look_ms()
-        known = self.known(pondering.request)
-        if known is not None:
+        pondering.found, pondering.found_ms = found, now_ms
+        known = pondering.known(pondering.request, now_ms)
+        if known is not None and pondering.until_ms is None:
             self._say(*pondering.reporter.known(known, now_ms))
 
     def progressed(self, progress: Progress, now_ms: float) -> None:
@@ -168,34 +198,38 @@ class Thinking:
             return
         self._say(*search.reporter.progress(progress, now_ms))
         if search.turn is not None and search.turn.reconsidered(progress):
-            self.out(RetimeSearch(progress.search_id, search.turn.soft_ms))
+            self.out.append(RetimeSearch(progress.search_id, search.turn.soft_ms))
 
     def decided(self, decision: Decision, now_ms: float) -> None:
         """A search is over."""
+        self._now_ms = now_ms
         search = self._take(decision.search_id)
         if search is None:
             return
         if search.held:
-            self._search, search.decision = search, decision
+            self._hold(search, decision)
         else:
             self._answer(search, decision, now_ms)
 
-    def not_started(self, search_id: int, why: str) -> None:
+    def not_started(self, search_id: int, why: str, now_ms: float) -> None:
         """The fleet refuses the search: the game goes on with any move."""
+        self._now_ms = now_ms
         search = self._take(search_id)
         if search is None:
             return
         self._say(error_line(why))
         move = search.board.careful_move()
         if search.held:
-            self._search, search.decision = search, Decision(search_id, move, None, 0, (), 0, 0, "refused")
+            self._hold(search, Decision(search_id, move, None, 0, (), 0, 0, "refused"))
         else:
             self._say(best_line(move))
 
-    def fleet_replaced(self) -> None:
+    def fleet_replaced(self, now_ms: float) -> None:
         """The fleet that searched is gone: what is not answered yet is answered all the same."""
+        self._now_ms = now_ms
         searches = [*self._ending.values(), *([] if self._search is None else [self._search])]
         self._search = None
+        self._to(ThinkingState.IDLE)
         self._ending.clear()
         self._say(*(best_line(search.board.careful_move()) for search in searches))
 
@@ -207,25 +241,41 @@ class Thinking:
             self._search, self._ending[search.request.search_id] = None, search
 
     def _think(self, order: GoOrder, board: Board, began_ms: float, now_ms: float) -> None:
-        if not order.infinite:
-            reply = self.book(board.position, self.options.book, order.searchmoves)
-            self._say(*book_lines(reply))
-            if reply.move is not None:
-                self._end_pondering()
-                return
+        if order.infinite:
+            self._search_for(order, board, began_ms, now_ms)
+            return
+        self._asked = _Asked(order, board, began_ms)
+        self._to(ThinkingState.BOOK)
+        self.out.append(AskBook(board.sfen, board.moves, self.options.book, order.searchmoves))
+
+    def book_replied(self, reply: BookReply, now_ms: float) -> None:
+        """The book's answer: its move goes out, or the search begins."""
+        self._now_ms = now_ms
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return
+        self._say(*book_lines(reply))
+        if reply.move is not None:
+            self._end_pondering()
+            self._to(ThinkingState.IDLE)
+        else:
+            self._search_for(asked.order, asked.board, asked.began_ms, now_ms)
+
+    def _search_for(self, order: GoOrder, board: Board, began_ms: float, now_ms: float) -> None:
         numbers = {} if order.infinite else order.numbers
         request = replace(self._request(board), searchmoves=order.searchmoves)
         if not order.infinite:
             live_nodes = self.live_nodes if self._pondering is None else self._pondering.live_nodes
             request = bounded(request, numbers, self.options.habits, live_nodes)
-        known = self.known(request) if self._pondering is not None else None
+        known = None if self._pondering is None else self._pondering.known(request, now_ms)
         turn = self._turn(numbers, board, began_ms, now_ms, known)
         if turn is not None:
             request = replace(request, soft_ms=turn.soft_ms, hard_ms=turn.hard_ms)
         self._pondering = None  # the fleet ends it by itself
         endless = turn is None and request.nodes is None and request.depth is None
+        self._to(ThinkingState.SEARCHING)
         self._search = _Search(request, board, self._reporter(), turn, endless, held=endless)
-        self.out(StartSearch(request))
+        self.out.append(StartSearch(request))
 
     def _turn(
         self, numbers: dict[str, int], board: Board, began_ms: float, now_ms: float, known: Known | None
@@ -242,23 +292,19 @@ class Thinking:
             delays=self._charges.delays(habits.clock.network_margin_ms),
         )
 
-    def _ponder(self, order: GoOrder, board: Board, now_ms: float) -> None:
+    def _ponder(self, order: GoOrder, board: Board) -> None:
         request = self._request(board)
         if not order.infinite:
             request = bounded(request, order.numbers, self.options.habits, self.live_nodes)
         before = replace(request, moves=board.moves[:-1]) if board.moves else None
-        search_id = None if before is None else before.search_id
-        look_ms = now_ms + self._look_ms()
-        self._pondering = _Pondering(order, board, request, search_id, self._reporter(), look_ms, self.live_nodes)
+        self._to(ThinkingState.PONDERING)
+        self._pondering = _Pondering(order, board, request, before, self._reporter(), self.live_nodes)
         if before is not None:
-            self.out(PonderSearch(before, expected=board.moves[-1]))
+            self.out.append(PonderSearch(before, expected=board.moves[-1]))
 
     def _request(self, board: Board) -> SearchRequest:
         self._last_id += 1
         return self.options.request(self._last_id, board.sfen, board.moves)
-
-    def _look_ms(self) -> int:
-        return max(_LEAST_LOOK_MS, self.options.number("PvInterval"))
 
     def _reporter(self) -> Reporter:
         return Reporter(self.options.number("PvInterval"))
@@ -268,8 +314,13 @@ class Thinking:
         search = self._search
         if search is not None and search.request.search_id == search_id:
             self._search = None
+            self._to(ThinkingState.HELD if search.held else ThinkingState.IDLE)
             return search
         return self._ending.pop(search_id, None)
+
+    def _hold(self, search: _Search, decision: Decision) -> None:
+        """No ``bestmove`` may go out before ``stop``."""
+        self._search, search.decision = search, decision
 
     def _answer(self, search: _Search, decision: Decision, now_ms: float) -> None:
         if search.turn is not None and search.turn.clock is not None:
@@ -282,7 +333,7 @@ class Thinking:
         self._say(best_line(move, pv[1] if len(pv) > 1 else None))
 
     def _answer_pondering(self, pondering: _Pondering) -> None:
-        known = self.known(pondering.request)
+        known = pondering.known(pondering.request, self._now_ms)
         if known is None:
             self._say(best_line(pondering.board.careful_move()))
         else:
@@ -290,9 +341,15 @@ class Thinking:
 
     def _end_pondering(self) -> None:
         pondering, self._pondering = self._pondering, None
-        if pondering is not None and pondering.search_id is not None:
-            self.out(StopSearch(pondering.search_id))
+        if pondering is None:
+            return
+        if self.state is ThinkingState.LINGERING:
+            self._to(ThinkingState.IDLE)
+        if pondering.before is not None:
+            self.out.append(StopSearch(pondering.before.search_id))
 
     def _say(self, *lines: str) -> None:
-        for line in lines:
-            self.out(Say(line))
+        self.out += [Say(line) for line in lines]
+
+    def _to(self, state: ThinkingState) -> None:
+        self._states.to(state, self._now_ms)

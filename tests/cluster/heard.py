@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cluster.api import Decision, Listener, Progress
+from cluster.api import Decision, Listener, Pondered, Progress, SearchListener
 
 
 class Heard:
@@ -14,11 +14,12 @@ class Heard:
     def __init__(self) -> None:
         self.decisions: list[Decision] = []
         self.progress: list[Progress] = []
+        self.pondered: list[Pondered] = []
         self.events: list[tuple[str, dict[str, object]]] = []
         self._changed = asyncio.Event()
 
     def listener(self) -> Listener:
-        return Listener(self._on_progress, self._on_decision, self._on_event)
+        return Listener(self._on_event, SearchListener(self._on_progress, self._on_decision, self._on_pondered))
 
     def named(self, name: str) -> list[dict[str, object]]:
         """The fields of every event of that name."""
@@ -28,6 +29,7 @@ class Heard:
         """Start anew; who said ``node_ready``, and what Ray is like, is still known."""
         self.decisions.clear()
         self.progress.clear()
+        self.pondered.clear()
         self.events[:] = [event for event in self.events if event[0] in ("node_ready", "ray_started")]
 
     async def until(self, condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
@@ -43,6 +45,10 @@ class Heard:
 
     def _on_progress(self, progress: Progress) -> None:
         self.progress.append(progress)
+        self._changed.set()
+
+    def _on_pondered(self, pondered: Pondered) -> None:
+        self.pondered.append(pondered)
         self._changed.set()
 
     def _on_decision(self, decision: Decision) -> None:

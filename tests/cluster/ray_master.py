@@ -11,7 +11,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from cluster.api import Decision, Listener, Progress, SearchRequest
+from cluster.api import Decision, Listener, Progress, SearchListener, SearchRequest
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.host import now_ms
 from cluster.drivers.ray_driver import RaySearcher
@@ -42,7 +42,7 @@ async def main(address: str) -> None:
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     try:
-        await searcher.open(Listener(on_progress, on_decision, on_event))
+        await searcher.open(Listener(on_event, SearchListener(on_progress, on_decision)))
         tell("open")
         async for line in lines:
             order = json.loads(line)

@@ -102,9 +102,14 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ),
         ("master/commands/common.py", "INTERRUPTED = 130", "INTERRUPTED = 143", "common.py: INTERRUPTED"),
         ("master/cloud/agreed.py", "RELEASED: Final = 10", "RELEASED: Final = 11", "RestartPreventExitStatus: ['10']"),
-        ("docs/fleet.md", "its exit code 10 starts", "its exit code 12 starts", "does not say what exit code 10 does"),
         (
-            "docs/fleet-operation.md",
+            "docs/reference/aws.md",
+            "its exit code 10 starts",
+            "its exit code 12 starts",
+            "does not say what exit code 10 does",
+        ),
+        (
+            "docs/how-to/aws.md",
             "ends with exit code 10, on",
             "ends with exit code 1, on",
             "exit code of keep and watch",
@@ -132,7 +137,12 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
             '"$(POD_IP):6380"',
             "raycluster.yaml: GOUGI_CLUSTER_ADDRESS",
         ),
-        ("docs/fleet.md", "the report port 6390", "the report port 6391", "docs/fleet.md: the report port"),
+        (
+            "docs/reference/aws.md",
+            "the report port 6390",
+            "the report port 6391",
+            "docs/reference/aws.md: the report port",
+        ),
         ("master/cloud/agreed.py", "REPORT_PORT: Final = 6390", "REPORT_PORT: Final = 7000", "master.sh: ports"),
         # Permissions, and the ways to what they allow.
         ("terraform/iam.tf", '"autoscaling:SetDesiredCapacity", ', "", "iam.tf: head: EndTheFleet: Action"),
@@ -181,7 +191,12 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
         ("terraform/head.tf", 'role     = "head"', 'role     = "master"', "roles of the machines"),
         ("deploy/cloud-init/machine.yaml.tftpl", "FLEET_ASG=${asg}\n", "", "FLEET_ASG: nobody writes it"),
         ("master/commands/fleet_services.py", '"FLEET_ASG"', '"FLEET_GROUP"', "FLEET_GROUP: nobody writes it"),
-        ("docs/fleet.md", "| `gougi-spot-watch` | workers", "| `gougi-spot-watch` | head", "docs/fleet.md: units"),
+        (
+            "docs/reference/aws.md",
+            "| `gougi-spot-watch` | workers",
+            "| `gougi-spot-watch` | head",
+            "docs/reference/aws.md: units",
+        ),
     ],
 )
 def test_a_plant_is_found(tree: Path, file: str, old: str, new: str, said: str) -> None:

@@ -45,8 +45,8 @@ def test_no_page_starts_a_ray_that_tells(page: Path) -> None:
 
 
 def test_a_page_that_does_is_found() -> None:
-    text = (ROOT / "docs" / "operation.md").read_text()
-    assert told(text.replace(f"export {OFF}", "export RAY_USAGE_STATS_ENABLED=1")) == ["## Several machines"]
+    text = (ROOT / "docs" / "how-to" / "several-machines.md").read_text()
+    assert told(text.replace(f"export {OFF}", "export RAY_USAGE_STATS_ENABLED=1")) == ["## Start Ray"]
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from cluster.api import Listener, SearchRequest
+from cluster.api import SILENT, Listener, SearchListener, SearchRequest
 from master.__main__ import main
 from master.commands import game
 from tests.master.scripted import ScriptedSearcher
@@ -29,8 +29,8 @@ class LateFault(ScriptedSearcher):
         if self.when == "waiting":
             self.task = asyncio.ensure_future(self._break_when_told())
 
-    def start(self, request: SearchRequest) -> None:
-        super().start(request)
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
+        super().start(request, listener)
         if self.when == "searching" and len(self.requests) == 1:
             self.listener.on_event("fleet_broken", {"why": WHY})
 
@@ -42,6 +42,6 @@ class LateFault(ScriptedSearcher):
 
 if __name__ == "__main__":
     late = LateFault(sys.argv.pop(1))
-    vars(game)["make_fleet"] = lambda _settings: late
+    vars(game)["make_fleet"] = lambda _settings, _metrics: late
     sys.argv.insert(1, "play")
     main()

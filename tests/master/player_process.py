@@ -10,21 +10,22 @@ from pathlib import Path
 
 from cluster.api import Listener
 from master.commands.common import INTERRUPTED
+from master.commands.lifetime import Interrupted, run_to_end
 from master.csa.address import ServerAddress
 from master.game.driver import GameSettings
+from master.game.loop import Series
 from master.game.thread import play_games_apart
 from master.player.instructions import Login
-from master.run import Interrupted, run_to_end
 from tests.master.scripted import ScriptedSearcher
 
 GAME = "floodgate-60-5F,secret"
 
 
 async def main(address: str, name: str, records: str) -> None:
-    searcher, listener = ScriptedSearcher(delay_s=0.05), Listener()
-    await searcher.open(listener)
+    searcher = ScriptedSearcher(delay_s=0.05)
+    await searcher.open(Listener())
     settings = GameSettings(record_folder=Path(records))
-    await play_games_apart(ServerAddress.parse(address), Login(name, GAME), searcher, listener, settings, count=1)
+    await play_games_apart(Series(ServerAddress.parse(address), Login(name, GAME), searcher, settings, count=1))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cluster.api import Decision, FleetError, Known, Listener, SearchRequest
+from cluster.api import SILENT, Decision, FleetError, Known, Listener, Pondered, SearchListener, SearchRequest
 from worker.shogi import Position, move_to_usi
 
 Choice = Callable[[Position], tuple[str, int | None]]
@@ -41,6 +41,10 @@ class ScriptedSearcher:
         self.retimed: list[tuple[int, int]] = []
         self.games = 0
         self.listener = Listener()
+        self.searches: dict[int, SearchListener] = {}
+        """By search id, who hears of it."""
+        self.knows: Known | None = None
+        """What pondering finds at once of every reply; None: nothing."""
 
     async def open(self, listener: Listener) -> None:
         self.listener = listener
@@ -48,18 +52,25 @@ class ScriptedSearcher:
     async def new_game(self) -> None:
         self.games += 1
 
-    def start(self, request: SearchRequest) -> None:
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         if self.requests and request.search_id <= self.requests[-1].search_id:
             raise ValueError("the search id does not rise")
         self.requests.append(request)
+        self.searches[request.search_id] = listener
         if self.choose is not None:
             asyncio.get_running_loop().call_later(self.delay_s, self._decide, request, self.choose)
 
-    def ponder(self, request: SearchRequest, expected: str = "") -> None:
+    def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         self.pondered.append(request)
+        if self.knows is not None:
+            position = Position.from_sfen(request.sfen)
+            position.push_all(request.moves)
+            replies = {move_to_usi(move): self.knows for move in position.legal_moves()}
+            asyncio.get_running_loop().call_soon(listener.on_pondered, Pondered(request.search_id, replies))
 
-    def known(self, request: SearchRequest) -> Known | None:
-        return None
+    def decide(self, decision: Decision) -> None:
+        """The search of that id ends."""
+        self.searches[decision.search_id].on_decision(decision)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         self.retimed.append((search_id, soft_ms))
@@ -75,7 +86,7 @@ class ScriptedSearcher:
         position.push_all(request.moves)
         move, score = choose(position)
         pv = () if move in ("resign", "win") else (move,)
-        self.listener.on_decision(Decision(request.search_id, move, score, 5, pv, 100, 1, "split"))
+        self.decide(Decision(request.search_id, move, score, 5, pv, 100, 1, "split"))
 
 
 class BrokenSearcher(ScriptedSearcher):
@@ -84,7 +95,7 @@ class BrokenSearcher(ScriptedSearcher):
     async def new_game(self) -> None:
         raise FleetError("no fleet")
 
-    def start(self, request: SearchRequest) -> None:
+    def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         raise FleetError("no fleet")
 
     def stop(self, search_id: int) -> None:

@@ -21,6 +21,7 @@ from typer.main import get_command
 
 from master.cli import app
 from tests.master.command import ROOT, Running, environment, gougi
+from worker.nnue.network import default_file
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
@@ -148,7 +149,7 @@ def test_eval_names_the_bad_line(tmp_path: Path) -> None:
 
 
 def test_eval_with_a_broken_net(tmp_path: Path) -> None:
-    net = (ROOT / "worker" / "nnue" / "data" / "generation0.bin").read_bytes()
+    net = default_file().read_bytes()
     (tmp_path / "cut.bin").write_bytes(net[:-100])
     (tmp_path / "alien.bin").write_bytes(b"\x00" * 1000)
     assert "expected" in error_of(gougi("eval", "--net", "cut.bin", cwd=tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import signal
@@ -18,18 +19,18 @@ from cluster.tuning.folder import TuningFolder
 from master.book.tally import CandidateRules, Part, Tally
 from master.cli import app
 from master.commands.common import DISK_FULL
+from master.learning.folder import LearnFolder
 from tests.cluster.tuning.runs import OPENINGS, settings
 from tests.master.analysis.records import CSA
 from tests.master.book.games import record
 from tests.master.command import GOUGI, environment, gougi
 from worker.book import BookError
 from worker.files import disk_is_full
-from worker.nnue import network
-from worker.nnue.network import DEFAULT_NETWORK
+from worker.nnue.network import default_file
 
 NO_ROOM = "no space left on the disk"
 IMPORT = "book import --from games --min-plies 1 --min-games 1 --jobs 1"
-NET = Path(network.__file__).parent / "data" / DEFAULT_NETWORK
+NET = default_file()
 ON_STDOUT = {
     "config": "config --sample",
     "perft": "perft 1 --divide",
@@ -50,6 +51,9 @@ ON_STDOUT = {
     "tune export": "tune export tuned",
     "net info": f"net info {NET}",
     "net compare": f"net compare {NET} {NET} --show 1",
+    "net blend": f"net blend {NET} {NET} --out blended.bin",
+    "watch": "watch log.jsonl",
+    "learn show": "learn show networks",
 }
 APART = {
     "serve": "goes on, see below",
@@ -62,7 +66,7 @@ APART = {
 }
 LOG = (
     '{"event": "player_begins", "game": 1, "name": "anna", "server": "x:1", "settings": {}}\n'
-    '{"event": "input", "game": 1, "at_ms": 1.0, "call": "receive", "line": "Game_ID:a", "now_ms": 1.0, "sent": []}\n'
+    '{"event": "input", "game": 1, "at_ms": 1.0, "kind": "ServerLine", "line": "Game_ID:a", "sent": []}\n'
 )
 
 
@@ -79,7 +83,7 @@ def commands(group: Any = None, before: str = "") -> list[str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a record, books, a log, and a run of gougi tune."""
+    """A folder with a record, books, a log, a run of gougi tune and one of gougi learn."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "games").mkdir()
     for number in range(2):
@@ -92,6 +96,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tuned.held():
         tuned.claim(settings(), "code")
         tuned.keep_openings(list(OPENINGS))
+    networks = LearnFolder(folder / "networks")
+    with networks.held():
+        networks.open(None, NET.read_bytes())
     return folder
 
 
@@ -203,6 +210,9 @@ def in_full_folder(
     )
 
 
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make torch"
+)
 needs_mounts = pytest.mark.skipif(bool(without_mounts()), reason=f"no mounts: {without_mounts()}")
 
 
@@ -219,6 +229,8 @@ needs_mounts = pytest.mark.skipif(bool(without_mounts()), reason=f"no mounts: {w
         ("lab --nodes 1 --games 2 --budget 100 --table full/table.json", "--table: full"),
         ("play --records full", "--records: full"),
         ("serve --port 0 --records full", "--records: full"),
+        (f"net blend {NET} {NET} --out full/mean.bin", "full/mean.bin"),
+        pytest.param("learn --out full", "full/nets/generation-0.bin", marks=needs_torch),
     ],
 )
 def test_an_output_folder(words: str, names: str, made: Path) -> None:

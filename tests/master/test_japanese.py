@@ -35,6 +35,7 @@ MASTER = ROOT / "master"
 TABLE = japanese("master")
 TABLES = {**TABLE, **japanese("worker")}
 PAGE = japanese("master", "page")
+LIVE = japanese("master", "live")
 for _package in ("master", "cluster", "worker"):
     TABLES |= japanese(_package, "errors")
 ERRORS = {"CommandError", "FleetError", "LoginError", "ServerError", "CsaConnectionError", "ValueError"}
@@ -75,6 +76,15 @@ def page_messages() -> set[str]:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "_say" and isinstance(node.args[0], ast.Constant):
             found.add(str(node.args[0].value))
     return found
+
+
+def live_messages() -> set[str]:
+    """What the live page gives to its `say` and `later`."""
+    return {
+        str(json.loads(quoted))
+        for path in (MASTER / "live" / "static").glob("*.js")
+        for quoted in re.findall(r'\b(?:say|later)\(("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8"))
+    }
 
 
 def own_messages(package: str) -> set[str]:
@@ -123,6 +133,10 @@ def test_every_message_of_the_page_has_its_japanese_and_no_other_is_there() -> N
     assert page_messages() == set(japanese("master", "page"))
 
 
+def test_every_message_of_the_live_page_has_its_japanese_and_no_other_is_there() -> None:
+    assert live_messages() == set(LIVE)
+
+
 @pytest.mark.usefixtures("_in_japanese")
 def test_the_page_is_in_japanese() -> None:
     page = game_page(blunder_report(), ReportSettings("Gougi", "50000 nodes a position"), False)
@@ -135,7 +149,7 @@ def test_the_single_engine_speaks_it_too() -> None:
     assert own_messages("worker") == set(japanese("worker"))
 
 
-@pytest.mark.parametrize(("message", "words"), sorted({*TABLES.items(), *PAGE.items()}))
+@pytest.mark.parametrize(("message", "words"), sorted({*TABLES.items(), *PAGE.items(), *LIVE.items()}))
 def test_the_fields_agree(message: str, words: str) -> None:
     assert fields(words) == fields(message)
     assert has_japanese(words) or message in ("at {address}", "{low} to {high}")

@@ -60,7 +60,7 @@ def test_while_a_game_is_waited_for(tmp_path: Path) -> None:
 
         async with PracticeServer(ServerOptions(port=0), tell) as server:
             process = player("waiting", server.address, tmp_path)
-            await logged_in.wait()
+            await asyncio.wait_for(logged_in.wait(), 100)
             (tmp_path / "broken").touch()
             return await end_of(process)
 
@@ -76,9 +76,9 @@ def test_a_game_that_runs_is_played_to_its_end(tmp_path: Path) -> None:
     async def main() -> tuple[int, str, str]:
         async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=6))) as server:
             process = player("searching", server.address, tmp_path)
-            searcher, listener = ScriptedSearcher(), Listener()
-            await searcher.open(listener)
-            await play_game(ServerAddress(*server.address), Login("bob", f"{GAME},x"), searcher, listener)
+            searcher = ScriptedSearcher()
+            await searcher.open(Listener())
+            await play_game(ServerAddress(*server.address), Login("bob", f"{GAME},x"), searcher)
             return await end_of(process)
 
     code, out, err = uvloop.run(main())

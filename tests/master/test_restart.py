@@ -11,7 +11,7 @@ import uvloop
 
 from cluster.api import Listener
 from master.game.driver import ServerAddress
-from master.game.loop import play_games
+from master.game.loop import Series, play_games
 from master.player.instructions import Login
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
@@ -32,12 +32,10 @@ def moves(record: Path) -> int:
 def test_it_logs_in_for_the_next_game_and_the_record_of_the_last_one_stays(tmp_path: Path) -> None:
     async def main() -> None:
         async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=24))) as server:
-            searcher, listener = ScriptedSearcher(delay_s=0.05), Listener()
-            await searcher.open(listener)
+            searcher = ScriptedSearcher(delay_s=0.05)
+            await searcher.open(Listener())
             login = Login("opponent", GAME)
-            opponent = asyncio.create_task(
-                play_games(ServerAddress(*server.address), login, searcher, listener, count=2)
-            )
+            opponent = asyncio.create_task(play_games(Series(ServerAddress(*server.address), login, searcher, count=2)))
             address = "{}:{}".format(*server.address)
             command = [sys.executable, "-m", "tests.master.player_process", address, "alice", str(tmp_path)]
             first = await asyncio.create_subprocess_exec(*command)

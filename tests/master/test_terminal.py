@@ -200,7 +200,7 @@ def test_a_servers_lines_in_the_log_and_on_the_screen(tmp_path: Path) -> None:
             await searcher.open(Listener())
             login = Login("alice", "test-60-5F,secret")
             address = ServerAddress(*server.sockets[0].getsockname())
-            await play_game(address, login, searcher, searcher.listener, GameSettings(), (show.observe,))
+            await play_game(address, login, searcher, GameSettings(), (show.observe,))
 
     console = Console(file=stream, width=100, force_terminal=False)
     with open_log(tmp_path, file_level="debug", console_level="debug", console=console.print) as path:

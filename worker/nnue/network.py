@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -80,7 +80,13 @@ def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return copy
 
 
-DEFAULT_NETWORK: Final = "generation0.bin"
+DEFAULT_NETWORK: Final = "gougi.bin"
+"""The network that comes with the package: what `gougi learn` promoted last (docs/nets.md)."""
+
+
+def default_file() -> Path:
+    """The file of the network that comes with the package."""
+    return Path(__file__).parent / "data" / DEFAULT_NETWORK
 
 
 def load_network(
@@ -95,8 +101,7 @@ def load_network(
     """
     if path is not None:
         return Network(read_network(path), fv_scale=fv_scale, name=os.fspath(path), variation=variation)
-    data = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
-    source = parse_network(data, file=DEFAULT_NETWORK)
+    source = parse_network(default_file().read_bytes(), file=DEFAULT_NETWORK)
     return Network(source, fv_scale=fv_scale, name=f"<{DEFAULT_NETWORK}>", variation=variation)
 
 

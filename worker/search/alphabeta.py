@@ -4,7 +4,7 @@
 ``th.stopped`` is set: callers return at once and use nothing of it.
 
 The family is Stockfish's and YaneuraOu's. What its numbers are is in `worker.search.parameters`; which part is worth
-what is measured in ``docs/search.md``, and each can be left out (`worker.search.parts`).
+what is measured in ``docs/measurements/search.md``, and each can be left out (`worker.search.parts`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Rows = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a batch stands in the order of all."""
+    """The place of a batch in the order of all."""
 
     epoch: int = 0
     chunk: int = 0

@@ -103,7 +103,7 @@ def evaluations(network: Network, samples: Sequence[Sample]) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How a network ranks the moves that the teacher played, by its evaluation after each, without a search."""
+    """A network's ranking of the moves that the teacher played, by its evaluation after each, without a search."""
 
     pair_rate: float
     """Share of the other moves that it holds for worse than the one played; equal ones count half."""

@@ -1,6 +1,6 @@
-"""Generation 0: a network made by hand, so that there is one evaluator and one format from the start.
+"""Generation 0: a network made by hand, the first teacher of `gougi learn`, which begins with nothing.
 
-``python -m worker.training.generation0 [--output FILE]`` writes a K-P 256x2-32-32 network that adds up material and
+``python -m worker.training.generation0 --output FILE`` writes a K-P 256x2-32-32 network that adds up material and
 piece-square values. Nothing is trained and nothing is random: the same bytes come out everywhere.
 
 How a sum becomes a network: let L be the sum of all values as a perspective sees them, in levels of 2 centipawns; the
@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, PIECE_NUMBERS
 from worker.nnue.format import Architecture, NetworkFile, write_network
-from worker.nnue.network import DEFAULT_NETWORK
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
@@ -39,8 +38,6 @@ from worker.shogi.pieces import (
     SQUARES,
     square,
 )
-
-DEFAULT_OUTPUT: Final = Path(__file__).resolve().parent.parent / "nnue" / "data" / DEFAULT_NETWORK
 
 # ---- What things are worth, in centipawns. The network cannot tell promoted pawns, lances, knights and silvers from
 # golds: the gold's values are theirs too.
@@ -262,7 +259,7 @@ def build() -> NetworkFile:
 def main() -> None:
     """Command line: write the network."""
     parser = argparse.ArgumentParser(prog="python -m worker.training.generation0", description=main.__doc__)
-    parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="file to write (default: %(default)s)")
+    parser.add_argument("--output", type=Path, required=True, help="file to write")
     output: Path = parser.parse_args().output
     write_network(output, build())
     print(f"{output}: {output.stat().st_size} bytes")

@@ -1,4 +1,4 @@
-"""Who plays on which cores. Pure.
+"""Cores of the players. Pure.
 
 A game has cores of its own, as many as the larger side has nodes. The sides move in turn, so both are on the same ones;
 only where one ponders each has its own. Games at a time share out the cores given, evenly.

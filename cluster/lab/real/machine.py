@@ -21,7 +21,7 @@ _BUSY: Final = 0.05
 
 
 def cpu_model() -> str:
-    """What the kernel calls the processor; empty where it does not say."""
+    """The processor's name, as the kernel has it; empty where it does not say."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")
@@ -36,7 +36,7 @@ def load() -> float:
 
 
 def about(cores: Sequence[int]) -> dict[str, Any]:
-    """What the folder says of this machine now."""
+    """This machine, as the folder describes it."""
     return {"cpu": cpu_model(), "cores": words(cores), "of": os.cpu_count(), "load": round(load(), 2)}
 
 

@@ -1,4 +1,4 @@
-"""What games in real time say besides their results: by point, as plain values and as a table. Pure."""
+"""Reports of games in real time besides their results: by point, as plain values and as a table. Pure."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
-from cluster.api import Decision, FleetError, Listener, SearchRequest
+from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRequest
 from cluster.coordination.events import FALLBACK
 from cluster.coordination.strategies import Strategy
 from cluster.engine_spec import EngineSpec, FleetSpec
@@ -176,7 +176,7 @@ def _main(connection: Connection, spec: SideSpec) -> None:
 
 
 class _Player:
-    """What the process does: opens its searcher, and answers request by request."""
+    """The process's work: it opens its searcher, and answers request by request."""
 
     def __init__(self, connection: Connection, spec: SideSpec) -> None:
         self._connection = connection
@@ -198,7 +198,7 @@ class _Player:
         asyncio.get_running_loop().add_reader(self._connection.fileno(), self._read, orders, task)
         searcher = self._make()
         try:
-            await searcher.open(Listener(on_decision=self._on_decision, on_event=self._on_event))
+            await searcher.open(Listener(on_event=self._on_event))
             await self._whole()
             self._reply(None)
             while True:
@@ -246,7 +246,7 @@ class _Player:
                 (request,) = arguments
                 self._dealt.clear()
                 self._decided = asyncio.get_running_loop().create_future()
-                searcher.start(request)
+                searcher.start(request, SearchListener(on_decision=self._on_decision))
                 self._reply(await self._decided)
             case "ponder":
                 (request,) = arguments

@@ -53,7 +53,7 @@ function playerCard(player, mark) {
 
 function playersCard(marks) {
   const note = data.calibrated
-    ? say("Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/analysis.md says what the estimate is worth.")
+    ? say("Strength: the level of our own searcher that would score even with the player in virtual games drawn from the losses by band (Qhapaq's ELQ); intervals are 95 % of the moves' chance only. The judge is that same searcher, at small effort: what it cannot see is not judged. docs/how-to/analysis.md says what the estimate is worth.")
     : say("No estimate of strength: the calibration holds for our own network and about the effort that it was measured with.");
   return el("section", { class: "card" }, el("h2", {}, say("Players")),
     el("div", { class: "players" }, data.players.map((player, index) => playerCard(player, marks[index] || ""))), el("p", { class: "note" }, note));

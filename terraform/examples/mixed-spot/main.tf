@@ -11,7 +11,7 @@ terraform {
     }
   }
 
-  # The state is in this folder. For more than one person or machine: docs/fleet.md, "The state".
+  # The state is in this folder. For more than one person or machine: docs/reference/aws.md, "The state".
 }
 
 provider "aws" {

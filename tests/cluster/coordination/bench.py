@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Decision, Pondered, SearchRequest
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
@@ -13,6 +13,7 @@ from cluster.coordination.events import (
     Instruction,
     LogEvent,
     NodeJoined,
+    PublishPondered,
     Received,
     SendJob,
     Start,
@@ -41,6 +42,8 @@ class Bench:
         self.jobs: dict[str, Job | None] = {}
         self.decisions: list[Decision] = []
         self.out: list[Instruction] = []
+        self.pondered = Pondered(0, {})
+        """The last word of pondering."""
         for number in range(1, nodes + 1):
             self.feed(NodeJoined(f"n{number}"))
         if fallback:
@@ -57,6 +60,8 @@ class Bench:
                     current = self.jobs.get(node_id)
                     if current is not None and current.job_id == job_id:
                         self.jobs[node_id] = None
+                case PublishPondered(pondered):
+                    self.pondered = pondered
                 case Decide(decision):
                     self.decisions.append(decision)
         return self.out

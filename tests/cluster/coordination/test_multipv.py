@@ -13,9 +13,9 @@ from cluster.coordination.events import NodeJoined, Publish, Start, StopSearch
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
+from cluster.lab.virtual.driver import VirtualFleet
+from cluster.lab.virtual.node import VirtualNode
 from cluster.split.tree import Line
-from cluster.virtual.driver import VirtualFleet
-from cluster.virtual.node import VirtualNode
 from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard

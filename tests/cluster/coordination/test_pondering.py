@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.api import Known, RootLine, SearchRequest
-from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Ponder, Received, Start, StopSearch
+from cluster.coordination.events import (
+    FALLBACK,
+    NodeJoined,
+    NodeLost,
+    Ponder,
+    PublishPondered,
+    Received,
+    Start,
+    StopSearch,
+)
 from cluster.coordination.pondering import highest_averages, likelihoods
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
@@ -242,15 +251,32 @@ class TestHit:
 
     def test_what_is_known_is_told_before_the_start(self) -> None:
         bench = pondering()
-        ask = bench.coordinator.known
-        assert ask(HIT, bench.now) is None
+        assert bench.pondered.replies == {}, "nothing is known yet"
         bench.report("n1", 6, 20, "2g2f")
+        [known] = bench.pondered.replies.values()
+        assert (known.pondered_ms, known.depth) == (0, 6)
         bench.tick(300)
         bench.report("n2", 8, 5, next(iter(bench.job("n2").searchmoves), "5g5f"))
-        known = ask(replace(HIT, search_id=77), bench.now + 700)
-        assert known == Known("2g2f", 20, 6, 600 + 70_000, 1.0, 1000, 750, (RootLine(20, 6, ("2g2f",)),))
-        assert ask(replace(HIT, moves=("7g7f", "4a3b")), bench.now) is None
-        assert ask(replace(HIT, nodes=5), bench.now) is None
+        bench.tick(1000)
+        assert bench.pondered.search_id == 2
+        assert bench.pondered.replies == {
+            "3c3d": Known("2g2f", 20, 6, 600 + 100_000, 1.0, 1300, 975, (RootLine(20, 6, ("2g2f",)),))
+        }
+
+    def test_what_is_known_is_told_again_when_it_changes_and_each_second(self) -> None:
+        bench = pondering()
+        told: list[int] = []
+        began = bench.now
+        bench.report("n1", 6, 20, "2g2f")
+        for after in range(0, 3000, 10):
+            if after == 40:
+                bench.report("n1", 7, 21, "2g2f")
+            out = bench.tick(10)
+            told += [bench.now - began for found in out if isinstance(found, PublishPondered)]
+            wake = bench.coordinator.wake_ms(bench.now)
+            assert wake is not None
+            assert bench.now < wake <= bench.now + 1000
+        assert told == [100, 300, 1300, 2300], "with its second report, when its tree is dealt, and each second"
 
     def test_a_mate_that_is_known_is_played_at_once(self) -> None:
         bench = pondering()
@@ -369,7 +395,7 @@ class TestFaults:
         bench.feed(NodeLost("n4", "died"))
         bench.jobs["n4"] = None
         bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
-        assert bench.coordinator.known(HIT, bench.now) is None
+        assert "3c3d" not in bench.pondered.replies
         bench.report("n1", 10, 50, "2g2f")
         bench.tick(1000)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 50)

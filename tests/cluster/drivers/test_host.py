@@ -7,8 +7,8 @@ import gc
 
 import pytest
 
-from cluster.api import Decision, Listener, SearchRequest
-from cluster.coordination.events import NodeJoined, Start
+from cluster.api import Decision, Listener, SearchListener, SearchRequest
+from cluster.coordination.events import NodeJoined, Ponder, Start
 from cluster.coordination.settings import Settings
 from cluster.drivers import host as host_module
 from cluster.drivers.host import CoordinatorHost, spare_the_collector
@@ -35,13 +35,37 @@ class Nowhere:
         pass
 
 
+def test_each_search_is_told_where_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "now_ms", lambda: 1_000_000)
+    first: list[int] = []
+    second: list[int] = []
+    fleet: list[int] = []
+
+    def into(heard: list[int]) -> SearchListener:
+        return SearchListener(on_decision=lambda decision: heard.append(decision.search_id))
+
+    async def scenario() -> None:
+        host = CoordinatorHost(Settings(), Nowhere(), Listener(searches=into(fleet)))
+        host.handle(NodeJoined("node-1"))
+        host.begin(Start(SearchRequest(1, STARTPOS, soft_ms=100, hard_ms=500)), into(first))
+        for refused in (1, 0):  # an id that does not rise
+            with pytest.raises(ValueError, match="search id"):
+                host.begin(Start(SearchRequest(refused, STARTPOS, soft_ms=100, hard_ms=500)), into(second))
+        host.begin(Start(SearchRequest(2, STARTPOS, soft_ms=100, hard_ms=500)), into(second))  # decides the first
+        assert (first, second) == ([1], [])
+        host.begin(Ponder(SearchRequest(3, STARTPOS)), SearchListener())
+        assert (first, second, fleet) == ([1], [2], [1, 2])
+        host.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_deadline_that_passes_while_an_event_is_handled_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1_000_000]
     decisions: list[Decision] = []
 
     async def scenario() -> None:
-        listener = Listener(on_decision=decisions.append)
-        host = CoordinatorHost(Settings(), Nowhere(), listener)
+        host = CoordinatorHost(Settings(), Nowhere(), Listener())
         host.handle(NodeJoined("node-1"))
 
         def slow_now() -> int:
@@ -50,7 +74,8 @@ def test_a_deadline_that_passes_while_an_event_is_handled_is_kept(monkeypatch: p
             return clock[0]
 
         monkeypatch.setattr(host_module, "now_ms", slow_now)
-        host.handle(Start(SearchRequest(1, STARTPOS, soft_ms=100, hard_ms=500)))
+        request = SearchRequest(1, STARTPOS, soft_ms=100, hard_ms=500)
+        host.begin(Start(request), SearchListener(on_decision=decisions.append))
         for _ in range(20):
             await asyncio.sleep(0.005)
         host.close()

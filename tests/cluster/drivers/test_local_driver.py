@@ -137,12 +137,11 @@ def test_a_ponder_hit_keeps_the_search() -> None:
         assert len(ours.pv) > 1
         searcher.ponder(SearchRequest(2, STARTPOS, ours.pv[:1]))
         ask = SearchRequest(3, STARTPOS, ours.pv[:2], soft_ms=20, hard_ms=5000)
-        for _ in range(500):
-            known = searcher.known(ask)
-            if known is not None and known.depth >= 20:
-                break
-            await asyncio.sleep(0.01)
-        assert known is not None
+        reply = ours.pv[1]
+        await heard.until(
+            lambda: any(reply in found.replies and found.replies[reply].depth >= 20 for found in heard.pondered)
+        )
+        known = heard.pondered[-1].replies[reply]
         assert len(heard.decisions) == 1
         jobs = list(engine.jobs)
         searcher.start(ask)
@@ -160,7 +159,9 @@ def test_a_ponder_hit_keeps_the_search() -> None:
         searcher.stop(6)
         await asyncio.sleep(0.05)
         assert len(heard.decisions) == 3
-        assert searcher.known(ask) is None
+        heard.pondered.clear()
+        await asyncio.sleep(0.05)
+        assert heard.pondered == []
         await searcher.close()
 
     asyncio.run(play())

@@ -37,7 +37,7 @@ HEALTH_CHECKS = {
     "RAY_health_check_timeout_ms": "400",
     "RAY_health_check_failure_threshold": "3",
 }
-"""As docs/operation.md has them for several hosts."""
+"""As docs/how-to/several-machines.md has them for several hosts."""
 WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
 """How long a raylet waits for a head that is gone; Ray's default is a minute, which a test has not."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cluster.api import Decision, Listener, NodeView, Progress
+from cluster.api import Decision, Listener, NodeView, Progress, SearchListener
 from cluster.machine.presence import RUN_DIR, started
 from cluster.machine.status import FleetState, StatusFile, folder, masters
 from master.cli import run
@@ -75,11 +75,11 @@ def test_a_search_and_its_decision() -> None:
 
 def published(heard: list[Any]) -> StatusFile:
     file = StatusFile("gougi")
-    listener = file.watching(Listener(heard.append, heard.append, lambda name, _: heard.append(name)))
+    listener = file.watching(Listener(lambda name, _: heard.append(name), SearchListener(heard.append, heard.append)))
     for name, fields in EVENTS:
         listener.on_event(name, fields)
-    listener.on_progress(PROGRESS)
-    listener.on_decision(DECISION)
+    listener.searches.on_progress(PROGRESS)
+    listener.searches.on_decision(DECISION)
     file._thread.submit(lambda: None).result(30)
     return file
 

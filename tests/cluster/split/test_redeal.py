@@ -11,11 +11,13 @@ from cluster.api import SearchRequest
 from cluster.coordination.events import NodeJoined, NodeLost, Received, Start
 from cluster.coordination.group import Group
 from cluster.coordination.settings import Settings
+from cluster.coordination.states import Phase
 from cluster.coordination.work import Work
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
 from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
-from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, judge, leaves
+from cluster.split.standing import Standing
+from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, leaves
 from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
@@ -36,29 +38,29 @@ def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> L
 class TestReason:
     def test_nothing_new(self) -> None:
         known = {A: line(50, "a"), B: line(20, "b"), OTHERS: line(40, "c", bound=Bound.UPPER)}
-        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) is None
-        assert reason(THREE, {}, frozenset(), None, CAUTION) is None
-        assert reason(Leaf(), {Leaf(): line(50, "a")}, frozenset(), line(50, "a"), CAUTION) is None
+        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) is None
+        assert reason(Standing(THREE, {}, CAUTION), frozenset(), None) is None
+        assert reason(Standing(Leaf(), {Leaf(): line(50, "a")}, CAUTION), frozenset(), line(50, "a")) is None
 
     def test_another_move_is_preferred(self) -> None:
         known = {A: line(50, "a"), B: line(60, "b")}
-        assert reason(THREE, known, frozenset({"a", "b"}), known[B], CAUTION) == "b is preferred"
+        assert reason(Standing(THREE, known, CAUTION), frozenset({"a", "b"}), known[B]) == "b is preferred"
 
     def test_another_reply_is_preferred(self) -> None:
         known = {A_R: line(50, "a", "r"), A_REST: line(20, "a", "s")}
-        assert reason(DEEP, known, frozenset({"a"}), known[A_REST], CAUTION) == "a s is preferred"
+        assert reason(Standing(DEEP, known, CAUTION), frozenset({"a"}), known[A_REST]) == "a s is preferred"
         del known[A_R]
         # Nothing has come yet of the reply that is thought best.
-        assert reason(DEEP, known, frozenset({"a"}), known[A_REST], CAUTION) is None
+        assert reason(Standing(DEEP, known, CAUTION), frozenset({"a"}), known[A_REST]) is None
 
     def test_a_move_in_contention(self) -> None:
         known = {A: line(50, "a"), B: line(39, "b")}
-        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) is None
+        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) is None
         known[B] = line(40, "b", bound=Bound.LOWER)
-        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) == "b in contention"
-        assert contention(THREE, known, CAUTION) == {"a", "b"}
+        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) == "b in contention"
+        assert contention(Standing(THREE, known, CAUTION)) == {"a", "b"}
         known[B] = line(45, "b", bound=Bound.UPPER)
-        assert reason(THREE, known, frozenset({"a"}), known[A], CAUTION) is None
+        assert reason(Standing(THREE, known, CAUTION), frozenset({"a"}), known[A]) is None
 
 
 class TestDecided:
@@ -74,13 +76,13 @@ class TestDecided:
         ],
     )
     def test_a_bound_below_the_best_at_more_depth(self, found: Line, decided: bool) -> None:
-        assert is_decided(B, THREE, {B: found}, self.best, 2) is decided
+        assert is_decided(B, Standing(THREE, {B: found}, CAUTION), self.best, 2) is decided
 
     def test_what_is_played_is_not(self) -> None:
         found = line(30, "a", bound=Bound.UPPER, depth=20)
-        assert not is_decided(A, THREE, {A: found}, self.best, 2)
-        assert not is_decided(A_REST, DEEP, {A_REST: replace(found, pv=("a", "s"))}, self.best, 2)
-        assert not is_decided(B, THREE, {}, self.best, 2)
+        assert not is_decided(A, Standing(THREE, {A: found}, CAUTION), self.best, 2)
+        assert not is_decided(A_REST, Standing(DEEP, {A_REST: replace(found, pv=("a", "s"))}, CAUTION), self.best, 2)
+        assert not is_decided(B, Standing(THREE, {}, CAUTION), self.best, 2)
 
 
 def job(alpha: int | None = None, beta: int | None = None) -> Job:
@@ -129,14 +131,14 @@ class TestJudge:
     def test_the_trunk_is_the_incumbent(self) -> None:
         trunk = line(50, "a", depth=9)
         known = {A: line(90, "a", depth=12), B: line(59, "b", depth=9), OTHERS: line(99, "c", bound=Bound.UPPER)}
-        assert judge(THREE, known, trunk, CAUTION) == trunk
+        assert Standing(THREE, known, CAUTION).best(trunk) == trunk
         known[B] = line(60, "b", depth=9)
-        assert judge(THREE, known, trunk, CAUTION) == known[B]
-        assert judge(THREE, known, None, CAUTION) == known[A]
+        assert Standing(THREE, known, CAUTION).best(trunk) == known[B]
+        assert Standing(THREE, known, CAUTION).best(None) == known[A]
 
     def test_without_moves_to_test(self) -> None:
-        assert judge(Leaf(), {}, line(5, "a"), CAUTION) == line(5, "a")
-        assert judge(Leaf(), {Leaf(): line(5, "a")}, None, CAUTION) == line(5, "a")
+        assert Standing(Leaf(), {}, CAUTION).best(line(5, "a")) == line(5, "a")
+        assert Standing(Leaf(), {Leaf(): line(5, "a")}, CAUTION).best(None) == line(5, "a")
 
 
 EAGER = replace(SETTINGS, patience=Patience(rest=0.05, last=0.9))
@@ -336,6 +338,7 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
 
     group = Group("split", [Work(f"n{number}") for number in range(256)])
     group.choose_trunk(group.works, 0.75, {})
+    group.enter(Phase.PRESEARCH)
     group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
     group.deal(group.works, legal, Settings(), {})
     for leaf in tuple(leaves(group.tree))[1:]:

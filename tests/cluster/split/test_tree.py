@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.split.standing import Standing
 from cluster.split.tree import (
     Caution,
     Leaf,
@@ -16,8 +17,6 @@ from cluster.split.tree import (
     inherit,
     leaves,
     line_from_root,
-    merge,
-    survey,
     takes_over,
 )
 from tests.cluster.split.trees import negamax, trees
@@ -71,15 +70,15 @@ class TestTakesOver:
 
 class TestMerge:
     def test_a_leaf_that_is_unknown_is_passed_over(self) -> None:
-        assert merge(TWO, {}, CAUTION) is None
-        found = merge(TWO, {OTHERS: line(-300, "2g2f")}, CAUTION)
+        assert Standing(TWO, {}, CAUTION).line is None
+        found = Standing(TWO, {OTHERS: line(-300, "2g2f")}, CAUTION).line
         assert found == line(-300, "2g2f", bound=Bound.LOWER)
 
     def test_the_first_in_the_ranking_is_the_incumbent(self) -> None:
         known = {BEST: line(30, "7g7f"), OTHERS: line(35, "2g2f")}
-        assert merge(TWO, known, CAUTION) == line(30, "7g7f")
+        assert Standing(TWO, known, CAUTION).line == line(30, "7g7f")
         known[OTHERS] = line(45, "2g2f")
-        assert merge(TWO, known, CAUTION) == line(45, "2g2f")
+        assert Standing(TWO, known, CAUTION).line == line(45, "2g2f")
 
     def test_two_plies_deep(self) -> None:
         """7g7f has the replies 3c3d and the rest; scores are from the root."""
@@ -88,24 +87,24 @@ class TestMerge:
         others = Leaf(ignore=("7g7f",))
         known = {reply: line(50, "7g7f", "3c3d"), rest: line(20, "7g7f", "8c8d"), others: line(25, "2g2f")}
         # The opponent prefers 8c8d, which is worse for us by more than the margin; the challenger's 25 is not enough.
-        assert merge(tree, known, CAUTION) == line(20, "7g7f", "8c8d")
+        assert Standing(tree, known, CAUTION).line == line(20, "7g7f", "8c8d")
         known[others] = line(31, "2g2f")
-        assert merge(tree, known, CAUTION) == line(31, "2g2f")
+        assert Standing(tree, known, CAUTION).line == line(31, "2g2f")
 
     def test_an_unknown_refutation_is_no_ground_to_prefer_a_move(self) -> None:
         """Where only one reply to 2g2f is known, its score is at most that, and 7g7f stays."""
         reply, rest = Leaf(("2g2f",), ("3c3d",)), Leaf(("2g2f",), (), ("3c3d",))
         tree = Split((), (Leaf(moves=("7g7f",)), Split(("2g2f",), (reply, rest))))
         known = {Leaf(moves=("7g7f",)): line(10, "7g7f"), reply: line(400, "2g2f", "3c3d")}
-        assert merge(tree, known, CAUTION) == line(10, "7g7f", bound=Bound.LOWER)
+        assert Standing(tree, known, CAUTION).line == line(10, "7g7f", bound=Bound.LOWER)
         known[rest] = line(390, "2g2f", "8c8d")
-        assert merge(tree, known, CAUTION) == line(390, "2g2f", "8c8d")
+        assert Standing(tree, known, CAUTION).line == line(390, "2g2f", "8c8d")
 
     def test_unknown_children_do_not_lose(self) -> None:
         """The two workers of one move stay silent: Gikou resigned here."""
         reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
         tree = Split((), (Split(("7g7f",), (reply, rest)), Leaf(ignore=("7g7f",))))
-        found = merge(tree, {Leaf(ignore=("7g7f",)): line(-50, "2g2f")}, CAUTION)
+        found = Standing(tree, {Leaf(ignore=("7g7f",)): line(-50, "2g2f")}, CAUTION).line
         assert found is not None
         assert found.pv == ("2g2f",)
 
@@ -117,7 +116,7 @@ class TestMerge:
             leaf: line_from_root(leaf, 20 - len(leaf.path), data.draw(SCORES), Bound.EXACT, (leaf.moves or ("z",))[:1])
             for leaf in leaves(tree)
         }
-        found = merge(tree, lines, Caution(0, 0, 0))
+        found = Standing(tree, lines, Caution(0, 0, 0)).line
         assert found is not None
         assert found.score == negamax(tree, lines)
         assert found in lines.values()
@@ -134,7 +133,7 @@ class TestMerge:
             everything[leaf] = Line(20, score, Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
             if data.draw(st.booleans()):
                 known[leaf] = everything[leaf]
-        found = merge(tree, known, Caution(0, 0, 0))
+        found = Standing(tree, known, Caution(0, 0, 0)).line
         assert (found is None) == (not known)
         if found is not None and found.bound is Bound.EXACT:
             assert found.score == negamax(tree, everything)
@@ -186,7 +185,7 @@ class TestInherit:
         known = {("7g7f",): line(50, "7g7f", "3c3d", "2g2f")}
         found = inherit(tree, known, replies, CAUTION)
         assert found == {reply: known["7g7f",], rest: line(50, "7g7f", "8c8d", bound=Bound.LOWER)}
-        assert merge(tree, found | {OTHERS: line(0, "2g2f")}, CAUTION) == known["7g7f",]
+        assert Standing(tree, found | {OTHERS: line(0, "2g2f")}, CAUTION).line == known["7g7f",]
 
 
 class TestBestFirst:
@@ -221,7 +220,7 @@ def test_a_survey_is_the_merge_at_each_position() -> None:
     reply, rest = Leaf(("7g7f",), ("3c3d",)), Leaf(("7g7f",), (), ("3c3d",))
     tree = Split((), (Split(("7g7f",), (reply, rest)), OTHERS))
     lines = {reply: line(50, "7g7f", "3c3d"), rest: line(20, "7g7f", "8c8d"), OTHERS: line(90, "2g2f")}
-    assert survey(tree, lines, CAUTION) == {("7g7f",): line(20, "7g7f", "8c8d"), (): line(90, "2g2f")}
+    assert Standing(tree, lines, CAUTION).survey() == {("7g7f",): line(20, "7g7f", "8c8d"), (): line(90, "2g2f")}
 
 
 def test_labels() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.split.tree import Caution, Leaf, Line, Split, leaves, merge
+from cluster.split.standing import Standing
+from cluster.split.tree import Caution, Leaf, Line, Split, leaves
 from cluster.split.windows import Window, windows
 from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
@@ -22,28 +23,28 @@ def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> L
 
 def test_others_are_tested_against_the_best() -> None:
     known = {BEST: line(50, "a"), SECOND: line(40, "b")}
-    assert windows(THREE, known, CAUTION) == {BEST: Window(), SECOND: Window(40), OTHERS: Window(40)}
+    assert windows(Standing(THREE, known, CAUTION)) == {BEST: Window(), SECOND: Window(40), OTHERS: Window(40)}
 
 
 def test_who_took_over_is_not_tested() -> None:
     known = {BEST: line(50, "a"), SECOND: line(60, "b")}
-    assert windows(THREE, known, CAUTION) == {BEST: Window(50), SECOND: Window(), OTHERS: Window(50)}
+    assert windows(Standing(THREE, known, CAUTION)) == {BEST: Window(50), SECOND: Window(), OTHERS: Window(50)}
 
 
 def test_little_depth_asks_for_a_wider_window() -> None:
     known = {BEST: line(50, "a", depth=5)}
-    assert windows(THREE, known, Caution(10, 100, 0))[OTHERS] == Window(20)
+    assert windows(Standing(THREE, known, Caution(10, 100, 0)))[OTHERS] == Window(20)
 
 
 def test_nothing_known_nothing_bounded() -> None:
-    assert set(windows(THREE, {}, CAUTION).values()) == {Window()}
+    assert set(windows(Standing(THREE, {}, CAUTION)).values()) == {Window()}
     known = {BEST: line(50, "a", bound=Bound.UPPER)}
-    assert windows(THREE, known, CAUTION)[OTHERS] == Window()
+    assert windows(Standing(THREE, known, CAUTION))[OTHERS] == Window()
 
 
 def test_mates_bound_nothing() -> None:
-    assert windows(THREE, {BEST: line(mated_in(8), "a")}, CAUTION)[OTHERS] == Window()
-    assert windows(THREE, {BEST: line(mate_in(9), "a")}, CAUTION)[OTHERS] == Window()
+    assert windows(Standing(THREE, {BEST: line(mated_in(8), "a")}, CAUTION))[OTHERS] == Window()
+    assert windows(Standing(THREE, {BEST: line(mate_in(9), "a")}, CAUTION))[OTHERS] == Window()
 
 
 def test_down_the_tree() -> None:
@@ -52,7 +53,7 @@ def test_down_the_tree() -> None:
     b_r, b_rest = Leaf(("b",), ("r",)), Leaf(("b",), ignore=("r",))
     tree = Split((), (Split(("a",), (a_r, a_rest)), Split(("b",), (b_r, b_rest)), OTHERS))
     known = {a_r: line(50, "a", "r"), a_rest: line(70, "a", "s"), b_r: line(60, "b", "r")}
-    found = windows(tree, known, CAUTION)
+    found = windows(Standing(tree, known, CAUTION))
     assert found[OTHERS] == Window(40)
     # The opponent's question: is there a reply that leaves less than 50, from here more than -50?
     assert found[a_r] == Window()
@@ -61,7 +62,7 @@ def test_down_the_tree() -> None:
     assert found[b_r] == Window(None, -40)
     assert found[b_rest] == Window(-70, -40)
     known[b_r] = line(20, "b", "r")
-    assert windows(tree, known, CAUTION)[b_rest] == Window(-30, -29)
+    assert windows(Standing(tree, known, CAUTION))[b_rest] == Window(-30, -29)
 
 
 def test_turned() -> None:
@@ -82,7 +83,7 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
         for leaf in leaves(tree)
         if data.draw(st.booleans())
     }
-    found = windows(tree, before, plain)
+    found = windows(Standing(tree, before, plain))
     assert found.keys() == set(leaves(tree))
     known: dict[Leaf, Line] = {}
     true: dict[Leaf, Line] = {}
@@ -104,7 +105,7 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
         if sign < 0 and bound is not Bound.EXACT:
             bound = Bound.UPPER if bound is Bound.LOWER else Bound.LOWER
         known[leaf] = Line(20, sign * own, bound, pv)
-    merged = merge(tree, known, plain)
+    merged = Standing(tree, known, plain).line
     assert merged is not None
     if merged.bound is Bound.EXACT:
         assert merged.score == negamax(tree, true)

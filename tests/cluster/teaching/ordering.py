@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
 from cluster.teaching.orders import Order, digest_of
-from worker.nnue.network import DEFAULT_NETWORK
+from worker.nnue.network import default_file
 from worker.training.teacher import TeacherSettings, code_version
 
-NET = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+NET = default_file().read_bytes()
 
 
 def order(code: str | None = None, **changes: Any) -> Order:

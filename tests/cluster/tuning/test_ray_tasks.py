@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,9 @@ from cluster.tuning.run import Played, Run
 from cluster.tuning.settings import GameSettings, PlayError
 from tests.cluster.processes import family
 from tests.cluster.tuning.runs import OPENINGS, settings
-from worker.nnue.network import DEFAULT_NETWORK
+from worker.nnue.network import default_file
 
-NET = resources.files("worker.nnue").joinpath("data", DEFAULT_NETWORK).read_bytes()
+NET = default_file().read_bytes()
 GAMES = GameSettings(digest_of(NET), nodes=300, hash_mb=1)
 
 ASK = """

@@ -139,11 +139,11 @@ def _documents(text: str) -> list[Any]:
 
 def _docs(tree: Tree) -> Iterator[str]:
     agreed = tree.agreed
-    said = re.findall(r"the report port (\d+)", tree.text("docs/fleet.md"))
-    yield from differs("docs/fleet.md", "the report port", said, [str(agreed.REPORT_PORT)])
-    said = re.findall(r"ray start --head --port (\d+)|HEAD:(\d+)", tree.text("docs/operation.md"))
+    said = re.findall(r"the report port (\d+)", tree.text("docs/reference/aws.md"))
+    yield from differs("docs/reference/aws.md", "the report port", said, [str(agreed.REPORT_PORT)])
+    said = re.findall(r"ray start --head --port (\d+)|HEAD:(\d+)", tree.text("docs/how-to/several-machines.md"))
     ports = {int(port) for pair in said for port in pair if port}
-    yield from differs("docs/operation.md", "the head's port", ports, {agreed.GCS_PORT})
+    yield from differs("docs/how-to/several-machines.md", "the head's port", ports, {agreed.GCS_PORT})
     output = block(tree.terraform("outputs.tf"), 'output "head_private_ip"')
     yield from differs(
         "terraform/outputs.tf", "the head's port", re.findall(r"port (\d+)", output), [str(agreed.GCS_PORT)]

@@ -14,9 +14,9 @@ from typing import Final
 COPIED: Final = (
     "deploy",
     "terraform",
-    "docs/fleet.md",
-    "docs/fleet-operation.md",
-    "docs/operation.md",
+    "docs/reference/aws.md",
+    "docs/how-to/aws.md",
+    "docs/how-to/several-machines.md",
     "master/commands/common.py",
     "master/commands/fleet_services.py",
     "master/cloud",

@@ -186,24 +186,24 @@ def _images(tree: Tree) -> Iterator[str]:
 
 
 def _docs(tree: Tree) -> Iterator[str]:
-    """The table of units in docs/fleet.md, and the exit codes in it."""
+    """The table of units in docs/reference/aws.md, and the exit codes in it."""
     agreed = tree.agreed
     rows = dict[str, tuple[str, str]]()
     for name, machine, text in re.findall(
-        r"^\| `(gougi-[\w.-]+)` \| (\w+) \| (.*) \|$", tree.text("docs/fleet.md"), re.MULTILINE
+        r"^\| `(gougi-[\w.-]+)` \| (\w+) \| (.*) \|$", tree.text("docs/reference/aws.md"), re.MULTILINE
     ):
         rows[name if "." in name else f"{name}.service"] = (machine, text)
     words = {("head",): "head", ("node",): "workers", ("head", "node"): "both"}
     said = {name: machine for name, (machine, _) in rows.items()}
     wanted = {name: words[unit.machines] for name, unit in agreed.UNITS.items()}
-    yield from differs("docs/fleet.md", "units", dict(sorted(said.items())), dict(sorted(wanted.items())))
+    yield from differs("docs/reference/aws.md", "units", dict(sorted(said.items())), dict(sorted(wanted.items())))
     for name, code in (("gougi-keep.service", agreed.RELEASED), ("gougi-master.service", agreed.BAD_INPUT)):
         if f"exit code {code}" not in rows.get(name, ("", ""))[1]:
-            yield f"docs/fleet.md: {name}: does not say what exit code {code} does"
+            yield f"docs/reference/aws.md: {name}: does not say what exit code {code} does"
     codes = set(
         re.findall(
-            r"ends? with exit code (\d+), on which|machine go \(exit code (\d+)\)", tree.text("docs/fleet-operation.md")
+            r"ends? with exit code (\d+), on which|machine go \(exit code (\d+)\)", tree.text("docs/how-to/aws.md")
         )
     )
     found = {code for pair in codes for code in pair if code}
-    yield from differs("docs/fleet-operation.md", "exit code of keep and watch", found, {str(agreed.RELEASED)})
+    yield from differs("docs/how-to/aws.md", "exit code of keep and watch", found, {str(agreed.RELEASED)})

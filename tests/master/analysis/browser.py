@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +26,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--window-size=1300,1000",
 )
+_CLICKS = 50
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
@@ -36,10 +39,12 @@ class Browser:
 
     Args:
         profile: an empty folder for what the browser writes.
+        arguments: of the browser, besides those that it always gets.
     """
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(self, profile: Path, *arguments: str) -> None:
         self._profile = profile
+        self._arguments = (*ARGUMENTS, *arguments)
 
     def __enter__(self) -> Self:
         self._driver = subprocess.Popen(
@@ -50,7 +55,8 @@ class Browser:
             said = (re.search(r"started successfully on port (\d+)", line) for line in self._driver.stdout)
             port = next(found[1] for found in said if found)
             self._root = f"http://127.0.0.1:{port}"
-            options = {"args": [*ARGUMENTS, f"--user-data-dir={self._profile}"], "binary": shutil.which("chromium")}
+            arguments = [*self._arguments, f"--user-data-dir={self._profile}"]
+            options = {"args": arguments, "binary": shutil.which("chromium")}
             wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
             made = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
             self._root += f"/session/{made['sessionId']}"
@@ -77,13 +83,39 @@ class Browser:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)["value"]
 
-    def open(self, page: Path) -> None:
-        self._call("POST", "/url", {"url": page.resolve().as_uri()})
+    def open(self, page: Path | str) -> None:
+        """A file, or an address."""
+        self._call("POST", "/url", {"url": page.resolve().as_uri() if isinstance(page, Path) else page})
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page so many CSS pixels, fewer than a window may be narrow included."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._cdp("Emulation.setDeviceMetricsOverride", size)
+
+    def emulate(self, scheme: str) -> None:
+        """``light`` or ``dark``, as the system's setting."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._cdp("Emulation.setEmulatedMedia", {"features": features})
+
+    def picture(self) -> bytes:
+        """What is to be seen, as a small WebP."""
+        made = self._cdp("Page.captureScreenshot", {"format": "webp", "quality": 55})
+        return base64.b64decode(made["data"])
+
+    def _cdp(self, command: str, parameters: dict[str, Any]) -> Any:
+        return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def click(self, css: str) -> None:
-        """As a user does: scrolled to, and on what lies on top there."""
-        found = self._call("POST", "/element", {"using": "css selector", "value": css})[_ELEMENT]
-        self._call("POST", f"/element/{found}/click", {})
+        """As a user does: scrolled to, and on what lies on top there; again where it is drawn anew meanwhile."""
+        for left in reversed(range(_CLICKS)):
+            try:
+                found = self._call("POST", "/element", {"using": "css selector", "value": css})[_ELEMENT]
+                self._call("POST", f"/element/{found}/click", {})
+                return
+            except urllib.error.HTTPError as error:
+                if error.code != 404 or not left:
+                    raise
+                time.sleep(0.1)
 
     def press(self, key: str) -> None:
         keys = {"type": "key", "id": "k", "actions": [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]}

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 
 import pytest
 import typer
 
 from master.arena.players import Player
-from master.arena.report import facts, line, table
+from master.arena.report import facts, table, words
 from master.arena.schedule import MOST_FAULTS, PlayedGame
 from master.arena.settings import MatchSettings, Pace
 from master.commands.common import CommandError
 from master.commands.match import match
 from tests.master.command import GOUGI, Running, environment, gougi
+from tests.master.terminal import at_terminal
 from worker.arena.statistics import Sprt, Tally
-from worker.nnue.network import DEFAULT_NETWORK
+from worker.nnue.network import default_file
 
 ENGINE = Path(__file__).with_name("usi_player.py")
 
@@ -290,27 +291,34 @@ class TestReport:
         assert (swept["elo"], swept["elo_high"], swept["finished"]) == (None, None, True)
         assert facts(self.settings, self.games(0.5, 2))["sprt"]["verdict"] == "open"
 
-    def test_line(self) -> None:
-        words = line(self.settings, Tally(2, 1, 1, (0, 0, 1, 1, 0)), 4, 60.0)
-        assert words.startswith("4/40 games, +2 =1 -1, Elo +89 (")
-        assert "LLR 0." in words
-        assert words.endswith("(-2.94 to 2.94), 240 games/h, at most 0:09:00 left")
+    def test_words(self) -> None:
+        said = words(self.settings, Tally(2, 1, 1, (0, 0, 1, 1, 0)))
+        assert said.startswith("+2 =1 -1, Elo +89 (")
+        assert "LLR 0." in said
+        assert said.endswith("(-2.94 to 2.94)")
 
 
 @pytest.mark.slow
 def test_our_own_searchers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     openings = tmp_path / "openings"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n", encoding="utf-8")
-    network = resources.files("worker.nnue") / "data" / DEFAULT_NETWORK
     arguments = ["gougi", "gougi", "--nodes", "300", "--each", "USI_Hash=4"]
-    arguments += ["-A", f"EvalFile={network}", "-B", "DepthLimit=1"]
+    arguments += ["-A", f"EvalFile={default_file()}", "-B", "DepthLimit=1"]
     arguments += ["--games", "4", "--max-moves", "60", "--openings", str(openings), "--out", str(tmp_path / "match")]
     assert run(*arguments, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["a"], found["b"]) == (f"gougi-EvalFile={DEFAULT_NETWORK}", "gougi-DepthLimit=1")
+    assert (found["a"], found["b"]) == (f"gougi-EvalFile={default_file().name}", "gougi-DepthLimit=1")
     assert found["games"] == found["wins"] + found["draws"] + found["losses"] == 4
     assert sum(found["pairs"]) == 2
     assert found["searching"]["b"]["nodes_a_cpu_s"]
     records = sorted((tmp_path / "match" / "records").iterdir())
     boards = [[text for text in record.read_text().splitlines() if text.startswith("P")] for record in records]
     assert boards[0] == boards[1] != boards[2] == boards[3], "both games of a pair have one opening"
+
+
+def test_at_a_terminal_a_bar_goes_on(common: list[str], tmp_path: Path) -> None:
+    words = [*GOUGI, "match", shuffler(), shuffler("score", "-20"), "--nodes", "100", "--games", "4", *common]
+    seen = at_terminal([*words, "--name-a", "A", "--name-b", "B"], tmp_path)
+    assert seen.code == 0, seen.text
+    assert seen.redrawn
+    assert re.search(r"━ 4/4 games .*\+0 =4 -0, Elo \+0", seen.text)

@@ -49,11 +49,11 @@ class Failing(Hanging):
 async def play(
     address: ServerAddress, side: str, book: PlayersBook, records: Path, events: list[GameEvent]
 ) -> GameOutcome:
-    searcher, listener = ScriptedSearcher(), Listener()
-    await searcher.open(listener)
+    searcher = ScriptedSearcher()
+    await searcher.open(Listener())
     settings = GameSettings(PlayerSettings(book_ms=60, ponder=False), records, prepare_timeout_s=0.2, book=book)
     login = Login(f"player{side}", f"test-60-5F-{side},secret")
-    return await play_game(address, login, searcher, listener, settings, [events.append])
+    return await play_game(address, login, searcher, settings, [events.append])
 
 
 def test_books_in_a_game(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cluster.api import Decision, FleetError, Listener, SearchRequest
+from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRequest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson
 from master.book.service import BookService
@@ -52,7 +52,7 @@ class Study:
         self.decisions: list[Decision] = []
 
     async def open(self) -> None:
-        await self.searcher.open(Listener(on_decision=self.decisions.append))
+        await self.searcher.open(Listener())
 
     def decide(self, nodes: int = 5_000_000) -> None:
         """The running search ends."""
@@ -60,7 +60,7 @@ class Study:
         position = Position.from_sfen(request.sfen)
         position.push_all(request.moves)
         move, _ = first_legal(position)
-        self.inner.listener.on_decision(Decision(request.search_id, move, -50, 12, (move,), nodes, 900, "split"))
+        self.inner.decide(Decision(request.search_id, move, -50, 12, (move,), nodes, 900, "split"))
 
     async def close(self) -> None:
         await self.searcher.close()
@@ -159,7 +159,7 @@ def test_a_fleet_that_is_slower_than_thought_searches_again(
         for number, (nodes, elapsed_ms, score) in enumerate(found, start=1):
             await until(lambda number=number: len(study.inner.requests) == number)
             move = "1g1f"
-            study.inner.listener.on_decision(Decision(number, move, score, 9, (move,), nodes, elapsed_ms, "vote"))
+            study.inner.decide(Decision(number, move, score, 9, (move,), nodes, elapsed_ms, "vote"))
         await until(lambda: study.studied)
         assert len(study.studied) == 1
         assert study.studied[0].finished
@@ -218,7 +218,7 @@ def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: 
         if not last:
             study.searcher.observe(GameFound(BLACK))
         decision = Decision(request.search_id, move, -30, 20, (move,), nodes, time_ms, "split")
-        study.inner.listener.on_decision(decision)
+        study.inner.decide(decision)
         await until(lambda: study.studied)
         assert study.studied[0].finished == last
         await study.searcher.new_game()
@@ -278,7 +278,8 @@ def test_a_games_search_goes_before(tmp_path: Path) -> None:
         await study.open()
         study.searcher.begin()
         await until(lambda: study.inner.requests)
-        study.searcher.start(SearchRequest(100, STARTPOS, ("7g7f",), soft_ms=10, hard_ms=20))
+        listener = SearchListener(on_decision=study.decisions.append)
+        study.searcher.start(SearchRequest(100, STARTPOS, ("7g7f",), soft_ms=10, hard_ms=20), listener)
         await asyncio.sleep(0.01)
         study.decide()
         assert [decision.search_id for decision in study.decisions] == [100]

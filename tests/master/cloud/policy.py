@@ -1,4 +1,4 @@
-"""The operator's policy, as docs/fleet.md has it."""
+"""The operator's policy, as docs/reference/aws.md has it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.master.command import ROOT
 
 
 def policy() -> Any:
-    text = (ROOT / "docs" / "fleet.md").read_text()
+    text = (ROOT / "docs" / "reference" / "aws.md").read_text()
     (block,) = (part.split("```", 1)[0] for part in text.split("```json\n")[1:])
     return json.loads(block)
 

@@ -100,7 +100,7 @@ def test_errors_of_aws_are_one_line_that_says_what_to_do() -> None:
     with pytest.raises(AwsError) as raised, told(AwsError, "EC2"):
         raise ClientError(denied, "DescribeInstances")  # type: ignore[arg-type]
     assert str(raised.value) == (
-        "EC2: these credentials may not do that: the policy that is needed is in docs/fleet.md "
+        "EC2: these credentials may not do that: the policy that is needed is in docs/reference/aws.md "
         "(UnauthorizedOperation: You are not authorized)"
     )
     assert isinstance(raised.value, AwsRefusal) and raised.value.denied

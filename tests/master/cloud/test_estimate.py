@@ -42,7 +42,7 @@ def offline(*words: str) -> int:
 @pytest.mark.parametrize(
     ("variables", "nodes", "types", "usd"),
     [
-        # docs/fleet.md: the examples in Tokyo, as terraform counts them.
+        # docs/reference/aws.md: the examples in Tokyo, as terraform counts them.
         ({}, 1, ("c7i.4xlarge",), (0.22, 0.90, 1.16)),
         ({"head_instance_type": "c7i.2xlarge"}, 16, ("c7i.8xlarge",), (0.45, 1.80, 29.24)),
     ],

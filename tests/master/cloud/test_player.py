@@ -102,7 +102,7 @@ def test_a_password_that_is_nowhere(ssm: Any, plan: Callable[[str], list[str]]) 
 
 @pytest.mark.slow
 def test_a_password_that_the_operator_may_not_read(ssm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docs/fleet.md gives the rights: that it is there can be seen."""
+    """As docs/reference/aws.md gives the rights: that it is there can be seen."""
     cloud = Cloud("us-east-1")
     service = cloud.service("ssm")
 

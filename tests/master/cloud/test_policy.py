@@ -1,4 +1,4 @@
-"""The operator's policy of docs/fleet.md: all that the code and terraform ask for, and no more."""
+"""The operator's policy of docs/reference/aws.md: all that the code and terraform ask for, and no more."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ from master.cli import run
 from master.commands.train import NO_TORCH, TORCH
 from tests.master.command import ROOT, Running, gougi
 from tests.worker.training.shards import folder_of
+from worker.nnue.network import default_file
 
-GENERATION_0 = str(ROOT / "worker" / "nnue" / "data" / "generation0.bin")
+OURS = str(default_file())
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make torch"
 )
@@ -81,7 +82,7 @@ print("torch" in sys.modules)
         (("--features", "P"), "features is P: expected one of K+P"),
         (("--epochs", "2", "--positions", "5"), "epochs and positions"),
         (("--from", "broken.bin"), "broken.bin"),
-        (("--from", GENERATION_0, "--width", "128"), "--from: its width is 256, not 128"),
+        (("--from", OURS, "--width", "128"), "--from: its width is 256, not 128"),
         (("--device", "tpu"), "device is tpu"),
         (("--data", "missing"), "missing"),
     ],
@@ -168,8 +169,8 @@ def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path
     from worker.training.dummy import random_network
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
-    words = ("net", "compare", GENERATION_0, "other.bin", "--positions", "60")
-    same = json.loads(gougi("net", "compare", GENERATION_0, GENERATION_0, "--json", cwd=tmp_path).stdout)
+    words = ("net", "compare", OURS, "other.bin", "--positions", "60")
+    same = json.loads(gougi("net", "compare", OURS, OURS, "--json", cwd=tmp_path).stdout)
     assert same["rms"] == 0 and same["correlation"] == pytest.approx(1) and same["ranking_a"] is None
     done = gougi(*words, "--data", str(games), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -187,3 +188,17 @@ def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path
     (tmp_path / "broken.bin").write_bytes(b"no network")
     broken = gougi("net", "info", "broken.bin", cwd=tmp_path)
     assert broken.returncode == 2 and broken.stderr.startswith("gougi: broken.bin")
+
+
+def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
+    from worker.nnue.features import K_P
+    from worker.nnue.format import Architecture, write_network
+    from worker.training.dummy import random_network
+
+    write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
+    for share, words in (("0", "100% of"), ("0.5", "50% of")):
+        done = gougi("net", "blend", OURS, OURS, "--share", share, "--out", "mean.bin", cwd=tmp_path)
+        assert done.returncode == 0 and words in done.stdout, done.stderr
+        assert (tmp_path / "mean.bin").read_bytes() == Path(OURS).read_bytes()
+    done = gougi("net", "blend", OURS, "other.bin", "--out", "mean.bin", cwd=tmp_path)
+    assert done.returncode == 2 and "have different shapes" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.master.command import Running, gougi
+from worker.nnue.format import write_network
+from worker.training import generation0
 
 TINY = ("--params", "LATE_MOVES=1:9:2,RAZOR_BASE", "--nodes", "100", "--hash", "1", "--rate", "5", "--concurrency", "2")
 OPENINGS = "startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n"
@@ -54,7 +56,9 @@ def test_the_plan_shows_ranges_and_gains_and_plays_nothing(tmp_path: Path) -> No
 @pytest.mark.timeout(1500)
 def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     (tmp_path / "openings").write_text(OPENINGS)
-    words = ("tune", *TINY, "--iterations", "24", "--openings", "openings")
+    # Its quick games are not all won by the same colour: so parameters move.
+    write_network(tmp_path / "net.bin", generation0.build())
+    words = ("tune", *TINY, "--net", "net.bin", "--iterations", "24", "--openings", "openings")
     whole = gougi(*words, "--out", "whole", "--json", cwd=tmp_path, timeout_s=900)
     assert whole.returncode == 0, whole.stderr
     found = json.loads(whole.stdout)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster.api import Listener
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.game.driver import LoginRefusedError, play_game
@@ -253,9 +252,7 @@ def test_a_name_that_no_server_takes() -> None:
 def test_nobody_listens() -> None:
     async def main() -> None:
         with pytest.raises(CsaConnectionError, match="refuses the connection"):
-            await play_game(
-                ServerAddress("127.0.0.1", free_port()), Login("alice", "p"), ScriptedSearcher(), Listener()
-            )
+            await play_game(ServerAddress("127.0.0.1", free_port()), Login("alice", "p"), ScriptedSearcher())
 
     run(main())
 
@@ -376,9 +373,7 @@ def test_cancelled_with_a_server_that_says_nothing(tmp_path: Path) -> None:
 
         async with await asyncio.start_server(mute, "127.0.0.1", 0) as mute_server:
             host, port = mute_server.sockets[0].getsockname()
-            game = asyncio.create_task(
-                play_game(ServerAddress(host, port), Login("alice", "p"), ScriptedSearcher(), Listener())
-            )
+            game = asyncio.create_task(play_game(ServerAddress(host, port), Login("alice", "p"), ScriptedSearcher()))
             await accepted.wait()
             await asyncio.sleep(0.05)
             game.cancel()

@@ -13,7 +13,7 @@ from master.csa.client import CsaConnectionError
 from master.game import driver as game
 from master.game import loop as game_loop
 from master.game.driver import LoginRefusedError, WrongGameError
-from master.game.loop import NameTakenError, play_games
+from master.game.loop import NameTakenError, Series, play_games
 from master.player.events import Conclusion, GameEvent, GameOutcome, LoggedIn, MovePlayed
 from master.player.instructions import Login
 from master.player.retry import Backoff
@@ -32,11 +32,11 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 async def loop(address: tuple[str, int], name: str, **more: Any) -> list[GameOutcome]:
-    searcher, listener = ScriptedSearcher(), Listener()
-    await searcher.open(listener)
+    searcher = ScriptedSearcher()
+    await searcher.open(Listener())
     game = more.pop("game", "floodgate-60-5F")
     options = {"backoff": QUICK, **more}
-    return await play_games(ServerAddress(*address), Login(name, f"{game},secret"), searcher, listener, **options)
+    return await play_games(Series(ServerAddress(*address), Login(name, f"{game},secret"), searcher, **options))
 
 
 def server(port: int = 0, **room: Any) -> PracticeServer:

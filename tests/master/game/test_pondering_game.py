@@ -12,7 +12,7 @@ from cluster.coordination.settings import Settings
 from cluster.drivers.local_driver import LocalSearcher
 from master.csa.address import ServerAddress
 from master.game.driver import GameSettings, play_game
-from master.player.events import GameEvent, GameOutcome, ThinkingEnded
+from master.player.events import GameEvent, GameOutcome, ThinkingBegan, ThinkingEnded
 from master.player.instructions import Login, PlayerSettings
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
@@ -34,7 +34,7 @@ class Seat:
         listener = Listener(on_event=lambda name, _fields: self.names.append(name))
         await self.searcher.open(listener)
         settings = GameSettings(player=PlayerSettings(nodes=3000))
-        return await play_game(address, self.login, self.searcher, listener, settings, [self.events.append])
+        return await play_game(address, self.login, self.searcher, settings, [self.events.append])
 
 
 @pytest.mark.slow
@@ -55,6 +55,9 @@ def test_a_game_with_ponder_hits() -> None:
             assert hits + misses == MOVES - 2
             assert hits >= 3
             for seat in seats:
+                began = [event for event in seat.events if isinstance(event, ThinkingBegan)]
+                # A hit is known of before its search begins, unless the reply came before the first word of pondering.
+                assert any(event.known is not None for event in began)
                 decided = [event.decision for event in seat.events if isinstance(event, ThinkingEnded)]
                 assert len(decided) == MOVES // 2
                 assert all(decision.nodes <= 3000 for decision in decided)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from cluster.api import Known
 from master.game.journal import read
 from master.game.replay import LoggedGame, Replay, ReplayError, read_log
 from master.logs.files import LogFile
@@ -26,8 +27,10 @@ pytestmark = pytest.mark.timeout(60)
 
 async def play() -> None:
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
-        # One side never decides: its moves come of the hard deadline.
-        await both(host, ScriptedSearcher(delay_s=0.02), ScriptedSearcher(None), "test-0-1")
+        # One side never decides: its moves come of the hard deadline. The other one knows something of each reply.
+        alice = ScriptedSearcher(delay_s=0.02)
+        alice.knows = Known("7g7f", 30, 12, 1000, 1.0, 200, 100)
+        await both(host, alice, ScriptedSearcher(None), "test-0-1")
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +54,20 @@ def test_the_player_says_the_same_lines(log: Path) -> None:
         assert replay.lines == 7  # LOGIN, AGREE, four moves, LOGOUT
         assert [step.at_ms for step in steps] == sorted(step.at_ms for step in steps)
         assert sum(isinstance(instruction, Emit) for step in steps for instruction in step.instructions) > 8
-    ticks = [entry for game in (alice, bob) for entry in game.inputs if entry.call == "tick"]
-    assert len(ticks) == 4
+    knows = next(game for game in (alice, bob) if game.name == "alice")
+    assert sum(entry.kind == "PonderFound" for entry in knows.entries) >= 3
+    never_decides = next(game for game in (alice, bob) if game.name == "bob")
+    assert sum(entry.kind == "Tick" for entry in never_decides.entries) == 4
     assert "secret" not in log.read_text()
 
 
 def changed(game: LoggedGame, ply: int) -> LoggedGame:
     """The game with another decision in its log."""
-    decisions = [entry for entry in game.inputs if entry.call == "decided"]
+    decisions = [entry for entry in game.entries if entry.kind == "Decided"]
     entry = decisions[ply]
     fields = json.loads(json.dumps(entry.fields()))
     fields["decision"]["move"] = "5i5h"
-    game.inputs[game.inputs.index(entry)] = read(fields)
+    game.entries[game.entries.index(entry)] = read(fields)
     return game
 
 
@@ -72,7 +77,7 @@ def test_the_first_difference_is_told(log: Path) -> None:
     for _ in replay.steps():
         pass
     assert replay.difference is not None
-    assert replay.difference.call == "decided"
+    assert replay.difference.kind == "Decided"
     assert replay.difference.said[0].startswith("+5958OU")
     assert not replay.difference.logged[0].startswith("+5958OU")
 
@@ -113,8 +118,8 @@ def test_behind_a_gap_no_game_goes_on(log: Path, tmp_path: Path) -> None:
     assert len(gaps) == 1
     assert str(parts[1]) in gaps[0]
     for game, whole in zip(games, read_log(log), strict=True):
-        assert 0 < len(game.inputs) < len(whole.inputs)
-        assert game.inputs == whole.inputs[: len(game.inputs)]
+        assert 0 < len(game.entries) < len(whole.entries)
+        assert game.entries == whole.entries[: len(game.entries)]
 
 
 @pytest.mark.parametrize(
@@ -137,13 +142,20 @@ def test_what_is_no_log(tmp_path: Path, line: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", ['"call": "meditate"', '"call": "_think"', '"call": "receive"', '"call": "outcome"', '"x": 1']
+    ("fields", "says"),
+    [
+        ('"kind": "Meditated"', "no event of this version's player: Meditated: there is no such event"),
+        ('"kind": "ServerLine"', "no event of this version's player: ServerLine: line: "),
+        ('"kind": "Decided", "decision": 7', "no event of this version's player: Decided: decision: "),
+        ('"x": 1', "no event of this version's player: without a kind"),
+        ('"call": "receive", "line": "START:", "now_ms": 1.0', "an older version wrote this log"),
+    ],
 )
-def test_inputs_of_another_version(tmp_path: Path, fields: str) -> None:
+def test_events_of_another_version(tmp_path: Path, fields: str, says: str) -> None:
     path = tmp_path / "log.jsonl"
     begin = '{"event": "player_begins", "game": 1, "name": "a", "server": "s", "settings": {}}'
     path.write_text(f'{begin}\n{{"event": "input", "game": 1, "at_ms": 1, {fields}}}\n')
-    with pytest.raises(ReplayError, match="line 2: no input of this version's player"):
+    with pytest.raises(ReplayError, match=f"line 2: {says}"):
         read_log(path)
 
 

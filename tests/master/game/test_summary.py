@@ -13,7 +13,7 @@ from master.game.summary import LogSummary, add
 
 
 def received(line: str, game: int = 1) -> dict[str, object]:
-    return {"event": "input", "game": game, "at_ms": 1.0, "call": "receive", "line": line, "level": "debug"}
+    return {"event": "input", "game": game, "at_ms": 1.0, "kind": "ServerLine", "line": line, "level": "debug"}
 
 
 def begin(name: str, game: int = 1) -> dict[str, object]:
@@ -29,7 +29,7 @@ DECIDED = {
     "event": "input",
     "game": 1,
     "at_ms": 2.0,
-    "call": "decided",
+    "kind": "Decided",
     "decision": {"source": "vote"},
     "level": "debug",
 }

@@ -14,9 +14,9 @@ from benchmarks.clock import LINES, Line
 from cluster.api import Decision, Progress, SearchRequest
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
+from master.player.inputs import Connected, Decided, Input, LineSent, Prepared, Progressed, ServerLine, Tick
 from master.player.instructions import (
     Emit,
-    Instruction,
     Login,
     PlayerSettings,
     PrepareSearcher,
@@ -39,7 +39,7 @@ class Seat:
         self.world = world
         self.colour = colour
         self.line = line
-        self.player = Player(Login("alice", "x"), PlayerSettings(ponder=False))
+        self.player = Player(Login("alice", "x"), PlayerSettings(ponder=False, validate=True))
         self.request: SearchRequest | None = None
         self.began_ms = 0.0
         self.soft_ms = 0
@@ -48,17 +48,17 @@ class Seat:
         self.arrived_ms = [0.0, 0.0]
         """When the last line arrived here, and there: lines do not overtake one another."""
 
-    def do(self, instructions: list[Instruction]) -> None:
+    def tell(self, event: Input) -> None:
         now = self.world.now_ms
-        for instruction in instructions:
+        for instruction in self.player.handle(event, now):
             match instruction:
                 case Send(line, _):
-                    self.player.sent(now)
+                    self.player.handle(LineSent(), now)
                     if not line.startswith(("LOGIN", "LOGOUT")):
                         self.arrived_ms[1] = max(self.arrived_ms[1], now + self.line.way_ms(self.world.rng))
                         self.world.at(self.arrived_ms[1], lambda line=line: self.world.receive(self.colour, line))
                 case PrepareSearcher():
-                    self.world.at(now, lambda: self.do(self.player.prepared()))
+                    self.world.at(now, lambda: self.tell(Prepared()))
                 case StartSearch(request):
                     assert request.soft_ms is not None
                     self.request, self.began_ms, self.soft_ms = request, now, request.soft_ms
@@ -72,11 +72,11 @@ class Seat:
                 case Emit(MovePlayed() as event) if event.mine:
                     self.played.append(event)
         if self.player.deadline_ms is not None:
-            self.world.at(self.player.deadline_ms, lambda: self.do(self.player.tick(self.world.now_ms)))
+            self.world.at(self.player.deadline_ms, lambda: self.tell(Tick()))
 
     def hear(self, line: str) -> None:
         self.arrived_ms[0] = max(self.arrived_ms[0], self.world.now_ms + self.line.way_ms(self.world.rng))
-        self.world.at(self.arrived_ms[0], lambda: self.do(self.player.receive(line, self.world.now_ms)))
+        self.world.at(self.arrived_ms[0], lambda: self.tell(ServerLine(line)))
 
     def report(self, request: SearchRequest) -> None:
         if self.request is not request:
@@ -88,11 +88,11 @@ class Seat:
         if elapsed >= self.soft_ms:
             self.request = None
             decision = Decision(request.search_id, move, 10, 5, (move,), 100, int(elapsed), "vote")
-            self.do(self.player.decided(decision))
+            self.tell(Decided(decision))
             return
         agreement = rng.choice([1.0, 0.6])
         progress = Progress(request.search_id, int(elapsed), 5, rng.randint(-200, 200), (move,), 100, (), agreement)
-        self.do(self.player.progressed(progress))
+        self.tell(Progressed(progress))
         late = self.began_ms + self.soft_ms + rng.expovariate(1 / 10)
         self.world.at(max(now, late), lambda: self.report(request))
 
@@ -122,8 +122,8 @@ class World:
 
     def run(self) -> None:
         for seat in self.seats:
-            seat.do(seat.player.connected())
-            seat.do(seat.player.receive("LOGIN:alice OK", 0.0))
+            seat.tell(Connected())
+            seat.tell(ServerLine("LOGIN:alice OK"))
         self.say(self.game.offer())
         while self._events:
             self.now_ms, _, what = heapq.heappop(self._events)

@@ -10,8 +10,13 @@ from threading import Event
 import pytest
 import structlog
 
+from master.csa.summary import GameSummary
+from master.csa.timecontrol import TimeControl
+from master.logs.about import About
 from master.logs.files import LogFile
 from master.logs.log import LogError, fleet_listener, open_log
+from master.player.events import Conclusion, GameEnded, GameFound, GameOutcome
+from worker.shogi import STARTPOS
 
 
 def test_lines_of_both_kinds_and_levels(tmp_path: Path) -> None:
@@ -120,3 +125,32 @@ def test_a_disk_that_refuses_at_the_very_end_is_told(tmp_path: Path, monkeypatch
     with open_log(tmp_path, file_level="info", console_level="error", console=heard.append) as path:
         monkeypatch.setattr(LogFile, "close", refuse)
     assert heard == [f"error: log_not_written file={path} error='[Errno 28] No space left on device'"]
+
+
+def test_every_line_says_which_game_and_search_it_is_about(tmp_path: Path) -> None:
+    heard: list[str] = []
+    about = About()
+    time = TimeControl(60_000)
+    found = GameFound(GameSummary("game-1", ("me", "you"), 0, 0, (time, time), STARTPOS))
+    with open_log(tmp_path, file_level="info", console_level="warning", console=heard.append, about=about) as path:
+        tell = fleet_listener().on_event
+        tell("node_joined", {"node": "node-1"})
+        about.observe(found)
+        tell("search_started", {"search_id": 7})
+        tell("node_lost", {"node": "node-1", "reason": "gone"})
+        logging.getLogger("others").warning("strange")
+        tell("decided", {"search_id": 7})
+        tell("node_joined", {"node": "node-1"})
+        about.observe(GameEnded(GameOutcome(Conclusion.WIN, "TORYO")))
+        tell("node_joined", {"node": "node-2"})
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["event"], line.get("game_id"), line.get("search_id"), line.get("node")) for line in lines] == [
+        ("node_joined", None, None, "node-1"),
+        ("search_started", "game-1", 7, None),
+        ("node_lost", "game-1", 7, "node-1"),
+        ("strange", "game-1", None, None),
+        ("decided", "game-1", 7, None),
+        ("node_joined", "game-1", None, "node-1"),
+        ("node_joined", None, None, "node-2"),
+    ]
+    assert heard == ["warning: node_lost node=node-1 reason=gone", "warning: strange"]

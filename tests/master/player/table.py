@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cluster.api import Decision, Known, Progress, SearchRequest
+from cluster.api import Decision, Known, Pondered, Progress, SearchRequest
 from master.csa.summary import GameSummary, format_summary, parse_summary
 from master.player.events import (
     GameEvent,
     GameOutcome,
     Note,
 )
+from master.player.inputs import Connected, Decided, Input, PonderFound, Prepared, ServerLine
 from master.player.instructions import (
     Emit,
     Finish,
@@ -46,20 +46,16 @@ def progress(search_id: int, *pv: str) -> Progress:
 class Table:
     """A player, and everything that it wanted done."""
 
-    def __init__(self, settings: PlayerSettings | None = None, known: Known | None = None) -> None:
-        self.asked: list[SearchRequest] = []
-
-        def ask(request: SearchRequest) -> Known | None:
-            self.asked.append(request)
-            return known
-
+    def __init__(self, settings: PlayerSettings | None = None) -> None:
         login = Login("alice", "test-60-5F-B,pwa")
-        self.player = Player(login, settings or PlayerSettings(), itertools.count(1), ask)
+        self.player = Player(login, replace(settings or PlayerSettings(), validate=True))
         self.now = 1_000.0
         self.all: list[Instruction] = []
-        self.do(self.player.connected())
+        self.tell(Connected())
 
-    def do(self, instructions: list[Instruction]) -> list[Instruction]:
+    def tell(self, event: Input, at_ms: float | None = None) -> list[Instruction]:
+        """It happens, now or at another time."""
+        instructions = self.player.handle(event, self.now if at_ms is None else at_ms)
         self.all += instructions
         finished = [instruction for instruction in self.all if isinstance(instruction, Finish)]
         assert len(finished) <= 1
@@ -69,11 +65,15 @@ class Table:
 
     def hear(self, *lines: str, after_ms: float = 0) -> list[Instruction]:
         self.now += after_ms
-        return [instruction for line in lines for instruction in self.do(self.player.receive(line, self.now))]
+        return [instruction for line in lines for instruction in self.tell(ServerLine(line))]
+
+    def ponder(self, reply: str, known: Known) -> None:
+        """Pondering has found something about ``reply``, just now."""
+        self.tell(PonderFound(Pondered(self.pondered[-1].search_id, {reply: known}), self.now))
 
     def begin(self, summary: GameSummary = BLACK) -> Table:
         self.hear("LOGIN:alice OK", *format_summary(summary))
-        self.do(self.player.prepared())
+        self.tell(Prepared())
         self.hear(f"START:{summary.game_id}")
         return self
 
@@ -105,7 +105,7 @@ class Table:
     def decide(self, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> str:
         """The running search decides; gives the line that goes out."""
         before = len(self.lines)
-        self.do(self.player.decided(decision(self.requests[-1].search_id, move, score, pv, **more)))
+        self.tell(Decided(decision(self.requests[-1].search_id, move, score, pv, **more)))
         (line,) = self.lines[before:]
         return line
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable
 
 import pytest
 import uvloop
@@ -16,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import Decision, Listener, Progress
-from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.lines import LineProtocol
@@ -24,7 +22,19 @@ from master.csa.position import SIGNS
 from master.csa.protocol import MAX_LINE
 from master.game.driver import GameSettings, LoginRefusedError, play_game
 from master.player.events import GameBegan, MovePlayed, Note
-from master.player.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send, StartSearch
+from master.player.inputs import (
+    Connected,
+    ConnectionLost,
+    Decided,
+    GiveUp,
+    Input,
+    Prepared,
+    Progressed,
+    SearchFailed,
+    ServerLine,
+    Tick,
+)
+from master.player.instructions import Emit, Finish, Login, PlayerSettings, Send, StartSearch
 from master.player.player import Player
 from tests.master.csa.transcripts import NAMES, server_lines
 from tests.master.scripted import ScriptedSearcher
@@ -69,7 +79,8 @@ class Watched:
 
     def __init__(self) -> None:
         self.player = Player(
-            Login("alice", "test,secret"), PlayerSettings(clock=ClockSettings(), resign_score=None, ponder=True)
+            Login("alice", "test,secret"),
+            PlayerSettings(resign_score=None, ponder=True, validate=True),
         )
         self.bytes = LineProtocol(self._line, lambda _: None)
         self.now = 1_000.0
@@ -80,10 +91,10 @@ class Watched:
         self.search_id = 1
         self.said: list[str] = []
         self.finished = False
-        self.do(self.player.connected)
+        self.tell(Connected())
 
-    def do(self, step: Callable[[], list[Instruction]]) -> None:
-        for instruction in step():
+    def tell(self, event: Input) -> None:
+        for instruction in self.player.handle(event, self.now):
             assert not self.finished
             match instruction:
                 case Send(line, shown):
@@ -113,7 +124,7 @@ class Watched:
         self.bytes.data_received(data[at:])
 
     def _line(self, line: str) -> None:
-        self.do(lambda: self.player.receive(line, self.now))
+        self.tell(ServerLine(line))
 
     def _judge(self, line: str, shown: str) -> None:
         match = LINE.fullmatch(shown)
@@ -147,7 +158,7 @@ class Watched:
         if self.board is not None and choice % 7 > 2 and (moves := self.board.legal_moves()):
             move = move_to_usi(moves[choice % len(moves)])
         decision = Decision(self.search_id, move, choice % 4000 - 2000, 3, (move, "3c3d", "0a0a"), 9, 9, "vote")
-        self.do(lambda: self.player.decided(decision))
+        self.tell(Decided(decision))
 
     def server_plays(self, choice: int) -> bytes:
         """The echo of our move, or a legal move of the opponent."""
@@ -195,14 +206,13 @@ def mutated(line: bytes, choice: int) -> bytes:
 )
 def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, int | bytes]], cuts: list[int]) -> None:
     watched = Watched()
-    player = watched.player
     lines = [line.encode() for line in server_lines(name)]
     if head < 0:  # most games begin before anything odd happens
         head = next((at + 1 for at, line in enumerate(lines) if line.startswith(b"START:")), 0)
     for line in lines[:head]:
         watched.hear(line + b"\n", cuts)
         if line == b"END Game_Summary":
-            watched.do(player.prepared)
+            watched.tell(Prepared())
     left = lines[head:]
     for kind, value in steps:
         watched.now += 40
@@ -224,20 +234,20 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
             case "decide":
                 watched.decide(number)
             case "prepared":
-                watched.do(player.prepared)
+                watched.tell(Prepared())
             case "tick":
                 watched.now += 1000 * (number % 50)
-                watched.do(lambda: player.tick(watched.now))
+                watched.tell(Tick())
             case "progress":
                 pv = ("7g7f", "5e5d")[number % 2 :]
                 progress = Progress(watched.search_id, 5, 3, 12, pv, 100, agreement=number % 11 / 10)
-                watched.do(lambda progress=progress: player.progressed(progress))  # type: ignore[misc]
+                watched.tell(Progressed(progress))
             case "fail":
-                watched.do(lambda: player.search_failed(watched.search_id, "broken"))
+                watched.tell(SearchFailed(watched.search_id, "broken"))
             case "lost" if number % 8 == 0:  # now and then, for nothing follows
-                watched.do(lambda: player.connection_lost("gone"))
+                watched.tell(ConnectionLost("gone"))
             case "abort" if number % 8 == 0:
-                watched.do(lambda: player.abort("enough"))
+                watched.tell(GiveUp("enough"))
 
 
 @pytest.mark.timeout(60)
@@ -264,12 +274,12 @@ def test_any_bytes_over_tcp() -> None:
             await asyncio.sleep(0.01)
             writer.close()
 
-        searcher, listener = ScriptedSearcher(), Listener()
-        await searcher.open(listener)
+        searcher = ScriptedSearcher()
+        await searcher.open(Listener())
         async with await asyncio.start_server(say, "127.0.0.1", 0) as host:
             address = ServerAddress(*host.sockets[0].getsockname())
             try:
-                await play_game(address, Login("alice", "p"), searcher, listener, GameSettings())
+                await play_game(address, Login("alice", "p"), searcher, GameSettings())
             except (CsaConnectionError, LoginRefusedError):
                 return
 

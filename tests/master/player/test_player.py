@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Known
+from cluster.api import Known, Pondered
 from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -24,6 +24,7 @@ from master.player.events import (
     ThinkingEnded,
     ThinkingProgressed,
 )
+from master.player.inputs import ConnectionLost, Decided, GiveUp, PonderFound, Prepared, Progressed, SearchFailed, Tick
 from master.player.instructions import (
     Emit,
     Login,
@@ -43,8 +44,8 @@ from worker.shogi import Position, move_to_csa
 def test_voters_that_do_not_agree_get_more_time() -> None:
     table = Table().begin()
     for agreement in (1.0, 0.5, 0.5, 1.0):
-        table.do(table.player.progressed(replace(progress(1, "7g7f"), agreement=agreement)))
-    table.do(table.player.progressed(replace(progress(9, "7g7f"), agreement=0.3)))
+        table.tell(Progressed(replace(progress(1, "7g7f"), agreement=agreement)))
+    table.tell(Progressed(replace(progress(9, "7g7f"), agreement=0.3)))
     retimed = [instruction for instruction in table.all if isinstance(instruction, RetimeSearch)]
     assert [instruction.search_id for instruction in retimed] == [1, 1, 1]
     assert retimed[1].soft_ms > retimed[0].soft_ms == retimed[2].soft_ms
@@ -58,7 +59,7 @@ def test_a_game_from_login_to_logout() -> None:
     assert request.soft_ms is not None
     assert request.hard_ms is not None
     assert request.soft_ms <= request.hard_ms < 65_000
-    table.do(table.player.progressed(progress(1, "7g7f")))
+    table.tell(Progressed(progress(1, "7g7f")))
     assert table.decide("7g7f", 55, ["3c3d", "2g2f"]) == "+7776FU,'* 55 -3334FU +2726FU"
     table.hear("+7776FU,T2", after_ms=2_300)
     assert len(table.requests) == 1
@@ -96,8 +97,8 @@ def test_the_game_is_agreed_to_once_the_searcher_is_ready() -> None:
     found = table.hear(*format_summary(BLACK))
     assert found[-1] == PrepareSearcher()
     assert len(table.lines) == 1
-    assert table.do(table.player.prepared()) == [Send(f"AGREE {BLACK.game_id}", f"AGREE {BLACK.game_id}")]
-    assert table.do(table.player.prepared()) == []
+    assert table.tell(Prepared()) == [Send(f"AGREE {BLACK.game_id}", f"AGREE {BLACK.game_id}")]
+    assert table.tell(Prepared()) == []
 
 
 def test_the_password_is_in_no_representation() -> None:
@@ -173,7 +174,7 @@ def test_the_opponent_rejects() -> None:
     table.hear("LOGIN:alice OK", *format_summary(BLACK), f"REJECT:{BLACK.game_id} by bob")
     assert table.outcome.conclusion is Conclusion.NOT_PLAYED
     assert not table.outcome.played
-    assert table.do(table.player.prepared()) == []
+    assert table.tell(Prepared()) == []
 
 
 @pytest.mark.parametrize(
@@ -192,20 +193,20 @@ def test_an_end_stops_the_search(lines: list[str], conclusion: Conclusion, winne
     table.hear(*lines)
     assert table.stopped == [1]
     assert (table.outcome.conclusion, table.outcome.winner) == (conclusion, winner)
-    assert table.do(table.player.decided(decision(1, "7g7f"))) == []
+    assert table.tell(Decided(decision(1, "7g7f"))) == []
     assert table.hear("+7776FU,T0", "#WIN") == []
 
 
 def test_a_line_that_drops() -> None:
     table = Table().begin()
     table.hear("#TIME_UP")
-    table.do(table.player.connection_lost("server:4081 closed the connection"))
+    table.tell(ConnectionLost("server:4081 closed the connection"))
     assert table.outcome.conclusion is Conclusion.DISCONNECTED
     assert table.outcome.played
     assert "playing" in table.outcome.reason
     assert "#TIME_UP" in table.outcome.reason
     assert table.stopped == [1]
-    assert table.do(table.player.connection_lost("again")) == []
+    assert table.tell(ConnectionLost("again")) == []
 
 
 def test_a_mated_player_resigns() -> None:
@@ -271,7 +272,7 @@ def test_a_resignation_holds_only_in_a_lost_position() -> None:
 def test_the_opponents_time_is_used() -> None:
     table = Table().begin()
     assert not table.pondered
-    out = table.do(table.player.decided(decision(1, "7g7f")))
+    out = table.tell(Decided(decision(1, "7g7f")))
     assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, StartPonder]
     request = table.pondered[0]
     assert (request.search_id, request.moves) == (2, ("7g7f",))
@@ -279,20 +280,52 @@ def test_the_opponents_time_is_used() -> None:
     assert table.player.deadline_ms is None
     table.hear("+7776FU,T0", "-3334FU,T0")
     assert table.stopped == []
-    assert [asked.moves for asked in table.asked] == [(), ("7g7f", "3c3d")]
-    assert table.requests[1].search_id == table.asked[1].search_id == 3
+    assert (table.requests[1].search_id, table.requests[1].moves) == (3, ("7g7f", "3c3d"))
 
 
 def test_what_pondering_found_saves_time() -> None:
     soft = []
     for known in (None, Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)):
-        table = Table(known=known).begin()
+        table = Table().begin()
         table.decide("7g7f")
-        table.hear("+7776FU,T0", "-3334FU,T0")
+        table.hear("+7776FU,T0")
+        if known is not None:
+            table.ponder("3c3d", known)
+        table.hear("-3334FU,T0")
         soft.append(table.requests[1].soft_ms or 0)
         began = [event for event in table.events if isinstance(event, ThinkingBegan)]
         assert began[1].known == known
     assert soft[0] - soft[1] == 2000
+
+
+def test_what_pondering_found_counts_until_the_reply() -> None:
+    """The opponent replies 1.5 s after the last word of pondering, half of whose nodes searched behind the reply."""
+    table = Table().begin()
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    table.ponder("3c3d", Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000))
+    table.hear("-3334FU,T1", after_ms=1_500)
+    began = [event for event in table.events if isinstance(event, ThinkingBegan)]
+    assert began[1].known == Known("2g2f", 30, 12, 10_000, 1.0, 5500, 2750)
+
+
+@pytest.mark.parametrize("case", ["another reply", "an older pondering"])
+def test_what_is_known_of_something_else_counts_for_nothing(case: str) -> None:
+    table = Table().begin()
+    known = Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    table.ponder("8c8d", known)
+    if case == "an older pondering":
+        table.hear("-3334FU,T0")
+        table.decide("2g2f")
+        table.hear("+2726FU,T0")
+        table.tell(PonderFound(Pondered(table.pondered[0].search_id, {"8c8d": known}), table.now))
+        table.hear("-8384FU,T0")
+    else:
+        table.hear("-3334FU,T0")
+    began = [event for event in table.events if isinstance(event, ThinkingBegan)]
+    assert [event.known for event in began] == [None] * len(began)
 
 
 def test_nothing_of_pondering_is_sent() -> None:
@@ -300,9 +333,9 @@ def test_nothing_of_pondering_is_sent() -> None:
     table.decide("7g7f")
     table.hear("+7776FU,T0")
     before = len(table.all)
-    table.do(table.player.progressed(progress(2, "3c3d")))
-    table.do(table.player.decided(decision(2, "3c3d")))
-    table.do(table.player.tick(table.now + 10**6))
+    table.tell(Progressed(progress(2, "3c3d")))
+    table.tell(Decided(decision(2, "3c3d")))
+    table.tell(Tick(), table.now + 10**6)
     assert len(table.all) == before
 
 
@@ -315,9 +348,9 @@ def test_pondering_ends_with_the_game(ending: str) -> None:
         case "result":
             table.hear("%TORYO", "#RESIGN", "#WIN")
         case "line":
-            table.do(table.player.connection_lost("gone"))
+            table.tell(ConnectionLost("gone"))
         case "abort":
-            table.do(table.player.abort("Ctrl-C"))
+            table.tell(GiveUp("Ctrl-C"))
     assert table.stopped == [2]
 
 
@@ -339,7 +372,7 @@ def test_no_pondering_where_it_is_switched_off_or_the_game_is_over() -> None:
 
 def test_a_move_that_went_out_at_the_deadline_is_pondered_on_too() -> None:
     table = Table().begin()
-    table.do(table.player.tick(table.now + 10**6))
+    table.tell(Tick(), table.now + 10**6)
     assert table.stopped == [1]
     assert [request.search_id for request in table.pondered] == [2]
 
@@ -349,7 +382,7 @@ def test_a_move_that_went_out_at_the_deadline_is_pondered_on_too() -> None:
 
 def test_an_illegal_decision_is_never_sent() -> None:
     table = Table().begin()
-    table.do(table.player.progressed(progress(1, "2g2f")))
+    table.tell(Progressed(progress(1, "2g2f")))
     assert table.decide("7g7e", 30) == "+2726FU"
     assert table.notes() == ["fallback_move"]
 
@@ -357,7 +390,7 @@ def test_an_illegal_decision_is_never_sent() -> None:
 @pytest.mark.parametrize("move", ["", "0000", "resign", "win", "7g7f+", "P*5e", "５五", "x" * 1000])
 def test_nonsense_ends_in_a_legal_move(move: str) -> None:
     table = Table().begin()
-    table.do(table.player.progressed(progress(1, "7g7z")))
+    table.tell(Progressed(progress(1, "7g7z")))
     line = table.decide(move, None)
     Position.startpos().push_csa(line)
 
@@ -368,19 +401,23 @@ def test_the_hard_deadline_ends_the_turn_with_the_best_that_is_known() -> None:
     assert request.hard_ms is not None
     deadline = table.player.deadline_ms
     assert deadline == table.now + request.hard_ms + PlayerSettings().guard_ms
-    table.do(table.player.progressed(progress(1, "2g2f", "8c8d")))
-    assert table.do(table.player.tick(deadline - 1)) == []
-    table.do(table.player.tick(deadline))
+    table.tell(Progressed(progress(1, "2g2f", "8c8d")))
+    assert table.tell(Tick(), deadline - 1) == []
+    table.tell(Tick(), deadline)
     assert table.lines[-1] == "+2726FU"
     assert table.stopped == [1]
     assert table.player.deadline_ms is None
-    assert table.do(table.player.decided(decision(1, "7g7f"))) == []
-    assert table.do(table.player.progressed(progress(1, "7g7f"))) == []
+    assert table.tell(Decided(decision(1, "7g7f"))) == []
+    assert table.tell(Progressed(progress(1, "7g7f"))) == []
 
 
 def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
-    table = Table(known=Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)).begin()
-    table.do(table.player.tick(table.now + 10**6))
+    table = Table().begin()
+    table.decide("7g7f")
+    table.hear("+7776FU,T0")
+    table.ponder("3c3d", Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000))
+    table.hear("-3334FU,T0")
+    table.tell(Tick(), table.now + 10**6)
     assert table.lines[-1] == "+2726FU"
 
 
@@ -390,7 +427,7 @@ def test_what_the_last_search_expected_is_played_where_this_one_says_nothing(rep
     table.decide("7g7f", 55, ["3c3d", "2g2f", "4c4d"])
     table.hear("+7776FU,T2", after_ms=2_300)
     table.hear(f"{reply},T4", after_ms=4_100)
-    table.do(table.player.tick(table.now + 10**6))
+    table.tell(Tick(), table.now + 10**6)
     assert (table.lines[-1] == "+2726FU") is (answer is not None)
 
 
@@ -403,9 +440,9 @@ def test_the_deadline_is_in_front_of_the_flag() -> None:
 
 def test_a_search_that_cannot_begin() -> None:
     table = Table().begin()
-    table.do(table.player.search_failed(7, "another"))
+    table.tell(SearchFailed(7, "another"))
     assert len(table.lines) == 2
-    table.do(table.player.search_failed(1, "no fleet"))
+    table.tell(SearchFailed(1, "no fleet"))
     Position.startpos().push_csa(table.lines[-1])
 
 
@@ -413,7 +450,7 @@ def test_decisions_of_earlier_searches_are_ignored() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0", "-3334FU,T0")
-    assert table.do(table.player.decided(decision(1, "2g2f"))) == []
+    assert table.tell(Decided(decision(1, "2g2f"))) == []
     assert table.decide("2g2f").startswith("+2726FU")
 
 
@@ -429,7 +466,7 @@ def test_a_pv_is_cut_where_it_is_not_legal_and_where_it_is_long() -> None:
 
 def test_a_pv_that_begins_elsewhere_is_left_out() -> None:
     table = Table().begin()
-    table.do(table.player.decided(replace(decision(1, "7g7f", 3), pv=("2g2f", "8c8d"))))
+    table.tell(Decided(replace(decision(1, "7g7f", 3), pv=("2g2f", "8c8d"))))
     assert table.lines[-1] == "+7776FU,'* 3"
 
 
@@ -468,10 +505,10 @@ def test_surprising_lines_are_noted_and_change_nothing() -> None:
 def test_abort_before_the_game(heard: int) -> None:
     table = Table()
     table.hear(*["LOGIN:alice OK", *format_summary(BLACK)][:heard])
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     assert table.outcome.conclusion is Conclusion.ABORTED
     assert table.lines[1:] == ["LOGOUT"] * (heard > 0)
-    assert table.do(table.player.prepared()) == []
+    assert table.tell(Prepared()) == []
 
 
 # Everything at once
@@ -498,7 +535,7 @@ def test_replays_every_recorded_game(name: str) -> None:
                 assert table.decide(usi).startswith(mine[:7])
         table.hear(line)
         if line == "END Game_Summary" and table.player.outcome is None:
-            table.do(table.player.prepared())
+            table.tell(Prepared())
     results = [line[1:] for line in lines if line in ("#WIN", "#LOSE", "#DRAW", "#CENSORED")]
     if results:
         assert table.outcome.conclusion.value == results[0]
@@ -533,22 +570,22 @@ def test_whatever_happens_only_legal_lines_go_out(black: bool, head: int, steps:
         lines_before = len(table.lines)
         search_id = table.requests[-1].search_id if table.requests else 1
         if step == "prepared":
-            table.do(table.player.prepared())
+            table.tell(Prepared())
         elif step == "tick":
             table.now += 30_000
-            table.do(table.player.tick(table.now))
+            table.tell(Tick())
         elif step == "abort":
-            table.do(table.player.abort("stop"))
+            table.tell(GiveUp("stop"))
         elif step == "lost":
-            table.do(table.player.connection_lost("gone"))
+            table.tell(ConnectionLost("gone"))
         elif step == "decide":
-            table.do(table.player.decided(decision(search_id, _usi(random.choice(board.legal_moves())))))  # type: ignore[attr-defined]
+            table.tell(Decided(decision(search_id, _usi(random.choice(board.legal_moves())))))  # type: ignore[attr-defined]
         elif step == "decide badly":
-            table.do(table.player.decided(decision(search_id, "5e5d")))
+            table.tell(Decided(decision(search_id, "5e5d")))
         elif step == "progress":
-            table.do(table.player.progressed(progress(search_id, "7g7f")))
+            table.tell(Progressed(progress(search_id, "7g7f")))
         elif step == "fail":
-            table.do(table.player.search_failed(search_id, "broken"))
+            table.tell(SearchFailed(search_id, "broken"))
         elif step == "echo":
             sent = table.player.protocol.sent
             if sent is not None and sent[0] in "+-":

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from master.player.events import Conclusion, MovePlayed
+from master.player.inputs import BookReplied, ConnectionLost, Decided, GiveUp, Tick
 from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send, StartPonder, StartSearch
 from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
 from tests.master.player.table import WHITE as WHITE_SUMMARY
@@ -25,7 +26,7 @@ def questions(table: Table) -> list[AskBook]:
 
 def reply(table: Table, answer: BookAnswer | None, after_ms: float = 5, question: int = -1) -> None:
     table.now += after_ms
-    table.do(table.player.book_replied(questions(table)[question].question_id, answer, table.now))
+    table.tell(BookReplied(questions(table)[question].question_id, answer))
 
 
 def test_the_book_is_asked_before_any_search() -> None:
@@ -95,9 +96,9 @@ def test_the_time_that_the_book_took_is_not_there_for_the_search() -> None:
 def test_a_slow_book_is_not_waited_for() -> None:
     table = Table(WITH_BOOK).begin()
     table.now += 299
-    assert table.do(table.player.tick(table.now)) == []
+    assert table.tell(Tick()) == []
     table.now += 1
-    table.do(table.player.tick(table.now))
+    table.tell(Tick())
     assert len(table.requests) == 1
     assert table.notes() == ["book_late"]
     before = len(table.all)
@@ -119,7 +120,7 @@ def test_a_search_that_then_hangs_ends_by_the_hard_deadline() -> None:
     reply(table, None)
     assert table.player.deadline_ms is not None
     table.now = table.player.deadline_ms
-    table.do(table.player.tick(table.now))
+    table.tell(Tick())
     assert table.notes() == ["fallback_move"]
 
 
@@ -145,11 +146,11 @@ def test_neither_mate_nor_declaration_asks_a_book() -> None:
 
 def test_a_reply_after_the_end_is_not_heard() -> None:
     table = Table(WITH_BOOK).begin()
-    table.do(table.player.abort("stopped"))
+    table.tell(GiveUp("stopped"))
     assert table.lines[-1] == "%TORYO"
     assert table.player.deadline_ms is None
     reply(table, ANSWER)
-    table.do(table.player.connection_lost("gone"))
+    table.tell(ConnectionLost("gone"))
     reply(table, ANSWER)
     assert table.lines.count("%TORYO") == 1
     assert table.outcome.conclusion is Conclusion.LOSE
@@ -171,10 +172,10 @@ def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) ->
         moves = board.legal_moves()
         if step == "tick" and table.player.deadline_ms is not None:
             table.now = table.player.deadline_ms
-            table.do(table.player.tick(table.now))
+            table.tell(Tick())
         elif step == "decide" and table.requests:
             chosen = move_to_usi(random.choice(moves))
-            table.do(table.player.decided(decision(table.requests[-1].search_id, chosen)))
+            table.tell(Decided(decision(table.requests[-1].search_id, chosen)))
         elif step == "reply" and board.turn == 1:
             move = random.choice(moves)
             table.hear(f"{move_to_csa(move)},T0")

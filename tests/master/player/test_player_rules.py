@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion
+from master.player.inputs import GiveUp, LineSent, Progressed, Tick
 from master.player.instructions import PlayerSettings, RetimeSearch
 from tests.master.player.table import BLACK, Table, progress
 
@@ -17,7 +18,7 @@ def test_a_move_that_stays_is_played_early_and_one_that_changes_late() -> None:
     for moves in (["7g7f"] * 8, ["7g7f"] * 7 + ["2g2f"]):
         table = Table().begin()
         for number, move in enumerate(moves, start=1):
-            table.do(table.player.progressed(replace(progress(1, move), elapsed_ms=100 * number)))
+            table.tell(Progressed(replace(progress(1, move), elapsed_ms=100 * number)))
         asked = table.requests[0].soft_ms
         told = [asked] + [instruction.soft_ms for instruction in table.all if isinstance(instruction, RetimeSearch)]
         soft.append((asked, told[-1]))
@@ -31,7 +32,7 @@ def test_a_score_that_falls_buys_time() -> None:
         table = Table().begin()
         table.decide("7g7f", 10)
         table.hear("+7776FU,T0", "-3334FU,T0")
-        table.do(table.player.progressed(replace(progress(3, "2g2f"), score=score)))
+        table.tell(Progressed(replace(progress(3, "2g2f"), score=score)))
         soft.append(next(item.soft_ms for item in reversed(table.all) if isinstance(item, RetimeSearch)))
     assert soft[0] < soft[1]
 
@@ -41,7 +42,7 @@ def test_the_line_is_measured() -> None:
     table = Table().begin(replace(BLACK, max_moves=None))
     for number in range(20):
         table.decide(("2h3h", "3h2h")[number % 2])
-        table.player.sent(table.now)
+        table.player.handle(LineSent(), table.now)
         table.hear(f"{('+2838HI', '+3828HI')[number % 2]},T0", after_ms=700)
         table.hear(("-8272HI", "-7282HI")[number % 2] + ",T0")
     soft_ms = table.requests[-1].soft_ms
@@ -89,8 +90,8 @@ def test_a_server_that_does_not_keep_to_its_limit_is_answered() -> None:
     table = at_the_limit()
     assert table.player.deadline_ms == table.now + 2000
     table.now += 2000
-    assert table.do(table.player.tick(table.now - 1)) == []
-    table.do(table.player.tick(table.now))
+    assert table.tell(Tick(), table.now - 1) == []
+    table.tell(Tick())
     assert "move_limit_passed" in table.notes()
     request = table.requests[-1]
     assert (request.moves, request.max_moves) == (("7g7f", "3c3d"), 0)
@@ -104,7 +105,7 @@ def test_a_server_that_plays_for_us_at_the_limit_leaves_nothing_to_wait_for() ->
     table.hear("+2726FU,T0")
     assert table.player.deadline_ms is None
     table.now += 2000
-    assert table.do(table.player.tick(table.now)) == []
+    assert table.tell(Tick()) == []
     table.hear("-8384FU,T0")
     assert len(table.requests) == 1  # the search from before the limit: this one is waited at again
     assert table.player.deadline_ms is not None
@@ -112,7 +113,7 @@ def test_a_server_that_plays_for_us_at_the_limit_leaves_nothing_to_wait_for() ->
 
 def test_giving_up_at_the_limit() -> None:
     table = at_the_limit()
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     assert table.player.deadline_ms is None
     assert table.lines[-1] == "%TORYO"
 
@@ -127,6 +128,6 @@ def test_a_mate_by_the_last_move_is_played_without_a_search() -> None:
 
 def test_where_no_move_was_reported_by_the_deadline_one_is_chosen_by_material() -> None:
     table = Table().begin(replace(BLACK, start_sfen="4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"))
-    table.do(table.player.tick(table.now + 10**6))
+    table.tell(Tick(), table.now + 10**6)
     assert table.lines[-1].startswith("+5754HI")
     assert table.notes() == ["fallback_move"]

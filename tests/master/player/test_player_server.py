@@ -9,6 +9,7 @@ import pytest
 from master.csa.summary import format_summary
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, GameFound, GameRefused, MovePlayed, Note
+from master.player.inputs import ConnectionLost, Decided, GiveUp, Leave, Prepared
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, WHITE, Table, decision
 
@@ -40,7 +41,7 @@ def test_other_complaints_are_told_and_change_nothing() -> None:
     table = Table()
     table.hear("LOGIN:alice OK", "##[ERROR] unknown command: x")
     table.hear(*format_summary(BLACK), f"##[ERROR] {TEBAN}")
-    table.do(table.player.prepared())
+    table.tell(Prepared())
     table.hear(f"START:{BLACK.game_id}", f"##[ERROR] {CLOSING}")
     assert [event.warning for event in table.events if isinstance(event, Note)] == [True] * 3
     assert table.decide("7g7f") == "+7776FU,'* 0"
@@ -63,7 +64,7 @@ def test_another_time_than_the_name_says_is_rejected() -> None:
     assert table.lines[-1] == f"REJECT {offer.game_id}"
     why = "the game test-60-5F-B is 60 s + 5 s a move, and the server offers 1500 s"
     assert [event for event in table.events if isinstance(event, GameRefused | GameFound)] == [GameRefused(why)]
-    assert table.do(table.player.prepared()) == []
+    assert table.tell(Prepared()) == []
     table.hear(f"REJECT:{offer.game_id} by alice")
     assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.WRONG_GAME, why)
 
@@ -72,7 +73,7 @@ def test_the_default_game_is_rejected_and_the_line_may_drop_behind_that() -> Non
     offer = replace(BLACK, game_id="test+default-1500-0+alice+bob+20261121082246", time=(TimeControl(1_500_000),) * 2)
     table = asking("floodgate300-10F")
     table.hear(*format_summary(offer))
-    table.do(table.player.connection_lost("closed"))
+    table.tell(ConnectionLost("closed"))
     assert table.outcome.conclusion is Conclusion.WRONG_GAME
     assert table.outcome.reason == "asked for the game floodgate300-10F, and the server offers default-1500-0"
 
@@ -81,7 +82,7 @@ def test_the_default_game_is_rejected_and_the_line_may_drop_behind_that() -> Non
 def test_the_game_that_was_asked_for_is_played(game: str) -> None:
     table = asking(game)
     table.hear(*format_summary(BLACK))
-    assert table.do(table.player.prepared())
+    assert table.tell(Prepared())
     table.hear(f"START:{BLACK.game_id}")
     assert len(table.requests) == 1
 
@@ -91,12 +92,12 @@ def test_the_game_that_was_asked_for_is_played(game: str) -> None:
 
 def test_abort_on_turn_resigns_and_waits_for_the_result() -> None:
     table = Table().begin()
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     assert table.lines[-1] == "%TORYO"
     assert table.stopped == [1]
-    assert table.do(table.player.abort("again")) == []
-    assert table.do(table.player.decided(decision(1, "7g7f"))) == []
-    assert table.do(table.player.leave()) == []
+    assert table.tell(GiveUp("again")) == []
+    assert table.tell(Decided(decision(1, "7g7f"))) == []
+    assert table.tell(Leave()) == []
     table.hear("%TORYO", "#RESIGN", "#LOSE")
     assert (table.outcome.conclusion, table.outcome.reason, table.outcome.comment) == (Conclusion.LOSE, "RESIGN", "")
 
@@ -104,7 +105,7 @@ def test_abort_on_turn_resigns_and_waits_for_the_result() -> None:
 def test_abort_off_turn_resigns_when_the_opponent_has_moved() -> None:
     table = Table().begin(WHITE)
     before = len(table.lines)
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     assert table.lines[before:] == []
     table.hear("+7776FU,T0")
     assert table.lines[before:] == ["%TORYO"]
@@ -117,7 +118,7 @@ def test_abort_off_turn_resigns_when_the_opponent_has_moved() -> None:
 @pytest.mark.parametrize("ending", [["%TORYO", "#RESIGN", "#WIN"], ["#TIME_UP", "#WIN"]])
 def test_who_waits_before_he_leaves_hears_of_the_opponents_end(ending: list[str]) -> None:
     table = Table().begin(WHITE)
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     table.hear(*ending)
     assert table.outcome.conclusion is Conclusion.WIN
 
@@ -125,12 +126,12 @@ def test_who_waits_before_he_leaves_hears_of_the_opponents_end(ending: list[str]
 def test_leaving_on_the_opponents_turn_is_a_loss() -> None:
     """Nothing more is heard of the game: the server resigns for us when the opponent has moved."""
     table = Table().begin(WHITE)
-    assert table.do(table.player.leave()) != []  # a driver that does not wait
+    assert table.tell(Leave()) != []  # a driver that does not wait
     table = Table().begin(WHITE)
-    table.do(table.player.abort("Ctrl-C"))
-    table.do(table.player.leave())
+    table.tell(GiveUp("Ctrl-C"))
+    table.tell(Leave())
     assert table.lines[-1] == "LOGOUT"
-    assert table.do(table.player.leave()) == []
+    assert table.tell(Leave()) == []
     table.hear("LOGOUT:completed")
     assert (table.outcome.conclusion, table.outcome.reason, table.outcome.winner) == (Conclusion.LOSE, "RESIGN", 0)
     assert table.outcome.comment == "Ctrl-C, left on the opponent's turn"
@@ -138,8 +139,8 @@ def test_leaving_on_the_opponents_turn_is_a_loss() -> None:
 
 def test_an_opponent_who_moves_while_we_log_out() -> None:
     table = Table().begin(WHITE)
-    table.do(table.player.abort("Ctrl-C"))
-    table.do(table.player.leave())
+    table.tell(GiveUp("Ctrl-C"))
+    table.tell(Leave())
     table.hear("+7776FU,T0", "LOGOUT:completed")
     assert (table.outcome.conclusion, table.outcome.plies) == (Conclusion.LOSE, 1)
     assert table.requests == []
@@ -148,18 +149,18 @@ def test_an_opponent_who_moves_while_we_log_out() -> None:
 @pytest.mark.parametrize("last", [[], ["#RESIGN"]])
 def test_a_line_that_drops_behind_the_resignation_is_a_loss(last: list[str]) -> None:
     table = Table().begin()
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     table.hear(*last)
-    table.do(table.player.connection_lost("closed"))
+    table.tell(ConnectionLost("closed"))
     assert (table.outcome.conclusion, table.outcome.reason) == (Conclusion.LOSE, "RESIGN")
     assert table.outcome.comment == "Ctrl-C, %TORYO was not answered"
 
 
 def test_an_ending_whose_result_was_not_heard_is_not_made_up() -> None:
     table = Table().begin(WHITE)
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     table.hear("#SENNICHITE")
-    table.do(table.player.connection_lost("closed"))
+    table.tell(ConnectionLost("closed"))
     assert table.outcome.conclusion is Conclusion.ABORTED
     assert table.outcome.reason == "Ctrl-C (the server had said #SENNICHITE)"
 
@@ -168,19 +169,19 @@ def test_abort_while_our_move_is_under_way() -> None:
     table = Table().begin()
     table.decide("7g7f")
     before = len(table.lines)
-    table.do(table.player.abort("Ctrl-C"))
+    table.tell(GiveUp("Ctrl-C"))
     table.hear("+7776FU,T0")
     assert table.lines[before:] == []
-    table.do(table.player.leave())
+    table.tell(Leave())
     assert table.lines[before:] == ["LOGOUT"]
-    table.do(table.player.connection_lost("closed"))
+    table.tell(ConnectionLost("closed"))
     assert (table.outcome.conclusion, table.outcome.winner, table.outcome.plies) == (Conclusion.LOSE, 1, 1)
 
 
 def test_leaving_with_our_move_not_echoed() -> None:
     table = Table().begin()
     table.decide("7g7f")
-    table.do(table.player.abort("Ctrl-C"))
-    assert table.do(table.player.leave()) == []  # the line is dead or slow; more on it would not help
-    table.do(table.player.connection_lost("stopped by us"))
+    table.tell(GiveUp("Ctrl-C"))
+    assert table.tell(Leave()) == []  # the line is dead or slow; more on it would not help
+    table.tell(ConnectionLost("stopped by us"))
     assert (table.outcome.conclusion, table.outcome.comment) == (Conclusion.LOSE, "Ctrl-C, +7776FU was not answered")

@@ -59,7 +59,7 @@ def test_a_whole_game(start: Start, tmp_path: Path) -> None:
     events = [entry["event"] for entry in logged(tmp_path)]
     assert events.count("game_over") == 1
     # The log holds every line of the server, so that the game can be replayed from it.
-    received = [str(entry["line"]) for entry in logged(tmp_path) if entry.get("call") == "receive"]
+    received = [str(entry["line"]) for entry in logged(tmp_path) if entry.get("kind") == "ServerLine"]
     assert sum(bool(re.fullmatch(r"[+-]\d{4}[A-Z]{2},T\d+", line)) for line in received) == 28
     assert "embedded,embedded" not in json.dumps(logged(tmp_path))
 

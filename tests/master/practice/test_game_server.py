@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster.api import Listener
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.game.driver import WrongGameError, play_game
@@ -54,7 +53,7 @@ def test_a_server_that_begins_no_games_for_now() -> None:
         async with await asyncio.start_server(closing, "127.0.0.1", 0) as host:
             address = ServerAddress(*host.sockets[0].getsockname())
             with pytest.raises(CsaConnectionError, match="starting new games is not allowed now"):
-                await play_game(address, Login("alice", "test-60-5F,p"), ScriptedSearcher(), Listener())
+                await play_game(address, Login("alice", "test-60-5F,p"), ScriptedSearcher())
             assert said == [b"LOGOUT\n"]
 
     run(main())

@@ -1,4 +1,4 @@
-"""What a view is shown."""
+"""Events for views."""
 
 from __future__ import annotations
 

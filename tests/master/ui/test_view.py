@@ -10,6 +10,8 @@ import pytest
 
 from master.player.events import (
     Conclusion,
+    GameBegan,
+    GameEnded,
     GameOutcome,
     LineMeasured,
     MovePlayed,
@@ -20,7 +22,7 @@ from master.records.notation import clock_text, count_text, pv_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.lines import LineView
-from master.ui.model import GameView, usi_target
+from master.ui.model import GameView, Series, usi_target
 from master.ui.screen import GameScreen, result_text
 from master.ui.show import Show
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after
@@ -244,3 +246,55 @@ def test_a_show_from_beginning_to_end(terminal: bool) -> None:
     entered, left = text.count("\x1b[?1049h"), text.count("\x1b[?1049l")
     assert entered == left == int(terminal)
     assert terminal or "\x1b" not in text
+
+
+# How far it is
+
+
+def test_how_far_the_game_is() -> None:
+    view = GameView(now=lambda: 0.0)
+    limited = replace(SUMMARY, max_moves=160)
+    for event in (GameBegan(limited, STARTPOS, CLOCKS), *GAME[2:6]):
+        view.observe(event)
+    assert view.ply == 1
+    # 20 s on the clocks, and a second for each of 159 moves.
+    assert view.left_at_most_s() == pytest.approx(179)
+    text = "\n".join(drawn(view, 120, 40))
+    assert "move 1 of at most 160  at most 3 min left" in text
+
+
+def test_without_an_end_there_is_no_bar() -> None:
+    view = GameView(now=lambda: 0.0)
+    for event in GAME:
+        view.observe(event)
+    assert view.left_at_most_s() is None
+    assert "━" not in "\n".join(drawn(view, 120, 40))
+
+
+def test_how_far_a_series_is() -> None:
+    now = 0.0
+    series = Series(10, lambda: now)
+    outcome = GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 87, STARTPOS)
+    series.observe(GameBegan(SUMMARY, STARTPOS, CLOCKS))
+    assert series.left_s is None
+    for _ in range(2):
+        now += 60.0
+        series.observe(GameEnded(outcome))
+    series.observe(GameEnded(GameOutcome(Conclusion.NOT_PLAYED, "REJECT")))
+    assert (series.done, series.left_s) == (2, pytest.approx(480))
+    console = Console(file=io.StringIO(), width=120, height=40, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        console.print(GameScreen(GameView(), series))
+    assert "2 of 10 games  8 min left" in capture.get()
+
+
+def test_lines_of_a_series() -> None:
+    now = 0.0
+    text = io.StringIO()
+    show = Show(Console(file=text), Console(file=text), plain=True, now=lambda: now, games=2)
+    for _ in range(2):
+        now += 60.0
+        for event in GAME:
+            show.observe(event)
+    show.observe(GameEnded(GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 87, STARTPOS)))
+    assert text.getvalue().count("of 2 games") == 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from cluster.api import Decision, Known, Progress, RootLine, SearchRequest
+from cluster.api import Decision, Known, Pondered, Progress, RootLine, SearchRequest
 from master.usi.events import (
+    AskBook,
+    BookReplied,
     Decided,
     Event,
     FleetPlan,
     GuiLine,
     Instruction,
     NewGame,
+    PonderFound,
     PonderSearch,
     Prepare,
     Prepared,
@@ -21,8 +24,7 @@ from master.usi.events import (
 )
 from master.usi.front import UsiFront
 from master.usi.options import FleetOptions
-from worker.book import BookReply, BookSettings
-from worker.shogi import Position
+from worker.book import BookReply
 
 PLAN = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
 TIMES = "btime 60000 wtime 60000 binc 1000 winc 1000"
@@ -39,25 +41,18 @@ class Bench:
 
     def __init__(self, plan: FleetPlan = PLAN, *, ready: bool = True) -> None:
         self.now = 1000.0
-        self.answer: Known | None = None
-        """What pondering has found out."""
-        self.asked: list[SearchRequest] = []
-        self.book = BookReply(None)
+        self.book: BookReply | None = BookReply(None)
+        """What the book answers at once; None: it takes its time."""
         self.said: list[str] = []
         self.done: list[Instruction] = []
-        self.front = UsiFront(FleetOptions(plan), self._known, self._ask_book)
+        self.asked: list[AskBook] = []
+        """The book's questions."""
+        self.front = UsiFront(FleetOptions(plan), strict=True)
         if ready:
             self.send("isready")
             self.feed(Prepared())
             assert self.take() == ["readyok"]
             self.done.clear()
-
-    def _known(self, request: SearchRequest) -> Known | None:
-        self.asked.append(request)
-        return self.answer
-
-    def _ask_book(self, _position: Position, _settings: BookSettings, _only: tuple[str, ...]) -> BookReply:
-        return self.book
 
     def feed(self, event: Event, after: float = 0) -> list[Instruction]:
         self.now += after
@@ -65,9 +60,17 @@ class Bench:
         for instruction in out:
             if isinstance(instruction, Say):
                 self.said.append(instruction.text)
+            elif isinstance(instruction, AskBook):
+                self.asked.append(instruction)
+                if self.book is not None:
+                    out = [*out, *self.feed(BookReplied(self.book))]
             else:
                 self.done.append(instruction)
         return out
+
+    def find(self, known: Known, *replies: str) -> None:
+        """Pondering has found something about each of these replies."""
+        self.feed(PonderFound(Pondered(self.pondered.search_id, dict.fromkeys(replies, known))))
 
     def send(self, *lines: str, after: float = 0) -> None:
         for line in lines:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known, RootLine
+from cluster.api import Known, Pondered, RootLine
 from master.usi.events import (
+    BookReplied,
     Decided,
     FleetEvent,
     GuiGone,
@@ -15,6 +16,7 @@ from master.usi.events import (
     MateSolved,
     NewGame,
     NotStarted,
+    PonderFound,
     PonderSearch,
     Prepare,
     Prepared,
@@ -25,6 +27,7 @@ from master.usi.events import (
     StopMate,
     StopSearch,
 )
+from master.usi.states import ThinkingState
 from master.usi.thinking import LINGER_MS
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision
 from tests.worker.search.gui import BAD_NUMBERS
@@ -310,15 +313,16 @@ class TestPonder:
         assert bench.done[-1] == PonderSearch(request, "3c3d")
         bench.tick(10_000)
         assert bench.take() == [], "nothing is known yet"
-        bench.answer = KNOWN
-        bench.tick(400)
+        bench.find(KNOWN, "8c8d")
+        assert bench.take() == [], "of the reply that the GUI named nothing is known"
+        bench.find(KNOWN, "3c3d", "8c8d")
         assert bench.take() == ["info depth 7 multipv 1 score cp 20 nodes 900 nps 300 time 3000 pv 2g2f 8c8d"]
         assert bench.moves() == []
 
     def test_a_hit_starts_the_time(self) -> None:
         bench = self.pondering()
         bench.tick(30_000)
-        bench.answer = KNOWN
+        bench.find(KNOWN, "3c3d")
         bench.send("ponderhit")
         assert bench.request.moves == ("7g7f", "3c3d")
         assert bench.request.soft_ms is not None
@@ -346,13 +350,28 @@ class TestPonder:
 
     def test_a_miss_is_answered_at_once_and_the_fleet_goes_on_for_the_real_reply(self) -> None:
         bench = self.pondering()
-        bench.answer = KNOWN
+        bench.find(KNOWN, "3c3d", "8c8d")
+        bench.take()
         bench.send("stop")
         assert bench.take() == ["bestmove 2g2f ponder 8c8d"]
         bench.send("position startpos moves 7g7f 8c8d", f"go {TIMES}", after=50)
         assert not bench.of(StopSearch)
         assert bench.request.moves == ("7g7f", "8c8d")
-        assert bench.asked[-1].moves == ("7g7f", "8c8d"), "the reply may be among the others that were pondered on"
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 8c8d")
+        assert bench.request.soft_ms is not None
+        assert fresh.request.soft_ms is not None
+        assert bench.request.soft_ms < fresh.request.soft_ms, "the reply was among the others that were pondered on"
+
+    def test_what_an_older_pondering_found_counts_for_nothing(self) -> None:
+        bench = self.pondering()
+        found = PonderFound(Pondered(bench.pondered.search_id, {"3c3d": KNOWN}))
+        bench.send("stop", f"go ponder {TIMES}")
+        bench.take()
+        bench.feed(found)
+        assert bench.take() == []
+        bench.send("ponderhit")
+        fresh = thinking(f"go {TIMES}", "position startpos moves 7g7f 3c3d")
+        assert bench.request.soft_ms == fresh.request.soft_ms
 
     def test_after_a_stop_that_nothing_follows_the_fleet_rests(self) -> None:
         bench = self.pondering()
@@ -393,6 +412,32 @@ class TestPonder:
         assert bench.moves() == []
         bench.send("stop")
         assert bench.moves() == ["bestmove 2g2f"]
+
+    def test_lines_wait_for_the_book(self) -> None:
+        bench = Bench()
+        bench.book = None
+        bench.send("position startpos", f"go {TIMES}", "stop", "isready")
+        assert (bench.take(), bench.done) == ([], [])
+        assert bench.front.thinking is ThinkingState.BOOK
+        bench.feed(BookReplied(BookReply(None)))
+        kinds = [type(found) for found in bench.done]
+        assert kinds == [StartSearch, StopSearch, StopSearch, Prepare], "each line in its turn"
+        bench.decide("7g7f")
+        bench.feed(Prepared())
+        assert bench.take() == [
+            "info depth 9 multipv 1 score cp 30 nodes 5000 nps 7142 time 700 pv 7g7f",
+            "bestmove 7g7f",
+            "readyok",
+        ]
+        [asked] = bench.asked
+        assert (asked.sfen, asked.moves, asked.only) == (STARTPOS, (), ())
+
+    def test_a_gui_that_goes_while_the_book_is_asked(self) -> None:
+        bench = Bench()
+        bench.book = None
+        bench.send("position startpos", "go", "quit")
+        assert bench.done == [Quit(0)]
+        assert bench.feed(BookReplied(BookReply(None))) == []
 
     def test_a_hit_that_the_book_answers(self) -> None:
         bench = self.pondering()

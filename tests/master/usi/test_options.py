@@ -19,7 +19,7 @@ ALONE = {
     "GenerateAllLegalMoves",
     "RootMateSearchNodesLimit",
 }
-"""Of the single engine; ``docs/operation.md`` says why the fleet has none of them."""
+"""Of the single engine; ``docs/reference/usi.md`` says why the fleet has none of them."""
 TOGETHER = {"Nodes", "Mode", "Vote"}
 
 

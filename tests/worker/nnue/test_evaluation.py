@@ -106,10 +106,10 @@ def test_reference_network_is_read_right() -> None:
     assert round(raw(Position.from_sfen(WITHOUT_BLACK_ROOK)) / 16) == -591
 
 
-@pytest.mark.parametrize("name", ["generation 0", pytest.param("reference", marks=needs_reference), "HalfKP"])
+@pytest.mark.parametrize("name", ["ours", pytest.param("reference", marks=needs_reference), "HalfKP"])
 def test_mirrored_positions_are_opposite(name: str, half_kp: NetworkFile) -> None:
     """The turned board with the colours exchanged is worth the same to its side to move."""
-    networks = {"generation 0": default_network, "HalfKP": lambda: Network(half_kp)}
+    networks = {"ours": default_network, "HalfKP": lambda: Network(half_kp)}
     network = networks[name]() if name in networks else load_network(REFERENCE)
     state = NnueState(network)
     for seed in range(10):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,12 @@ from tests.worker.nnue.playouts import expected
 from worker.nnue import Network, Variation, load_network
 from worker.nnue.features import FEATURE_SETS
 from worker.nnue.format import Architecture, NetworkFile, parse_network
+from worker.nnue.network import default_file
 from worker.nnue.variation import deviation, vary
 from worker.shogi import Position
 from worker.training.dummy import random_network
 
-FILE = Path(__file__).parents[3] / "worker" / "nnue" / "data" / "generation0.bin"
+FILE = default_file()
 SCALE = 16
 
 
@@ -48,7 +47,7 @@ def test_a_seed_is_a_network(network: NetworkFile, values: dict[str, float]) -> 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_noise_is_as_strong_as_asked_for(network: NetworkFile, wanted: float, seed: int) -> None:
     noisy = vary(network, Variation(noise_cp=wanted, seed=seed), SCALE)
-    assert deviation(network, noisy, SCALE) == pytest.approx(wanted, rel=0.05)
+    assert deviation(network, noisy, SCALE) == pytest.approx(wanted, rel=0.1)
 
 
 def test_noise_follows_the_scale(network: NetworkFile) -> None:

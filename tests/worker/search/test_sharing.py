@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import numpy as np
 import pytest
 
 from worker.engine import Limits, SharesTable
 from worker.nnue import default_network, kernels, portable
-from worker.nnue.network import DEFAULT_NETWORK
+from worker.nnue.network import default_file
 from worker.rules import EnteringKingRule, Rules
 from worker.search.engine import NumbaEngine
 from worker.search.tt import entry_bound, entry_depth
@@ -44,7 +42,7 @@ def test_the_meaning_is_that_of_the_network_and_the_rules() -> None:
     meaning = engine.entries_meaning()
     assert len(bytes.fromhex(meaning)) == 16
     assert NumbaEngine(hash_mb=2, threads=2).entries_meaning() == meaning
-    file = str(resources.files("worker.nnue") / "data" / DEFAULT_NETWORK)
+    file = str(default_file())
     assert NumbaEngine(hash_mb=1, eval_file=file).entries_meaning() == meaning
     assert NumbaEngine(hash_mb=1, eval_file=file, fv_scale=17).entries_meaning() != meaning
     engine.rules = Rules(max_moves=256, draw_black=-100)

@@ -53,7 +53,7 @@ def test_every_end_is_one_of_the_rules() -> None:
 
 
 def test_a_game_is_adjudicated_by_scores_and_spares_mates() -> None:
-    settings = tiny(games=20, entering=0, played_out=0, decided=0.8, decided_plies=4)
+    settings = tiny(games=20, entering=0, played_out=0, decided=0.8, decided_plies=4, scale=1000.0)
     limit = settings.score_of(0.8)
     ended = [g for g in games_of(Teacher(default_network(), "net", settings).make_shard(0)) if g.end == ADJUDICATED]
     assert ended

@@ -129,7 +129,7 @@ def test_shards_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         first_batches(corpus, 1)
     path.unlink()
     with pytest.raises(CorpusError, match=r"shard-000001\.games: it is gone"):
-        corpus.validation_records(10)
+        first_batches(corpus, 1)
 
 
 def test_too_few_games_are_told_of(tmp_path: Path) -> None:

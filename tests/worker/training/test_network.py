@@ -75,7 +75,7 @@ def test_generation_0_is_the_same_in_integers_and_floating_point(corpus: Corpus)
     records = corpus.validation_records(2000)
     found = measure(from_file(network), network, records, 16)
     # It was not made with half a step in its biases.
-    assert found.rms < 8
+    assert found.rms < 12
     assert np.abs(evaluator_raw(network, records)).max() > 10_000
 
 

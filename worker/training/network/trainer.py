@@ -80,7 +80,7 @@ class Outcome:
 
 
 def loss_of(output: Tensor, labels: Tensor, to_logit: float) -> Tensor:
-    """What is lost in bits of probability: cross-entropy less its least value, in nats, [n]; 0 where both agree.
+    """Cross-entropy of outputs and labels less its least value, in nats, float32 [n]; 0 where both agree.
 
     Args:
         output: of the net.

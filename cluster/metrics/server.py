@@ -1,0 +1,210 @@
+"""Serves metrics over HTTP, on a thread of its own that whoever asks cannot make busy.
+
+::
+
+    GET /metrics    what Prometheus reads
+    GET /nodes      where the nodes serve theirs, for Prometheus' http_sd_configs (the master's server alone)
+
+Nothing else is answered, and nothing can be changed. Connections are taken up one every 20 ms, eight at a time at most,
+and each is closed after 5 s; the figures are put into text once a second at most. So a scraper that is slow, hostile or
+one of a thousand costs the game or the search some thousandths of a core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+from worker.threads import show_name
+
+_log = logging.getLogger(__name__)
+
+_AT_A_TIME: Final = 8
+_LONGEST_S: Final = 5.0
+_PACE_S: Final = 0.02
+_FRESH_S: Final = 1.0
+_POLL_S: Final = 0.1
+
+PORTS: Final = 20
+"""So many ports are tried, from the one that is wanted on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to listen. ``port`` 0: any free one; ``ports``: so many are tried from ``port`` on."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    ports: int = 1
+
+    def moved(self, ports: int) -> Place:
+        """A place with a port so much higher; that any port will do stays."""
+        return Place(self.host, self.port + ports if self.port else 0, self.ports)
+
+
+class MetricsServer:
+    """Serves the metrics of ``registry`` until `close`.
+
+    Args:
+        nodes: where nodes serve theirs, by node; asked from the server's threads. None: ``/nodes`` is not known.
+
+    Raises:
+        OSError: no port of ``place`` can be had.
+    """
+
+    def __init__(
+        self, place: Place, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None = None
+    ) -> None:
+        self._text = _Text(registry)
+        self._nodes = nodes
+        self._server = self._open(place)
+        host, port = self._server.server_address[:2]
+        self.host, self.port = str(host), int(port)
+        self._thread = threading.Thread(target=self._serve, name="metrics", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Where the figures are, for this machine."""
+        host = "127.0.0.1" if self.host == "0.0.0.0" else self.host
+        return self.url_at(host)
+
+    def url_at(self, host: str) -> str:
+        """The same for a machine that knows this one as ``host``."""
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/metrics"
+
+    def close(self) -> None:
+        """End it. More than once does no harm."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _open(self, place: Place) -> _Server:
+        handler = type("Handler", (_Handler,), {"text": self._text, "nodes": staticmethod(self._nodes or _nobody)})
+        for port in range(place.port, place.port + max(1, place.ports)):
+            try:
+                return _Server((place.host, port), handler)
+            except OSError as error:
+                failure = error
+                if not place.port:
+                    break
+        raise OSError(failure.errno, f"no metrics at {place.host}:{place.port}: {failure.strerror or failure}")
+
+    def _serve(self) -> None:
+        show_name("metrics")
+        self._server.serve_forever(_POLL_S)
+
+
+def _nobody() -> None:
+    return None
+
+
+class _Text:
+    """The figures as text, made anew once a second at most."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        self._lock = threading.Lock()
+        self._made_at = float("-inf")
+        self._made = b""
+
+    def now(self) -> bytes:
+        with self._lock:
+            if time.monotonic() - self._made_at >= _FRESH_S:
+                self._made = generate_latest(self._registry)
+                self._made_at = time.monotonic()
+            return self._made
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 16
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        if ":" in address[0]:
+            self.address_family = socket.AF_INET6
+        self._begun: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
+        super().__init__(address, handler)
+
+    def server_bind(self) -> None:
+        # Not http.server's, which asks the name service for this machine's name.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+
+    def verify_request(self, request: Any, _client: Any) -> bool:
+        time.sleep(_PACE_S)
+        with self._lock:
+            if len(self._begun) >= _AT_A_TIME:
+                return False
+            self._begun[request] = time.monotonic()
+            return True
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._begun.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        late = time.monotonic() - _LONGEST_S
+        with self._lock:
+            for request in [each for each, begun in self._begun.items() if begun < late]:
+                with contextlib.suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)  # its thread then ends
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is no news."""
+        _log.debug("a request for metrics failed", exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request, and no more: HTTP/1.0."""
+
+    text: _Text
+    nodes: Callable[[], Mapping[str, str] | None]
+    server_version = "gougi"
+    sys_version = ""
+    timeout = _LONGEST_S
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            self._answer(200, CONTENT_TYPE_PLAIN_0_0_4, self.text.now())
+        elif path == "/nodes" and (nodes := self.nodes()) is not None:
+            self._answer(200, "application/json", targets(nodes).encode())
+        else:
+            self._answer(404, "text/plain; charset=utf-8", b"there is /metrics\n")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _answer(self, code: int, kind: str, body: bytes) -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: it would be a line for each scrape."""
+
+
+def targets(nodes: Mapping[str, str]) -> str:
+    """Prometheus' list of targets, as its HTTP service discovery reads it."""
+    places = [(node, urlsplit(url).netloc) for node, url in sorted(nodes.items()) if url]
+    return json.dumps([{"targets": [place], "labels": {"node": node}} for node, place in places])

@@ -1,0 +1,131 @@
+"""How a split tree stands: what is known of its leaves, and what that comes to for each of its positions.
+
+A `Standing` is made anew whenever a line of a leaf has changed, and asked many things until then: who is preferred, why
+the tree should be dealt again, within which windows its leaves are to be searched. What each position's moves are worth
+is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cluster.split.tree import Caution, Leaf, Line, Split, Tree, as_seen, takes_over
+from worker.engine import Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
+
+    line: Line
+    """As that side sees it, with the bound that follows from ``below`` and ``above``."""
+    below: bool
+    """It is worth no less."""
+    above: bool
+    """It is worth no more."""
+
+    @classmethod
+    def of(cls, line: Line, below: bool, above: bool) -> Value:
+        bound = Bound.UPPER if not below else Bound.EXACT if above else Bound.LOWER
+        return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
+
+    def seen_from_above(self) -> Value:
+        """The same, to the other side."""
+        return Value.of(as_seen(self.line, 1), self.above, self.below)
+
+
+class Standing:
+    """A tree with what is known of its leaves.
+
+    Args:
+        lines: by leaf, from the root; one that is missing is unknown. Not to be changed as long as this is used.
+    """
+
+    def __init__(self, tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> None:
+        self.tree = tree
+        self.lines = lines
+        self.caution = caution
+        self._values: dict[tuple[str, ...], list[Value | None]] = {}
+        """By path of a `Split`, of which a tree has one at most."""
+
+    @property
+    def line(self) -> Line | None:
+        """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
+
+        A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known
+        only as "at least this" for its side to move, so that one ply up the move into it counts as "at most". The
+        line's bound is true of the whole tree, but for what lies within ``caution``; where nothing is proven it is
+        `Bound.UPPER`.
+        """
+        return self._line(self.tree)
+
+    def best(self, trunk: Line | None) -> Line | None:
+        """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves:
+        that one, unless another move takes over. Without a trunk the tree's own line."""
+        if trunk is None or isinstance(self.tree, Leaf):
+            return trunk if trunk is not None else self.line
+        best = trunk
+        for value in self.values(self.tree):
+            if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, self.caution):
+                best = value.line
+        return best
+
+    def values(self, split: Split) -> list[Value | None]:
+        """The worth of each child of ``split``, as the side sees it that moves there; None: nothing is known."""
+        found = self._values.get(split.path)
+        if found is None:
+            found = self._values[split.path] = [self._seen_at(child) for child in split.children]
+        return found
+
+    def preferred(self, values: Sequence[Value | None]) -> Value | None:
+        """The value that is played: the first that is known, unless another takes over."""
+        best: Value | None = None
+        for value in values:
+            if value is not None and (best is None or takes_over(value.line, best.line, self.caution)):
+                best = value
+        return best
+
+    def survey(self) -> dict[tuple[str, ...], Line]:
+        """What the leaves come to at each position of the tree, as `cluster.split.tree.Known` has it."""
+        found: dict[tuple[str, ...], Line] = {}
+        self._survey(self.tree, found)
+        return found
+
+    def _survey(self, tree: Tree, found: dict[tuple[str, ...], Line]) -> None:
+        if isinstance(tree, Split):
+            line = self._line(tree)
+            if line is not None:
+                found[tree.path] = line
+            for child in tree.children:
+                self._survey(child, found)
+
+    def _line(self, tree: Tree) -> Line | None:
+        value = self._value(tree)
+        return None if value is None else as_seen(value.line, len(tree.path))
+
+    def _seen_at(self, child: Tree) -> Value | None:
+        value = self._value(child)
+        return value.seen_from_above() if isinstance(child, Split) and value is not None else value
+
+    def _value(self, tree: Tree) -> Value | None:
+        """The worth of ``tree``, to the side to move at the position that it is a part of."""
+        if isinstance(tree, Leaf):
+            line = self.lines.get(tree)
+            if line is None:
+                return None
+            line = as_seen(line, len(tree.path))
+            return Value(line, line.bound is not Bound.UPPER, line.bound is not Bound.LOWER)
+        values = self.values(tree)
+        best = self.preferred(values)
+        if best is None:
+            return None
+        top = best.line
+
+        def is_above(value: Value | None) -> bool:
+            if value is None or not value.above:
+                return False
+            line = value.line
+            return line.score <= top.score or not takes_over(replace(line, bound=Bound.EXACT), top, self.caution)
+
+        return Value.of(top, best.below, all(is_above(value) for value in values))

@@ -1,0 +1,238 @@
+"""``gougi learn``: networks, generation by generation, unattended."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from master.commands.common import FAILED, CommandError, processors
+from master.commands.plain import PlainCommand
+from master.commands.train import NO_TORCH
+from worker.files import described
+
+if TYPE_CHECKING:
+    from master.learning.recipe import Recipe
+
+T = TypeVar("T", int, float)
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+_MACHINE = "Processes for games, threads for training, games of a match at a time."
+_MORE = 'More options of {}, in quotes: "{}".'
+
+
+@app.callback(invoke_without_command=True)
+def learn(
+    context: typer.Context,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+    ] = Path("runs/learn"),
+    generations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Generations in all. More may be asked later.")
+    ] = 3,
+    net: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, metavar="FILE", help="The first teacher, a nn.bin. Default: one made by hand."
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="Go on with a run of another machine: its learn.json; --net is its best net.",
+        ),
+    ] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option(metavar="H", help="Stop after so many hours of work, those of earlier pieces included."),
+    ] = None,
+    dollars: Annotated[
+        float | None, typer.Option(metavar="D", help="Stop when the work has cost so much, at --price.")
+    ] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(metavar="D", help="Dollars an hour of all machines; gougi fleet status tells a fleet's."),
+    ] = None,
+    games: Annotated[
+        str,
+        typer.Option(metavar="N[,N]", help="Teacher games of each generation; the last number serves for the rest."),
+    ] = "20000",
+    nodes: Annotated[
+        str, typer.Option(metavar="N[,N]", help="Soft limit of a teacher's move, by generation.")
+    ] = "400,700",
+    epochs: Annotated[
+        str, typer.Option(metavar="N[,N]", help="Times that each position is learned from, by generation.")
+    ] = "5",
+    window: Annotated[int, typer.Option(min=1, metavar="N", help="Generations of games that a net learns from.")] = 2,
+    fresh: Annotated[
+        bool, typer.Option("--fresh/--from-best", help="Each net begins with random weights, or with the best net's.")
+    ] = True,
+    gate_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of the gate.")] = 1000,
+    gate_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of the gate at most; even.")] = 400,
+    gate_sprt: Annotated[
+        str, typer.Option(metavar="ELO0,ELO1", help="The gate's test: the new net is let through where it finds ELO1.")
+    ] = "0,20",
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PLAYER", help="Measure promoted nets against a USI command or a nn.bin, too. May be repeated."
+        ),
+    ] = None,
+    match_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of these matches.")] = 5000,
+    match_games: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Games of each of these matches; even. 0: none is played.")
+    ] = 200,
+    games_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("gougi selfplay", "--plies 10-14"))
+    ] = "",
+    train_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("gougi train", "--batch 16384"))
+    ] = "",
+    gate_options: Annotated[
+        str, typer.Option(metavar="WORDS", help=_MORE.format("the gate's gougi match", "--resign 0"))
+    ] = "",
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the first generation; each later one has the next.")] = 1,
+    processes: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help=f"{_MACHINE} Default: the processors.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Make the games on the fleet whose Ray listens there (or: auto)."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+) -> int:
+    """Make networks: games of the best net, training, a gate, promotion; generation by generation.
+
+    Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a folder of its own.
+    Ctrl-C, a kill, a full disk or the end of --hours break off a step, which the same command goes on with. FOLDER gets
+    best.bin, every promoted net (nets/), the page nets.md with tables and all commands, and elo.svg. Options may change
+    between two pieces of a run: they serve for steps that have not begun. docs/how-to/training.md explains the loop.
+
+    Examples:
+
+      gougi learn --out runs/learn --generations 5 --games 50000 --hours 24
+
+      gougi learn --address auto --games 500000,2000000 --dollars 40 --price 3.20
+
+      gougi learn --against yardstick=other/nn.bin --against gpsusi=gpsusi
+
+      gougi learn --history docs/nets.json --net best.bin --generations 4
+
+      gougi learn show runs/learn
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    if importlib.util.find_spec("torch") is None:
+        raise CommandError(NO_TORCH.replace("train needs", "learn needs", 1), FAILED)
+    from master.commands.learn_run import Budget, run
+    from master.learning.folder import LearnFolder, LearnFolderError
+    from master.learning.recipe import Opponent, Recipe, RecipeError
+
+    try:
+        recipe = Recipe(
+            games=_numbers("--games", games, int), nodes=_numbers("--nodes", nodes, int),
+            epochs=_numbers("--epochs", epochs, float), window=window, fresh=fresh, gate_nodes=gate_nodes,
+            gate_games=_even("--gate-games", gate_games), gate_sprt=gate_sprt, match_nodes=match_nodes,
+            match_games=_even("--match-games", match_games), seed=seed, processes=processes or processors(),
+            address=address, opponents=[Opponent.parse(text) for text in against or []],
+            games_words=games_options, train_words=train_options, gate_words=gate_options,
+        )  # fmt: skip
+        _check(recipe)
+        budget = Budget.of(hours, dollars, price)
+        first = _network(net)
+        folder = LearnFolder(out)
+        with folder.held():
+            return run(folder, recipe, generations, budget, first, history, as_json)
+    except (RecipeError, LearnFolderError) as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{described(error)}; the same command goes on", FAILED) from error
+
+
+@app.command(cls=PlainCommand)
+def show(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi learn.")],
+    as_json: Annotated[bool, typer.Option("--json", help="The ledger, for programs.")] = False,
+) -> None:
+    """Show the generations of a run, also of one that is under way.
+
+    Example:
+
+      gougi learn show runs/learn
+    """
+    import json
+
+    from master.learning.folder import LearnFolder, LearnFolderError
+    from master.learning.page import page
+
+    try:
+        ledger = LearnFolder(folder).read()
+    except LearnFolderError as error:
+        raise CommandError(str(error)) from error
+    print(json.dumps(ledger.as_json()) if as_json else page(ledger, str(folder)).rstrip())
+
+
+def _numbers(option: str, text: str, kind: type[T]) -> list[T]:
+    try:
+        found = [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise CommandError(f"{option} {text}: expected numbers with commas between them, such as 400,700") from None
+    if not all(0 < number < 1e12 for number in found):
+        raise CommandError(f"{option} {text}: expected numbers above 0")
+    return found
+
+
+def _even(option: str, games: int) -> int:
+    if games % 2:
+        raise CommandError(f"{option} {games}: expected an even number: each opening is played twice")
+    return games
+
+
+def _check(recipe: Recipe) -> None:
+    """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
+    from master.arena.players import SettingsError, player
+    from master.learning.recipe import words
+    from worker.arena.statistics import Sprt
+    from worker.nnue.format import NetworkFileError, read_network
+
+    try:
+        Sprt.parse(recipe.gate_sprt, 0.05, 0.05)
+    except ValueError as error:
+        raise CommandError(str(error).replace("--sprt", "--gate-sprt", 1)) from error
+    names = [one.name for one in recipe.opponents]
+    for one in recipe.opponents:
+        if names.count(one.name) > 1:
+            raise CommandError(f"--against {one.name}=…: two opponents have this name")
+        try:
+            if one.player.endswith(".bin"):
+                read_network(one.player)
+            else:
+                player(one.player, one.name, (), timed=False)
+        except (SettingsError, NetworkFileError, OSError) as error:
+            raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
+    for option, text in (
+        ("--games-options", recipe.games_words),
+        ("--train-options", recipe.train_words),
+        ("--gate-options", recipe.gate_words),
+    ):
+        words(option, text)
+
+
+def _network(path: Path | None) -> bytes | None:
+    """The file of the first teacher. Raises CommandError: it is no network."""
+    from worker.nnue.format import NetworkFileError, parse_network
+
+    if path is None:
+        return None
+    try:
+        content = path.read_bytes()
+        parse_network(content, file=str(path))
+    except (NetworkFileError, OSError) as error:
+        raise CommandError(described(error)) from error
+    return content

@@ -1,0 +1,85 @@
+"""The live page of a command that plays: `master.live`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from master.config import Config
+    from master.game.driver import Observer
+    from master.live.feed import Feed
+    from master.player.events import GameEvent
+
+PageOption = Annotated[
+    str | None,
+    typer.Option("--page", metavar="HOST:PORT|off", help="Where the live page is shown. Default: 127.0.0.1:4082."),
+]
+
+
+@contextlib.asynccontextmanager
+async def live_page(
+    settings: Config, command: str, tell: Callable[[str], None], warn: Callable[[str], None]
+) -> AsyncIterator[Feed | None]:
+    """The page for as long as the block runs; None where it is switched off.
+
+    Args:
+        command: what the page's title says, ``play`` or ``usi``.
+        tell: gets a line with the page's address; called from a thread, as ``warn``.
+        warn: gets a line that says why there is no page.
+    """
+    from master.live.listening import parse
+
+    place = parse(settings.page.listen)
+    if place is None:
+        yield None
+        return
+    import asyncio
+    from importlib.metadata import version
+
+    from master.live.feed import Feed, PageSettings
+    from master.ui.texts import say
+
+    host, port = place
+    token = page_token(settings, host)
+    feed = Feed(
+        PageSettings(host, port, token, {"command": command, "version": version("gougi")}),
+        lambda url: tell(say("live page: {url}", url=url)),
+        lambda why: warn(say("no live page: {why}", why=why)),
+    )
+    feed.start()
+    try:
+        yield feed
+    finally:
+        await asyncio.to_thread(feed.close)
+
+
+def page_token(settings: Config, host: str) -> str:
+    """What a browser has to show: what the environment says, else one for this run where others can reach ``host``."""
+    import secrets
+
+    from master.live.listening import is_loopback
+
+    given = settings.page.token
+    if given is not None:
+        return given.get_secret_value()
+    return "" if is_loopback(host) else secrets.token_urlsafe(24)
+
+
+def together(observers: Sequence[Observer]) -> Observer:
+    """One observer in the place of several. One that fails does not keep the event from the others."""
+    import structlog
+
+    log: structlog.stdlib.BoundLogger = structlog.get_logger("game")
+
+    def observe(event: GameEvent) -> None:
+        for observer in observers:
+            try:
+                observer(event)
+            except Exception:
+                log.exception("observer_failed")
+
+    return observe

@@ -1,0 +1,81 @@
+"""``gougi watch``: the live page of games that were played or run, and of the fleets of this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from master.commands.common import FAILED, CommandError
+from master.commands.page import PageOption, page_token
+from master.commands.settings import ConfigFile, load
+from worker.files import described
+
+_LOGS: Final = (".jsonl", ".gz")
+
+
+def watch(
+    what: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE|FOLDER]", help="A log, a game record, or a folder with logs. Default: records."),
+    ] = None,
+    page: PageOption = None,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the page in this machine's browser.")] = False,
+    config: ConfigFile = None,
+) -> int:
+    """Show games and fleets in a browser: the live page, of what another gougi plays or has played.
+
+    A log (gougi-….jsonl) is played again: each search as it ended, the moves, the fleet's events; one that is written
+    just now is followed. A record (CSA, KIF, KI2, JKF) is shown with its scores. For a folder, or with nothing named,
+    the newest log is followed, and the fleets of this machine are shown, between games too. Ctrl-C ends it.
+
+    Examples:
+
+      gougi watch
+
+      gougi watch records/gougi-20261121-101500-4711.jsonl
+
+      gougi watch game.csa --page 8080
+    """
+    settings = load(config, {"page": {"listen": page}})
+    from importlib.metadata import version
+
+    from master.analysis.game import GameFileError
+    from master.commands.lifetime import Interrupted, run_to_end
+    from master.live.listening import LOOPBACK, parse
+    from master.live.records import facts_of
+    from master.live.watching import Watch, show
+    from master.ui.texts import say
+
+    source = what if what is not None else Path(settings.records.folder)
+    if what is not None and not what.exists():
+        raise CommandError(f"{what}: no such file")
+    is_log = source.is_dir() or source.suffix in _LOGS or not source.exists()
+    try:
+        seen = Watch(source, []) if is_log else Watch(None, facts_of(source))
+    except GameFileError as error:
+        raise CommandError(str(error)) from error
+    place = parse(settings.page.listen) or (LOOPBACK, 0)
+    token = page_token(settings, place[0])
+    head = {"command": "watch", "version": version("gougi")}
+
+    def ready(url: str) -> None:
+        print(say("live page: {url}", url=url), flush=True)
+        if browser:
+            import webbrowser
+
+            webbrowser.open(url)
+
+    def warn(line: str) -> None:
+        print(f"gougi: {line}", file=sys.stderr, flush=True)
+
+    try:
+        run_to_end(lambda: show(seen, place, token, head, ready, warn))
+    except (OSError, UnicodeDecodeError) as error:
+        words = described(error) if isinstance(error, OSError) else str(error)
+        raise CommandError(words, FAILED) from error
+    except Interrupted:
+        pass  # the usual end
+    return 0

@@ -1,0 +1,190 @@
+"""Commands of each step of a generation. Pure.
+
+A step is a command that a user may run by hand, too: each keeps its own folder, and goes on where it was broken off.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from master.learning.ledger import Generation, Kind, Ledger
+
+T = TypeVar("T")
+
+_COMPARED: Final = 5000
+"""Positions over which the new net is compared with the best one."""
+
+
+class RecipeError(ValueError):
+    """An option of ``gougi learn`` cannot be used; the text names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """Somebody to measure promoted nets against, besides the first net.
+
+    Attributes:
+        name: in tables and folders.
+        player: a USI command; or a ``.bin``, a net for our own searcher.
+    """
+
+    name: str
+    player: str
+
+    @classmethod
+    def parse(cls, text: str) -> Opponent:
+        """``NAME=PLAYER``. Raises RecipeError."""
+        name, equals, player = text.partition("=")
+        if not equals or not name.strip() or not player.strip():
+            raise RecipeError(f"--against {text}: expected NAME=PLAYER, a USI command or a nn.bin")
+        if not all(letter.isalnum() or letter in "-_." for letter in name):
+            raise RecipeError(f"--against {text}: a name has letters, digits, '-', '_' and '.'")
+        if name == FIRST.name:
+            raise RecipeError(f"--against {text}: {name} is the first net, which is always measured against")
+        return cls(name, player)
+
+
+FIRST: Final = Opponent("generation-0", "")
+"""The net that the run began with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How generations are made. Sequences have a value for each generation; the last one serves for all later ones.
+
+    Attributes:
+        games: of a generation.
+        nodes: soft limit of a teacher's move.
+        epochs: times that each position is learned from.
+        window: generations of games that a net learns from, the newest included; those that are at hand.
+        fresh: whether each net begins with random weights, not with the best net's.
+        gate_nodes, gate_games, gate_sprt: the gate's match: nodes a move, games at most, ``ELO0,ELO1``.
+        match_nodes, match_games: of a match against an opponent.
+        seed: of the first generation; each later one has the next number.
+        processes: of this machine, for games, training and matches.
+        address: of a fleet that makes the games; None: this machine does.
+        games_words, train_words, gate_words: further options of the three commands, as a user would type them.
+    """
+
+    games: Sequence[int] = (20_000,)
+    nodes: Sequence[int] = (400, 700)
+    epochs: Sequence[float] = (5.0,)
+    window: int = 2
+    fresh: bool = True
+    gate_nodes: int = 1000
+    gate_games: int = 400
+    gate_sprt: str = "0,20"
+    match_nodes: int = 5000
+    match_games: int = 200
+    seed: int = 1
+    processes: int = 1
+    address: str | None = None
+    opponents: Sequence[Opponent] = ()
+    games_words: str = ""
+    train_words: str = ""
+    gate_words: str = ""
+
+
+def net_path(folder: str, number: int) -> str:
+    """The file of a generation's net; 0: of the first net."""
+    return f"{folder}/nets/generation-{number}.bin"
+
+
+def step_path(folder: str, number: int, kind: Kind, opponent: str = "") -> str:
+    """The folder of a step."""
+    return f"{folder}/generation-{number}/{f'against-{opponent}' if opponent else kind.value}"
+
+
+def trained_path(folder: str, number: int) -> str:
+    """The net of a generation that the gate has not let through yet."""
+    return f"{step_path(folder, number, Kind.TRAIN)}/nn.bin"
+
+
+def command(
+    recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind: Kind, opponent: str, with_games: Container[int]
+) -> tuple[str, ...]:
+    """The words behind ``gougi`` for a step.
+
+    Args:
+        folder: of the whole run.
+        one: the generation that the step is of.
+        opponent: name of a match's other side.
+        with_games: generations whose games are at hand, this one's among them.
+
+    Raises:
+        RecipeError: further options cannot be read.
+    """
+    number = one.number
+    out = ("--out", step_path(folder, number, kind, opponent))
+    seed = ("--seed", str(recipe.seed + number - 1))
+    match kind:
+        case Kind.GAMES:
+            return (
+                "selfplay", *out, "--net", net_path(folder, one.teacher), "--games", str(_of(recipe.games, number)),
+                "--nodes", str(_of(recipe.nodes, number)), *_scale(ledger, one.teacher), *seed,
+                *(("--address", recipe.address) if recipe.address else ("--processes", str(recipe.processes))),
+                *words("--games-options", recipe.games_words), "--json",
+            )  # fmt: skip
+        case Kind.TRAIN:
+            wanted = range(number, max(0, number - recipe.window), -1)
+            sources = [source for source in wanted if source in with_games]
+            begin = () if recipe.fresh or not one.teacher else ("--from", net_path(folder, one.teacher))
+            return (
+                "train", *(word for source in sources for word in ("--data", step_path(folder, source, Kind.GAMES))),
+                *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *seed, "--threads", str(recipe.processes),
+                *words("--train-options", recipe.train_words), "--json",
+            )  # fmt: skip
+        case Kind.COMPARE:
+            return (
+                "net", "compare", net_path(folder, one.teacher), trained_path(folder, number), "--data",
+                step_path(folder, number, Kind.GAMES), "--positions", str(_COMPARED), "--show", "0", "--json",
+            )  # fmt: skip
+        case Kind.GATE:
+            return (
+                "match", "gougi", "gougi", *_sides(number, f"generation-{one.teacher}"),
+                "-A", f"EvalFile={trained_path(folder, number)}", "-B", f"EvalFile={net_path(folder, one.teacher)}",
+                "--nodes", str(recipe.gate_nodes), "--games", str(recipe.gate_games), "--sprt", recipe.gate_sprt,
+                *seed, "--concurrency", str(recipe.processes), *out,
+                *words("--gate-options", recipe.gate_words), "--json",
+            )  # fmt: skip
+        case Kind.MATCH:
+            player, option = _player(recipe, folder, opponent)
+            return (
+                "match", "gougi", player, *_sides(number, opponent), "-A", f"EvalFile={net_path(folder, number)}",
+                *option, "--nodes", str(recipe.match_nodes), "--games", str(recipe.match_games), *seed,
+                "--concurrency", str(recipe.processes), *out, "--json",
+            )  # fmt: skip
+
+
+def _of(values: Sequence[T], number: int) -> T:
+    return values[min(number, len(values)) - 1]
+
+
+def _sides(number: int, other: str) -> tuple[str, ...]:
+    return ("--name-a", f"generation-{number}", "--name-b", other)
+
+
+def _scale(ledger: Ledger, teacher: int) -> tuple[str, ...]:
+    """The teacher's centipawns to one logistic unit: those that its training fitted; selfplay's own for the first."""
+    one = ledger.generation(teacher)
+    report = None if one is None else one.result(Kind.TRAIN)
+    return () if report is None else ("--scale", str(round(report["scale"])))
+
+
+def _player(recipe: Recipe, folder: str, opponent: str) -> tuple[str, tuple[str, ...]]:
+    """The other side of a match, and its options."""
+    if opponent == FIRST.name:
+        return "gougi", ("-B", f"EvalFile={net_path(folder, 0)}")
+    player = next(one.player for one in recipe.opponents if one.name == opponent)
+    return ("gougi", ("-B", f"EvalFile={player}")) if player.endswith(".bin") else (player, ())
+
+
+def words(option: str, text: str) -> list[str]:
+    """An option's text as words, as a shell would take them. Raises RecipeError."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise RecipeError(f"{option} {text!r}: {error}") from error

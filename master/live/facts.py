@@ -1,0 +1,239 @@
+"""What happens in a game and in a fleet as plain values that JSON can hold: *facts*. Pure.
+
+A fact is a dictionary with its kind under ``fact`` and the moment under ``at`` (seconds since 1970). Scores are
+`worker.score` scores from black's view, None where there is none; colours are 0 (black) and 1 (white); moves are USI.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
+from master.player.events import (
+    Clocks,
+    GameBegan,
+    GameEnded,
+    GameEvent,
+    GameFound,
+    GameRefused,
+    LineMeasured,
+    LoggedIn,
+    MovePlayed,
+    Note,
+    ThinkingBegan,
+    ThinkingEnded,
+    ThinkingProgressed,
+)
+
+Fact = dict[str, Any]
+
+_LINE_MOVES: Final = 24
+"""Moves of a variation that are told."""
+_NODE_MOVES: Final = 10
+"""The same of each node's."""
+_DEEPEST: Final = 4
+"""How deep the values of an event's fields may nest."""
+
+
+class Teller:
+    """Tells one player's events as facts.
+
+    Args:
+        thoughts_only: the player is the opponent of one whose events are told too: only what it thinks is new.
+    """
+
+    def __init__(self, *, thoughts_only: bool = False) -> None:
+        self._thoughts_only = thoughts_only
+        self._colour = 0
+
+    def tell(self, event: GameEvent, at: float) -> Fact | None:
+        """The fact of an event; None where a viewer need not know."""
+        if isinstance(event, GameBegan):
+            self._colour = event.summary.my_colour
+        fact = thought_fact(event, self._colour)
+        if fact is None and not self._thoughts_only:
+            fact = _game_fact(event)
+        return None if fact is None else {**fact, "at": at}
+
+
+def thought_fact(event: GameEvent, colour: int) -> Fact | None:
+    """The fact of an event of the side ``colour``, where it is one of a search."""
+    match event:
+        case ThinkingBegan():
+            return {
+                "fact": "thinking",
+                "colour": colour,
+                "ply": event.ply,
+                "soft_ms": event.soft_ms,
+                "hard_ms": event.hard_ms,
+                "known": None if event.known is None else known_facts(event.known, colour),
+            }
+        case ThinkingProgressed(progress):
+            return progress_fact(progress, colour)
+        case ThinkingEnded(decision):
+            return decision_fact(decision, colour)
+    return None
+
+
+def progress_fact(progress: Progress, colour: int) -> Fact:
+    """The state of a search of the side ``colour``."""
+    return {"fact": "progress", "colour": colour, **_search(progress, colour)}
+
+
+def decision_fact(decision: Decision, colour: int) -> Fact:
+    """The end of a search of the side ``colour``."""
+    return {
+        "fact": "decision",
+        "colour": colour,
+        **_search(decision, colour),
+        "move": decision.move,
+        "source": decision.source,
+        "wasted": decision.wasted,
+        "pondered_ms": decision.pondered_ms,
+        "ballots": [_ballot(ballot, colour) for ballot in decision.ballots],
+    }
+
+
+def known_facts(known: Known, colour: int) -> dict[str, Any]:
+    """What pondering had found out."""
+    return {
+        "move": known.move,
+        "score": _from_black(known.score, colour),
+        "depth": known.depth,
+        "nodes": known.nodes,
+        "pondered_ms": known.pondered_ms,
+        "fleet_ms": known.fleet_ms,
+    }
+
+
+def fleet_fact(name: str, fields: Mapping[str, object], at: float) -> Fact:
+    """A fleet's event, see `cluster.api.Listener.on_event`."""
+    return {"fact": "fleet", "at": at, "name": name, "fields": {key: _plain(value) for key, value in fields.items()}}
+
+
+def note_fact(text: str, at: float) -> Fact:
+    """A message of the log, in one line."""
+    return {"fact": "note", "at": at, "text": text}
+
+
+def _game_fact(event: GameEvent) -> Fact | None:
+    match event:
+        case LoggedIn(name):
+            return {"fact": "waiting", "name": name}
+        case GameFound(summary):
+            return {"fact": "found", "id": summary.game_id, "names": list(summary.names)}
+        case GameBegan(summary, sfen, clocks):
+            return {
+                "fact": "began",
+                "id": summary.game_id,
+                "names": list(summary.names),
+                "mine": summary.my_colour,
+                "start": sfen,
+                "first": len(summary.moves),
+                "times": [
+                    {"total_ms": time.total_ms, "byoyomi_ms": time.byoyomi_ms, "increment_ms": time.increment_ms}
+                    for time in summary.time
+                ],
+                "max_moves": summary.max_moves,
+                "clocks": _clocks(clocks),
+            }
+        case MovePlayed():
+            return {
+                "fact": "move",
+                "ply": event.ply,
+                "colour": event.colour,
+                "mine": event.mine,
+                "usi": event.usi,
+                "csa": event.csa,
+                "ms": event.consumed_ms,
+                "sfen": event.sfen,
+                "clocks": _clocks(event.clocks),
+                "score": event.score,
+                "depth": event.depth,
+                "nodes": event.nodes,
+                "book": event.book,
+            }
+        case LineMeasured(delay_ms):
+            return {"fact": "echo", "ms": delay_ms}
+        case GameEnded(outcome) if outcome.played:
+            return {
+                "fact": "ended",
+                "conclusion": str(outcome.conclusion),
+                "reason": outcome.reason,
+                "winner": outcome.winner,
+                "plies": outcome.plies,
+                "record": "" if outcome.record_path is None else outcome.record_path.name,
+            }
+        case GameRefused(why):
+            return {"fact": "note", "text": why}
+        case Note(name, fields) if event.error or event.warning:
+            return {"fact": "note", "text": " ".join([name, *(f"{key}={value}" for key, value in fields.items())])}
+    return None
+
+
+def _search(state: Progress | Decision, colour: int) -> dict[str, Any]:
+    return {
+        "search": state.search_id,
+        "ms": state.elapsed_ms,
+        "depth": state.depth,
+        "score": _from_black(state.score, colour),
+        "nodes": state.nodes,
+        "pv": list(state.pv[:_LINE_MOVES]),
+        "agreement": state.agreement,
+        "fleet": [_node(view, colour) for view in state.fleet],
+        "lines": [_line(line, colour) for line in state.lines],
+    }
+
+
+def _node(view: NodeView, colour: int) -> dict[str, Any]:
+    return {
+        "node": view.node_id,
+        "alive": view.alive,
+        "job": view.job,
+        "depth": view.depth,
+        "seldepth": view.seldepth,
+        "score": _from_black(view.score, colour),
+        "nodes": view.nodes,
+        "nps": view.nps,
+        "hashfull": view.hashfull,
+        "speed": round(view.speed, 3),
+        "pv": list(view.pv[:_NODE_MOVES]),
+    }
+
+
+def _ballot(ballot: Ballot, colour: int) -> dict[str, Any]:
+    return {
+        "voter": ballot.voter,
+        "move": ballot.move,
+        "score": _from_black(ballot.score, colour),
+        "depth": ballot.depth,
+        "nodes": ballot.nodes,
+        "members": ballot.members,
+    }
+
+
+def _line(line: RootLine, colour: int) -> dict[str, Any]:
+    return {"score": _from_black(line.score, colour), "depth": line.depth, "pv": list(line.pv[:_LINE_MOVES])}
+
+
+def _clocks(clocks: Clocks) -> dict[str, Any]:
+    return {"left_ms": list(clocks.left_ms), "turn": clocks.turn}
+
+
+def _from_black(score: int | None, colour: int) -> int | None:
+    return score if score is None or colour == 0 else -score
+
+
+def _plain(value: object, deep: int = 0) -> object:
+    """The value where JSON has it, else its text."""
+    if isinstance(value, enum.Enum) or deep > _DEEPEST:
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, deep + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item, deep + 1) for item in value]
+    return str(value)

@@ -1,0 +1,96 @@
+"""A game's log as facts: what the live page had, from the file that is written or from one that is whole.
+
+The player's events are given to a player again (`master.game.replay`), whose events are what they were; the fleet's
+events stand in the log. Of searches that run it holds no nodes: those come with the decisions.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from master.game.journal import BEGIN, ENTRY, read
+from master.game.replay import LoggedGame, Replay
+from master.live.facts import Fact, Teller, fleet_fact
+from master.logs.files import read_lines
+from master.player.instructions import Emit, PlayerSettings
+
+_SETTINGS: Final = TypeAdapter(PlayerSettings)
+MOST_LINES: Final = 300
+"""So many are read at once, so that who waits for the rest sees the first of them soon."""
+_META: Final = frozenset({"event", "logger", "level", "timestamp"})
+
+
+class _Player:
+    """One player of the log, played again as its inputs come."""
+
+    def __init__(self, game: LoggedGame, teller: Teller) -> None:
+        self._game = game
+        self._teller = teller
+        self._steps = Replay(game).steps()
+
+    def give(self, fields: dict[str, Any], at: float) -> list[Fact]:
+        self._game.entries.append(read(fields))  # `steps` goes on with what has been added
+        step = next(self._steps)
+        events = [instruction.event for instruction in step.instructions if isinstance(instruction, Emit)]
+        return [fact for event in events if (fact := self._teller.tell(event, at)) is not None]
+
+
+class LogReader:
+    """Reads a log from its beginning, and on as it grows.
+
+    Args:
+        path: any of its files (`master.logs.files`).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.trouble = ""
+        """The first line that could not be read, and why; it and what hangs on it is left out."""
+        self.more = False
+        self._read = 0
+        self._players: dict[int, _Player] = {}
+        self._main = ""
+        """The name of the player whose games are shown: the first. Another one of the log is its opponent."""
+
+    def poll(self) -> list[Fact]:
+        """The facts of what is new; of `MOST_LINES` at a time, and then `more` says that there are more.
+
+        Raises:
+            OSError, UnicodeDecodeError: the log cannot be read.
+        """
+        facts: list[Fact] = []
+        count = 0
+        for file, number, line in read_lines(self.path, lambda _where: None):
+            count += 1
+            if count <= self._read:
+                continue
+            if count > self._read + MOST_LINES:
+                self._read, self.more = count - 1, True
+                return facts
+            try:
+                facts += self._take(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
+                self.trouble = self.trouble or f"{file}, line {number}: {str(error) or type(error).__name__}"
+        self._read, self.more = max(self._read, count), False
+        return facts
+
+    def _take(self, fields: dict[str, Any]) -> list[Fact]:
+        event = fields["event"]
+        at = datetime.datetime.fromisoformat(fields["timestamp"]).timestamp()
+        if event == BEGIN:
+            name = str(fields["name"])
+            self._main = self._main or name
+            settings = _SETTINGS.validate_python(fields["settings"])
+            game = LoggedGame(int(fields["game"]), name, str(fields["server"]), settings)
+            self._players[game.number] = _Player(game, Teller(thoughts_only=name != self._main))
+        elif event == ENTRY and int(fields["game"]) in self._players:
+            return self._players[int(fields["game"])].give(fields, at)
+        elif fields.get("logger") == "fleet":
+            rest = {name: value for name, value in fields.items() if name not in _META}
+            return [fleet_fact(str(event), rest, at)]
+        return []

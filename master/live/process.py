@@ -1,0 +1,63 @@
+"""The process of the live page: facts come in on standard input, a line each; browsers are served from them.
+
+The first line is the settings; what is answered on standard output is the page's address, or why there is none. The end
+of the input is the end of the process, so none is left behind, whatever becomes of the master.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any, Final
+
+from master.live.listening import is_loopback
+from master.live.page import Site
+from master.live.server import Hub, address_of, listen, make_app, make_server
+
+_MOST_LINE: Final = 1 << 24
+"""Bytes of one fact."""
+_GOODBYE_S: Final = 0.6
+"""How long the viewers have for the last state."""
+
+
+async def serve(facts: asyncio.StreamReader, settings: dict[str, Any]) -> None:
+    """Serve until the facts end."""
+    host, token = settings["host"], settings["token"]
+    try:
+        if not token and not is_loopback(host):
+            raise OSError(f"{host} is no address of this machine alone: a token is needed")
+        sock = listen(host, settings["port"])
+    except OSError as error:
+        _answer({"error": f"{host}:{settings['port']}: {error.strerror or error}"})
+        return
+    site = Site(settings["head"])
+    hub = Hub(site)
+    server = make_server(make_app(hub, token))
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    _answer({"url": address_of(sock, host, token), "port": sock.getsockname()[1]})
+    while line := await facts.readline():
+        site.take(json.loads(line))
+        hub.changed()
+    hub.close()
+    await asyncio.sleep(_GOODBYE_S)
+    server.should_exit = True
+    await serving
+
+
+async def main() -> None:
+    """Read the settings, then serve."""
+    os.nice(10)  # a game's processes go before its viewers
+    reader = asyncio.StreamReader(_MOST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
+    if line := await reader.readline():
+        await serve(reader, json.loads(line))
+
+
+def _answer(value: dict[str, Any]) -> None:
+    print(json.dumps(value), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

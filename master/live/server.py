@@ -1,0 +1,345 @@
+"""The web server of the live page: Starlette on uvicorn, server-sent events, nothing but reading.
+
+A viewer is sent the newest version of what it shows, four times a second at most, and nothing that it has missed. One
+that takes nothing for `SLOW_S` is cut off. Nothing in the page is from elsewhere, and its Content-Security-Policy says
+so. Without a token it answers only under names of this machine: a foreign page could else read it by a name of its own
+that points here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import Any, ClassVar, Final, Protocol
+from urllib.parse import parse_qs
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from master.live.cursor import Cursor, Source
+from worker.text import japanese
+
+STATIC: Final = Path(__file__).with_name("static")
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_COOKIE: Final = "gougi_page"
+
+MOST_VIEWERS: Final = 100
+MOST_CONNECTIONS: Final = 400
+EVERY_S: Final = 0.25
+"""How often a viewer is sent something, at most."""
+BEAT_S: Final = 5.0
+"""How often at least, so that one that is gone is noticed."""
+SLOW_S: Final = 10.0
+"""How long a viewer may take for what it is sent, and a client for what it asks."""
+
+
+class Picture(Source, Protocol):
+    """What the server shows."""
+
+    head: dict[str, Any]
+
+    def section(self, name: str, key: str | None) -> dict[str, Any]:
+        """A section that `versions` names."""
+
+    def details(self, key: str, ply: int) -> list[Any] | None:
+        """What both sides thought behind ``ply`` moves of a game; None: nothing is known."""
+
+
+class Hub:
+    """Wakes the viewers when something has changed, and makes each section's text once for all of them."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.viewers = 0
+        self.closing = False
+        self._changed = asyncio.Event()
+        self._texts: dict[tuple[str | None, str], tuple[int, str]] = {}
+
+    def changed(self) -> None:
+        """Something has; on the server's loop."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def close(self) -> None:
+        """Say goodbye to the viewers."""
+        self.closing = True
+        self.changed()
+
+    async def wait(self) -> None:
+        """Until something changes, for `BEAT_S` at most."""
+        try:
+            async with asyncio.timeout(BEAT_S):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    def text(self, key: str | None, name: str, version: int) -> str:
+        """A section as JSON."""
+        place = (key if name in ("game", "thoughts") else None, name)
+        kept = self._texts.get(place)
+        if kept is None or kept[0] != version:
+            kept = (version, _json(self.picture.section(name, key)))
+            if len(self._texts) > 200:
+                self._texts.clear()
+            self._texts[place] = kept
+        return kept[1]
+
+
+def make_app(hub: Hub, token: str) -> ASGIApp:
+    """The application.
+
+    Args:
+        token: what a browser has to show once; empty: it answers this machine's own names only.
+    """
+
+    def file(name: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(_request: Request) -> Response:
+            path = STATIC / name
+            return Response(path.read_bytes(), media_type=_TYPES[path.suffix])
+
+        return answer
+
+    async def events(request: Request) -> Response:
+        if hub.viewers >= MOST_VIEWERS:
+            return PlainTextResponse("too many viewers", 503)
+        return _Events(hub, Cursor(request.query_params.get("game", "latest")))
+
+    async def details(request: Request) -> Response:
+        name, ply = request.path_params["key"], request.path_params["ply"]
+        key = hub.picture.key(name)
+        found = None if key is None else hub.picture.details(key, ply)
+        return JSONResponse({"now": time.time(), "thoughts": found or [None, None]})
+
+    async def words(_request: Request) -> Response:
+        return JSONResponse(dict(japanese("master", "live")))
+
+    static = [path for path in STATIC.rglob("*") if path.suffix in _TYPES]
+    routes = [
+        Route("/", file("index.html")),
+        Route("/events", events),
+        Route("/games/{key}/{ply:int}", details),
+        Route("/words/ja", words),
+        *(Route(f"/{path.relative_to(STATIC)}", file(str(path.relative_to(STATIC)))) for path in static),
+    ]
+    return _Door(Starlette(routes=routes), token)
+
+
+class _Events(Response):
+    """The stream of one viewer."""
+
+    def __init__(self, hub: Hub, cursor: Cursor) -> None:
+        super().__init__()
+        self._hub = hub
+        self._cursor = cursor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+        hub = self._hub
+        hub.viewers += 1
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await _within(send({"type": "http.response.start", "status": 200, "headers": headers}))
+            first = True
+            while not gone.done():
+                closing = hub.closing
+                text = self._message(first)
+                if closing:
+                    text += "event: bye\ndata: {}\n\n"
+                await _within(send({"type": "http.response.body", "body": text.encode(), "more_body": not closing}))
+                if closing:
+                    return
+                first = False
+                await asyncio.sleep(EVERY_S)
+                if not self._behind():
+                    waiting = asyncio.create_task(hub.wait())
+                    await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
+                    waiting.cancel()
+        except TimeoutError:
+            Connection.cut(scope)
+        finally:
+            hub.viewers -= 1
+            gone.cancel()
+
+    def _behind(self) -> bool:
+        """Whether there is something new for the viewer."""
+        return self._hub.closing or self._cursor.behind(self._hub.picture)
+
+    def _message(self, first: bool) -> str:
+        picture = self._hub.picture
+        key, names = self._cursor.next(picture)
+        versions = picture.versions(key)
+        parts = [f'"now":{time.time():.3f}', f'"key":{_json(key)}']
+        if first:
+            parts.append(f'"head":{_json(picture.head)}')
+        sections = ",".join(f'"{name}":{self._hub.text(key, name, versions[name])}' for name in names)
+        if not (first or names):
+            return ": still here\n\n"
+        return f'event: state\ndata: {{{",".join(parts)},"sections":{{{sections}}}}}\n\n'
+
+
+class _Door:
+    """Lets in who may read, and gives each answer the headers that keep the page to itself."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", ()), *own]}
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (self._app if refusal is None else refusal)(scope, receive, answer)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("this page can only be read", 405, {"Allow": "GET, HEAD"})
+        if not self._token:
+            host = headers.get("host", "").lower()
+            name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+            return (
+                None if name in ("localhost", "127.0.0.1", "[::1]") else PlainTextResponse("not under this name", 421)
+            )
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            cookies = SimpleCookie()
+        kept = cookies[_COOKIE].value if _COOKIE in cookies else ""
+        shown = (parse_qs(scope["query_string"].decode("latin-1")).get("token") or [""])[0]
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        if self._is(kept) or self._is(bearer):
+            return None
+        if not self._is(shown):
+            return PlainTextResponse("a token is needed: open the address that gougi printed", 401)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
+        return answer
+
+    def _is(self, said: str) -> bool:
+        return hmac.compare_digest(said.encode(), self._token.encode())
+
+
+class Connection(H11Protocol):
+    """HTTP on one connection, which can be cut at once: closing waits for what a slow reader has not taken yet."""
+
+    _open: ClassVar[dict[Any, asyncio.Transport]] = {}
+    """By the client's address."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._client = transport.get_extra_info("peername")
+        self._idle = False
+        self._patience = self.loop.call_later(SLOW_S, self._look)
+        if len(self._open) >= MOST_CONNECTIONS:
+            transport.abort()
+        else:
+            self._open[self._client] = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.pop(self._client, None)
+        self._patience.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Cut off a client that has had no request under way at two looks in a row, whatever it has sent of one."""
+        idle = self.cycle is None or self.cycle.response_complete
+        if idle and self._idle:
+            self.transport.abort()
+        else:
+            self._idle = idle
+            self._patience = self.loop.call_later(SLOW_S, self._look)
+
+    @classmethod
+    def cut(cls, scope: Scope) -> None:
+        """End the connection of a request, whatever waits to be sent on it."""
+        transport = cls._open.get(tuple(scope["client"] or ()))
+        if transport is not None:
+            transport.abort()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens. A port that is taken is another program's: any free one is taken instead.
+
+    Raises:
+        OSError: the machine has no such address.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        try:
+            found.bind((host, port))
+        except OSError as error:
+            if error.errno not in (98, 13) or not port:
+                raise
+            found.bind((host, 0))
+        found.listen(128)
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def address_of(sock: socket.socket, host: str, token: str) -> str:
+    """The address to open, the token in it."""
+    name = f"[{host}]" if ":" in host else socket.gethostname() if host == "0.0.0.0" else host
+    return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={token}" if token else "")
+
+
+def make_server(app: ASGIApp) -> uvicorn.Server:
+    """A server that says nothing and waits for nobody."""
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)
+
+
+async def _within(sending: Awaitable[None]) -> None:
+    async with asyncio.timeout(SLOW_S):
+        await sending
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,305 @@
+// The page: hears the server's events, and shows the game, its searches and the fleet.
+
+import { drawBoard, glyph } from "./board.js";
+import { graph } from "./chart.js";
+import { figuresPanel, logPanel, nodesPanel, searchPanel, treePanel, votesPanel } from "./panels.js";
+import { play, positionOf } from "./rules.js";
+import { ageText, clockText, el, language, later, say, scoreText, secondsText, speak } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+const stored = (key, value) => {
+  try { return value === undefined ? localStorage.getItem(key) : localStorage.setItem(key, value); } catch { return null; }
+};
+
+const state = {
+  head: {}, key: null, game: null, thoughts: [null, null], fleet: null, log: [], games: [], status: "",
+  offset: 0, link: "joining", ply: null, details: new Map(), fetched: new Set(), flipped: stored("flipped") === "1", unit: stored("unit") || "win", grave: stored("grave") === "1",
+};
+const now = () => Date.now() / 1000 + state.offset;
+
+// --- the positions of the game: kept, and made once ---
+
+let line = { start: "", boards: [], moves: [] };
+function boards() {
+  const game = state.game;
+  const known = line.start === game.start && line.moves.every((move, index) => game.moves[index]?.usi === move) && line.language === language;
+  if (!known) line = { start: game.start, language, moves: [], boards: [{ position: positionOf(game.start), last: null, text: "" }] };
+  for (const move of game.moves.slice(line.moves.length)) {
+    const before = line.boards.at(-1), made = play(before.position, [move.usi], before.last);
+    line.boards.push({ position: made.position, last: made.last, text: made.texts[0] || move.csa });
+    line.moves.push(move.usi);
+  }
+  return line.boards;
+}
+
+const first = () => state.game.first;
+const last = () => state.game.first + state.game.moves.length;
+const shown = () => (state.ply === null ? last() : state.ply);
+const live = () => state.ply === null;
+
+function go(ply) {
+  if (!state.game) return;
+  const wanted = Math.max(first(), Math.min(last(), ply));
+  state.ply = wanted === last() ? null : wanted;
+  load(wanted);
+  paint();
+}
+
+// What is seen stays at hand: the moves can be stepped through when the server has long ended.
+function keep(thought, colour) {
+  const name = `${state.key}/${thought.ply}`, both = state.details.get(name) || [null, null];
+  both[colour] = thought;
+  state.details.set(name, both);
+}
+
+// What was thought at a ply is fetched once it is looked at; the running search comes with the events.
+async function load(ply) {
+  const key = state.key, name = `${key}/${ply}`;
+  const kept = state.details.get(name);
+  if (ply >= last() || state.link !== "up" || state.fetched.has(name)) return;
+  if (kept?.some((thought) => thought?.done)) return;
+  state.fetched.add(name);
+  const answer = await fetch(`games/${encodeURIComponent(key)}/${ply}`).catch(() => null);
+  if (!answer?.ok) return state.fetched.delete(name);
+  (await answer.json()).thoughts.forEach((thought, colour) => thought && state.key === key && keep(thought, colour));
+  if (state.key === key && shown() === ply) paint();
+}
+
+// What is shown beside the position behind `ply` moves: the thought about it, of whoever is to move.
+function thoughtAt(ply) {
+  const turn = boards()[ply - first()].position.color === "black" ? 0 : 1;
+  const mine = state.game.mine;
+  const found = (colour) => {
+    const running = state.thoughts[colour];
+    if (running && running.ply === ply) return running;
+    return state.details.get(`${state.key}/${ply}`)?.[colour] || null;
+  };
+  if (live()) {
+    const ours = state.thoughts[mine]; // while the opponent thinks, our last search stays
+    if (ours && ours.ply >= first() && ours.ply <= last()) return { thought: ours, colour: mine, ply: ours.ply };
+  }
+  return { thought: found(turn), colour: turn, ply };
+}
+
+// --- painting ---
+
+function paint() {
+  $("language").textContent = language === "ja" ? "EN" : "日本語";
+  paintState();
+  paintFleet();
+  if (!state.game) return;
+  const all = boards(), ply = shown(), at = all[ply - first()];
+  paintTitle();
+  const about = thoughtAt(ply), before = all[about.ply - first()];
+  const move = state.game.moves[ply - first() - 1];
+  const best = about.ply === ply && about.thought?.pv?.[0];
+  $("board").replaceChildren(drawBoard(at.position, { last: move?.usi || "", best: best || "", flipped: state.flipped, label: say("board") }));
+  $("where").textContent = ply === first() ? say("start") : `${ply} ${at.text}`;
+  $("where").dataset.ply = ply;
+  $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live()));
+  $("votes").replaceChildren(...votesPanel(about.thought, before));
+  $("tree").replaceChildren(...treePanel(about.thought, about.colour, before, now()));
+  paintMoves(all, ply);
+  paintGraph(ply);
+  paintClocks();
+  for (const button of document.querySelectorAll("[data-go]")) {
+    const back = button.dataset.go === "first" || button.dataset.go === "back";
+    button.disabled = back ? ply === first() : ply === last();
+  }
+}
+
+function paintTitle() {
+  const { names, id } = state.game;
+  $("title").replaceChildren(el("span", { class: "player" }, `☗ ${names[0] || "–"}`), el("span", { class: "versus" }, "–"), el("span", { class: "player" }, `☖ ${names[1] || "–"}`));
+  $("title").title = id;
+  document.title = `${names[0]} – ${names[1]} · Gougi`;
+}
+
+const REASONS = { RESIGN: later("by resignation"), TIME_UP: later("on time"), ILLEGAL_MOVE: later("by an illegal move"), OUTE_SENNICHITE: later("by perpetual check"), JISHOGI: later("by declaration"), SENNICHITE: later("by repetition"), MAX_MOVES: later("by the move limit") };
+
+function resultText(result) {
+  const how = say(REASONS[result.reason] || result.reason);
+  if (result.winner === 0 || result.winner === 1) return say("{side} wins {how}, {plies} moves", { side: "☗☖"[result.winner], how, plies: result.plies });
+  return result.conclusion === "DRAW" || result.reason === "MAX_MOVES" ? say("drawn {how}, {plies} moves", { how, plies: result.plies }) : say("no result {how}", { how });
+}
+
+function paintState() {
+  const pill = $("state"), result = state.game?.result;
+  pill.className = "pill " + (state.link === "lost" ? "bad" : state.link === "over" ? "quiet" : result ? "quiet" : state.game ? "live" : "");
+  pill.textContent = state.link === "lost" ? say("connection lost") : result ? resultText(result) : state.link === "over" ? say("ended") : state.game ? say("live") : state.status === "waiting" ? say("waits for a game") : say("starting");
+}
+
+function paintMoves(all, ply) {
+  const box = $("moves"), game = state.game;
+  const rows = [el("button", { type: "button", class: "row", "data-ply": first(), "aria-current": ply === first() ? "true" : null }, el("span", { class: "n" }, ""), el("span", {}, say("start")))];
+  game.moves.forEach((move, index) => {
+    const at = first() + index + 1;
+    rows.push(el("button", { type: "button", class: "row", "data-ply": at, "aria-current": at === ply ? "true" : null, title: move.book ? say("from the book {book}", { book: move.book }) : null },
+      el("span", { class: "n" }, String(move.ply)), el("span", { class: "move" }, all[index + 1].text), el("span", { class: "n score" }, scoreText(move.score)), el("span", { class: "n time" }, secondsText(move.ms))));
+  });
+  const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 30;
+  const place = box.scrollTop;
+  box.replaceChildren(...rows);
+  box.scrollTop = live() && atEnd ? box.scrollHeight : place;
+  if (!live() || atEnd) {
+    const current = box.querySelector('[aria-current="true"]');
+    if (current && (current.offsetTop < box.scrollTop || current.offsetTop + current.offsetHeight > box.scrollTop + box.clientHeight)) box.scrollTop = current.offsetTop - box.clientHeight / 2;
+  }
+}
+
+function paintGraph(ply) {
+  const game = state.game, mine = game.mine;
+  const points = game.moves.map((move) => ({ ply: move.ply, ms: move.ms, colour: move.colour, own: move.colour === mine ? move.score : null, other: move.colour === mine ? null : move.score }));
+  const running = state.thoughts[mine];
+  if (running && !running.done && running.score !== undefined && running.score !== null) points.push({ ply: running.ply + 1, own: running.score, other: null, ms: null, colour: mine });
+  const width = Math.max(280, document.querySelector(".wide").clientWidth - 34);
+  const names = [`${"☗☖"[mine]} ${game.names[mine]}`, `${"☖☗"[mine]} ${game.names[mine ^ 1]}`];
+  const legend = el("span", { class: "legend" }, el("span", {}, el("i", { class: "ours" }), names[0]), points.some((point) => point.other !== null && point.other !== undefined) ? el("span", {}, el("i", { class: "theirs" }), names[1]) : null);
+  const unit = el("button", { type: "button", id: "unit", onclick: () => { state.unit = state.unit === "win" ? "cp" : "win"; stored("unit", state.unit); paint(); } }, state.unit === "win" ? say("centipawns") : say("win rate"));
+  $("graph").replaceChildren(el("h2", {}, say("evaluation"), legend, unit), graph(points, { first: first(), last: last(), ply, unit: state.unit, width, mine, go }));
+}
+
+function paintClocks() {
+  const game = state.game;
+  if (!game) return;
+  const ply = shown(), all = boards(), position = all[ply - first()].position;
+  const past = game.moves[ply - first() - 1];
+  const running = live() && !game.result && state.link !== "over";
+  for (const side of [0, 1]) {
+    let left = live() ? game.clocks.left_ms[side] : past ? past.left_ms[side] : game.times[side]?.total_ms ?? null;
+    const turn = running ? game.clocks.turn === side : (position.color === "black" ? 0 : 1) === side;
+    if (running && turn && left !== null) left -= (now() - game.clocks.at) * 1000;
+    const time = game.times[side] || {};
+    const extra = time.byoyomi_ms ? say("{seconds} s byoyomi", { seconds: time.byoyomi_ms / 1000 }) : time.increment_ms ? `+${time.increment_ms / 1000} s` : "";
+    const unlimited = left === null || (!time.total_ms && !time.byoyomi_ms && !time.increment_ms);
+    const plate = $((side === 0) !== state.flipped ? "plate-bottom" : "plate-top");
+    plate.className = "plate" + (turn && !game.result ? " turn" : "");
+    plate.replaceChildren(el("span", { class: "mark" }, "☗☖"[side]), el("span", { class: "who" }, game.names[side] || "–", side === game.mine ? el("small", {}, "Gougi") : null),
+      el("span", { class: "clock" + (running && turn && left < 10000 && !unlimited ? " short" : ""), "data-clock": side }, unlimited ? "–" : clockText(left)), el("span", { class: "extra" }, extra));
+  }
+}
+
+function paintFleet() {
+  const fleet = state.fleet;
+  if (fleet) {
+    $("nodes").replaceChildren(...nodesPanel(fleet, now()));
+    $("figures").replaceChildren(...figuresPanel(fleet, state.game));
+  }
+  const filter = el("button", { type: "button", id: "grave", "aria-pressed": String(state.grave), onclick: () => { state.grave = !state.grave; stored("grave", state.grave ? "1" : "0"); paintFleet(); } }, say("only what matters"));
+  $("log").replaceChildren(el("h2", {}, say("events"), filter), logPanel(state.log, state.grave));
+  const choice = $("games");
+  choice.hidden = state.games.length < 2;
+  choice.replaceChildren(el("option", { value: "latest" }, say("the running game")), ...state.games.slice().reverse().map((game) => el("option", { value: game.key }, `${game.id || game.key}  ${game.names.join(" – ")}`)));
+  choice.value = wanted;
+}
+
+// What only time changes, some times a second.
+function tick() {
+  if (state.link === "over" && state.game?.result) return;
+  paintClocks();
+  for (const cell of document.querySelectorAll("[data-since]")) cell.textContent = ageText(now() - Number(cell.dataset.since));
+  if (!state.game) return;
+  const { thought } = thoughtAt(shown());
+  if (!thought || thought.done) return;
+  for (const cell of document.querySelectorAll("[data-age]")) {
+    const heard = thought.heard?.[cell.dataset.age];
+    if (heard !== undefined && !cell.parentElement.classList.contains("lost")) cell.textContent = ageText(now() - heard);
+  }
+}
+
+// --- the server ---
+
+let wanted = new URLSearchParams(location.search).get("game") || "latest";
+let events = null;
+
+function join() {
+  events?.close();
+  events = new EventSource(`events?game=${encodeURIComponent(wanted)}`);
+  events.addEventListener("state", (event) => {
+    const message = JSON.parse(event.data), sections = message.sections;
+    state.link = "up";
+    state.offset = message.now - Date.now() / 1000;
+    if (message.head) state.head = message.head;
+    if (message.key !== state.key) Object.assign(state, { key: message.key, game: null, thoughts: [null, null], ply: null, details: new Map(), fetched: new Set() });
+    if (sections.game) state.game = sections.game;
+    if (sections.thoughts) {
+      state.thoughts = sections.thoughts.thoughts;
+      for (const thoughts of [sections.thoughts.ended, state.thoughts]) thoughts.forEach((thought, colour) => thought && keep(thought, colour));
+    }
+    if (sections.fleet) state.fleet = sections.fleet;
+    if (sections.log) state.log = sections.log.entries;
+    if (sections.games) Object.assign(state, { games: sections.games.games, status: sections.games.status });
+    if (!live()) load(shown());
+    soon();
+  });
+  events.addEventListener("bye", () => { events.close(); state.link = "over"; paint(); });
+  events.onerror = () => { state.link = "lost"; paintState(); };
+}
+
+let due = 0;
+function soon() {
+  if (!due) due = requestAnimationFrame(() => { due = 0; paint(); });
+}
+
+// --- what a reader does ---
+
+const THEMES = ["auto", "light", "dark"];
+function theme(name) {
+  stored("theme", name);
+  document.documentElement.dataset.theme = name;
+  $("theme").textContent = { auto: "◐", light: "☀", dark: "☾" }[name];
+  $("theme").title = say("light or dark");
+}
+const nextTheme = () => theme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % 3]);
+
+async function talk(name) {
+  stored("language", name);
+  await speak(name);
+  label();
+  paint();
+}
+
+function label() {
+  const names = { first: ["«", later("to the start")], back: ["‹", later("back")], on: ["›", later("on")], last: ["»", later("to the running game")] };
+  for (const button of document.querySelectorAll("[data-go]")) {
+    const [sign, words] = names[button.dataset.go];
+    button.textContent = sign;
+    button.title = button.ariaLabel = say(words);
+  }
+  $("flip").textContent = "⇅";
+  $("flip").title = $("flip").ariaLabel = say("turn the board");
+  $("help").title = $("help").ariaLabel = say("keys");
+  const keys = [["← →", later("back, on")], ["Home End", later("start, running game")], ["↑ ↓", later("ten moves")], ["F", later("turn the board")], ["U", later("win rate or centipawns")], ["T", later("light or dark")], ["L", later("English or Japanese")], ["?", later("this list")]];
+  $("keys").replaceChildren(el("h2", {}, say("keys")), el("dl", {}, ...keys.flatMap(([key, words]) => [el("dt", {}, key), el("dd", {}, say(words))])), el("button", { type: "button", onclick: () => $("keys").close() }, say("close")));
+}
+
+const flip = () => { state.flipped = !state.flipped; stored("flipped", state.flipped ? "1" : "0"); paint(); };
+const steps = { first: () => go(first()), back: () => go(shown() - 1), on: () => go(shown() + 1), last: () => go(last()) };
+for (const button of document.querySelectorAll("[data-go]")) button.addEventListener("click", () => state.game && steps[button.dataset.go]());
+$("moves").addEventListener("click", (event) => {
+  const row = event.target.closest("[data-ply]");
+  if (row) go(Number(row.dataset.ply));
+});
+$("flip").addEventListener("click", flip);
+$("theme").addEventListener("click", nextTheme);
+$("language").addEventListener("click", () => talk(language === "ja" ? "en" : "ja"));
+$("help").addEventListener("click", () => $("keys").showModal());
+$("games").addEventListener("change", (event) => { wanted = event.target.value; join(); });
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
+  const keys = {
+    ArrowLeft: steps.back, ArrowRight: steps.on, Home: steps.first, End: steps.last, ArrowUp: () => go(shown() - 10), ArrowDown: () => go(shown() + 10),
+    f: flip, u: () => $("unit")?.click(), t: nextTheme, l: () => $("language").click(), "?": () => $("keys").showModal(),
+  };
+  const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!act || (!state.game && event.key.startsWith("Arrow"))) return;
+  event.preventDefault();
+  act();
+});
+addEventListener("resize", soon);
+
+$("mark").append(glyph("合", 21, 11, 11), glyph("議", 21, 33, 11));
+theme(stored("theme") || "auto");
+talk(stored("language") || (navigator.language.startsWith("ja") ? "ja" : "en")).then(join);
+setInterval(tick, 200);

@@ -1,0 +1,118 @@
+"""The server of metrics, by real connections: what it says, and whom it does not wait for."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http.client import HTTPConnection
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter
+
+from cluster.metrics.server import MetricsServer, Place, targets
+
+NODES = {"node-2": "http://10.0.0.2:9500/metrics", "node-10": "", "node-1": "http://10.0.0.1:9500/metrics"}
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    Counter("things", "Things.", registry=registry).inc(3)
+    return registry
+
+
+@pytest.fixture
+def server(registry: CollectorRegistry) -> Iterator[MetricsServer]:
+    server = MetricsServer(Place(), registry, lambda: NODES)
+    yield server
+    server.close()
+
+
+def get(url: str) -> tuple[str, str]:
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+def test_the_figures_and_the_nodes(server: MetricsServer) -> None:
+    kind, text = get(server.url)
+    assert kind.startswith("text/plain; version=0.0.4") and "\nthings_total 3.0\n" in text
+    kind, text = get(server.url.replace("/metrics", "/nodes"))
+    assert kind == "application/json"
+    assert json.loads(text) == [
+        {"targets": ["10.0.0.1:9500"], "labels": {"node": "node-1"}},
+        {"targets": ["10.0.0.2:9500"], "labels": {"node": "node-2"}},
+    ]
+
+
+def test_only_the_loopback_hears_it(server: MetricsServer) -> None:
+    assert server.host == "127.0.0.1"
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics/x", "/../etc/passwd", "/nodes/"])
+def test_nothing_else_is_there(server: MetricsServer, path: str) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        get(server.url.replace("/metrics", path))
+    assert caught.value.code == 404
+
+
+def test_nothing_can_be_sent(server: MetricsServer) -> None:
+    connection = HTTPConnection(server.host, server.port, timeout=30)
+    connection.request("POST", "/metrics", b"things_total 0")
+    assert connection.getresponse().status == 501
+
+
+def test_a_node_does_not_name_others(registry: CollectorRegistry) -> None:
+    server = MetricsServer(Place(), registry)
+    try:
+        with pytest.raises(urllib.error.HTTPError):
+            get(server.url.replace("/metrics", "/nodes"))
+    finally:
+        server.close()
+
+
+def test_who_says_nothing_is_not_waited_for(server: MetricsServer) -> None:
+    """As many as are served at a time, and more: they are shown out, and then others are answered."""
+    silent = [socket.create_connection((server.host, server.port)) for _ in range(12)]
+    refused = 0
+    while True:
+        try:
+            _, text = get(server.url)
+            break
+        except OSError:
+            refused += 1
+    assert "things_total" in text
+    for each in silent:
+        each.settimeout(60)
+        assert each.recv(1) == b"", "shown out"
+        each.close()
+
+
+def test_a_port_that_is_taken(registry: CollectorRegistry, server: MetricsServer) -> None:
+    with pytest.raises(OSError, match=f"no metrics at 127.0.0.1:{server.port}: "):
+        MetricsServer(Place("127.0.0.1", server.port), registry)
+    other = MetricsServer(Place("127.0.0.1", server.port, 200), registry)
+    try:
+        assert server.port < other.port < server.port + 200
+        assert "things_total" in get(other.url)[1]
+    finally:
+        other.close()
+
+
+def test_the_port_is_free_afterwards(registry: CollectorRegistry) -> None:
+    first = MetricsServer(Place(), registry)
+    get(first.url)
+    first.close()
+    again = MetricsServer(Place("127.0.0.1", first.port), registry)
+    again.close()
+
+
+def test_places() -> None:
+    assert Place("0.0.0.0", 9500).moved(3) == Place("0.0.0.0", 9503)
+    assert Place("0.0.0.0").moved(3) == Place("0.0.0.0")
+
+
+def test_no_target_without_an_address() -> None:
+    assert targets({"node-1": ""}) == "[]"

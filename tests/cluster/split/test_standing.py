@@ -1,0 +1,51 @@
+"""A tree's standing looks at each position once, however much is asked of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.split.redeal import contention, reason
+from cluster.split.standing import Standing, Value
+from cluster.split.tree import Caution, Leaf, Line, Split, Tree
+from cluster.split.windows import windows
+from worker.engine import Bound
+
+CAUTION = Caution(margin=10, shallow=0, per_ply=20)
+A_R_X, A_R_REST = Leaf(("a", "r"), ("x",)), Leaf(("a", "r"), ignore=("x",))
+A_R, A_REST = Split(("a", "r"), (A_R_X, A_R_REST)), Leaf(("a",), ignore=("r",))
+A, OTHERS = Split(("a",), (A_R, A_REST)), Leaf(ignore=("a",))
+TREE = Split((), (A, OTHERS))
+KNOWN = {
+    A_R_X: Line(10, 50, Bound.EXACT, ("a", "r", "x")),
+    A_R_REST: Line(10, 40, Bound.UPPER, ("a", "r", "y")),
+    A_REST: Line(10, 60, Bound.LOWER, ("a", "s")),
+    OTHERS: Line(10, 20, Bound.UPPER, ("b",)),
+}
+
+
+def test_each_position_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Tree] = []
+    value = Standing._value
+
+    def counted(self: Standing, tree: Tree) -> Value | None:
+        looked.append(tree)
+        return value(self, tree)
+
+    monkeypatch.setattr(Standing, "_value", counted)
+    standing = Standing(TREE, KNOWN, CAUTION)
+    best = standing.best(None)
+    assert best == KNOWN[A_R_X]
+    assert reason(standing, frozenset("a"), best) is None
+    assert contention(standing) == {"a"}
+    assert set(windows(standing)) == set(KNOWN)
+    below = [A, A_R, A_R_X, A_R_REST, A_REST, OTHERS]
+    assert [looked.count(tree) for tree in below] == [1] * len(below)
+    assert standing.survey() == {(): best, ("a",): best, ("a", "r"): best}
+
+
+def test_another_standing_knows_what_has_changed() -> None:
+    before = Standing(TREE, KNOWN, CAUTION)
+    assert before.line == KNOWN[A_R_X]
+    better = Line(10, 90, Bound.EXACT, ("b",))
+    assert Standing(TREE, KNOWN | {OTHERS: better}, CAUTION).line == better
+    assert before.line == KNOWN[A_R_X]

@@ -1,0 +1,157 @@
+"""``gougi learn`` as a user meets it: errors, and a whole run through a spent budget, a kill and Ctrl-C."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from master.cli import run
+from tests.master.command import Running, gougi
+from worker.nnue.network import default_file
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make torch"
+)
+OURS = str(default_file())
+# The gate's risks are so great that any result decides it: what follows a promotion is a part of the run.
+TINY = (
+    "--games", "20", "--nodes", "30,40", "--epochs", "8", "--processes", "1",
+    "--games-options", "--shard 10 --hash 1",
+    "--train-options",
+    "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000 --patience 0",
+    "--gate-nodes", "50", "--gate-games", "40", "--gate-sprt=-3000,-2000",
+    "--gate-options", "--alpha 0.499 --beta 0.499 --max-moves 60",
+    "--match-nodes", "50", "--match-games", "2",
+)  # fmt: skip
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--games", "many"), "--games many: expected numbers with commas"),
+        (("--nodes", "400,0"), "--nodes 400,0: expected numbers above 0"),
+        (("--gate-games", "3"), "--gate-games 3: expected an even number"),
+        (("--gate-sprt", "5"), "--gate-sprt 5: expected two numbers"),
+        (("--against", "gps"), "--against gps: expected NAME=PLAYER"),
+        (("--against", "a=no-such-engine"), "--against a=no-such-engine: no-such-engine: no such program"),
+        (("--against", "a=missing.bin"), "--against a=missing.bin: missing.bin: no such file"),
+        (("--against", f"a={OURS}", "--against", "a=env"), "two opponents have this name"),
+        (("--train-options", "--width '1"), "--train-options"),
+        (("--dollars", "5"), "--dollars needs --price"),
+        (("--hours", "-1"), "--hours -1: expected a number above 0"),
+        (("--net", "broken.bin"), "broken.bin"),
+    ],
+)
+def test_errors_are_one_line_and_leave_no_folder(
+    arguments: Sequence[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.bin").write_bytes(b"no network")
+    assert run(["learn", "--out", "run", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line and line.startswith("gougi: ")
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_torch_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert run(["learn", "--out", str(tmp_path / "run")]) == 1
+    assert "gougi learn needs PyTorch" in capsys.readouterr().err
+
+
+def test_show_of_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["learn", "show", str(tmp_path)]) == 2
+    assert "no run of gougi learn in it" in capsys.readouterr().err
+    (tmp_path / "learn.json").write_text('{"version": 7}')
+    assert run(["learn", "show", str(tmp_path)]) == 2
+    assert "learn.json: version 7, expected 1" in capsys.readouterr().err
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
+    words = ("learn", "--out", "run", "--generations", "2", *TINY)
+    folder = tmp_path / "run"
+
+    # A budget that is spent at once is a planned end, and nothing of what was done is lost.
+    done = gougi(*words, "--hours", "0.0002", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the budget is spent (--hours 0.0002): the same command goes on with a larger one" in done.stderr
+    ledger = json.loads((folder / "learn.json").read_text())
+    assert [one["kind"] for one in ledger["generations"][0]["steps"]] in ([], ["games"])
+
+    # A broken shard is named and made again; a kill that nobody can catch ends the trainer, too.
+    (shard,) = sorted((folder / "generation-1" / "games").glob("shard-000000.games")) or [None]
+    if shard is not None:
+        shard.write_bytes(shard.read_bytes()[:-3])
+    running = Running(words, tmp_path)
+    try:
+        running.wait_for(", validation 0.")
+        running.process.kill()
+        running.end()
+        assert not running.left_behind(60)
+    finally:
+        running.kill()
+    assert not (folder / "generation-1" / "train" / "nn.bin").exists()
+    assert (folder / "generation-1" / "train" / "checkpoint.pt").exists()
+
+    # Ctrl-C in the second generation; then to the end.
+    running = Running(words, tmp_path)
+    try:
+        running.wait_for("generation 2: games")
+        running.press_ctrl_c()
+        assert running.end() == 130, running.output
+        assert "interrupted: the same command goes on with run" in running.output
+        assert "Traceback" not in running.output and not running.left_behind(30)
+    finally:
+        running.kill()
+    done = gougi(*words, "--json", cwd=tmp_path, timeout_s=800)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["finished"] and found["best"] == 2 and len(found["generations"]) == 2
+    steps = [step["kind"] for step in found["generations"][0]["steps"]]
+    assert steps == ["games", "train", "compare", "gate", "match"]
+    assert found["generations"][1]["teacher"] == 1
+    (second,) = (one["command"] for one in found["generations"][1]["steps"] if one["kind"] == "games")
+    assert "run/nets/generation-1.bin" in second and second[second.index("--scale") + 1] == "2000"
+
+    best = (folder / "best.bin").read_bytes()
+    assert (
+        best
+        == (folder / "nets" / "generation-2.bin").read_bytes()
+        != (folder / "nets" / "generation-0.bin").read_bytes()
+    )
+    assert gougi("net", "info", "run/best.bin", cwd=tmp_path).returncode == 0
+    page = (folder / "nets.md").read_text()
+    assert page.count("promoted") == 2 and "gougi train --data generation-2/games --data generation-1/games" in page
+    assert "<svg" in (folder / "elo.svg").read_text()
+    assert gougi("learn", "show", "run", cwd=tmp_path).stdout.strip() == page.strip()
+
+    # All is there: nothing is made again. Another first net is another run.
+    again = gougi(*words, cwd=tmp_path)
+    assert again.returncode == 0 and "best net: run/best.bin (generation 2)" in again.stdout and again.stderr == ""
+    other = gougi(*words, "--net", "run/best.bin", cwd=tmp_path)
+    assert other.returncode == 2 and "began with another net" in other.stderr
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_step_that_fails_is_named_and_may_be_mended(tmp_path: Path) -> None:
+    words = ("learn", "--out", "run", "--generations", "1", *TINY)
+    wrong = [("--width 100" if part.startswith("--width") else part) for part in words]
+    done = gougi(*wrong, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "gougi: generation 1: train: gougi train ended with exit code 2" in done.stderr.splitlines()[-1]
+    assert "width is 100" in done.stderr and "Traceback" not in done.stderr
+    ledger = json.loads((tmp_path / "run" / "learn.json").read_text())
+    assert [step["kind"] for step in ledger["generations"][0]["steps"]] == ["games"]
+    assert ledger["generations"][0]["spent_s"] > 0

@@ -1,0 +1,44 @@
+"""Ledgers for tests: results as the commands print them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from master.learning.ledger import Done, Kind, Ledger
+
+
+def match(wins: int, losses: int, verdict: str | None = None, los: float = 0.5) -> dict[str, Any]:
+    """The JSON of a match without draws; its Elo is a round figure."""
+    games = wins + losses
+    facts: dict[str, Any] = {
+        "pace": "1,000 nodes", "games": games, "wins": wins, "draws": 0, "losses": losses, "score": wins / games,
+        "elo": None if 0 in (wins, losses) else 10.0 * (wins - losses), "elo_low": -50.0 if wins else None,
+        "elo_high": 90.0 if losses else None, "los": los,
+    }  # fmt: skip
+    return facts if verdict is None else {**facts, "sprt": {"verdict": verdict}}
+
+
+RESULTS: dict[Kind, dict[str, Any]] = {
+    Kind.GAMES: {"games": 1000, "positions": 120_000},
+    Kind.TRAIN: {
+        "training_positions": 60_000, "validation_loss": 0.0084, "quantised_rms": 4.5, "sha256": "f" * 64,
+        "scale": 1869.4,
+    },
+    Kind.COMPARE: {"ranking_b": {"pair_rate": 0.87, "mean_rank": 8.9}},
+}  # fmt: skip
+
+
+def with_generation(ledger: Ledger, *, verdict: str = "H1", los: float = 0.99, upto: Kind = Kind.GATE) -> Ledger:
+    """One more generation, with its steps up to one of them."""
+    number = len(ledger.generations) + 1
+    ledger = ledger.begun(number)
+    for kind in (Kind.GAMES, Kind.TRAIN, Kind.COMPARE, Kind.GATE):
+        result = match(30, 20, verdict, los) if kind is Kind.GATE else RESULTS[kind]
+        ledger = ledger.with_step(number, Done(kind, "", (kind.value,), 60.0, result))
+        if kind is upto:
+            return ledger
+    return ledger
+
+
+def with_match(ledger: Ledger, number: int, opponent: str, wins: int = 30, losses: int = 10) -> Ledger:
+    return ledger.with_step(number, Done(Kind.MATCH, opponent, ("match",), 60.0, match(wins, losses)))

@@ -1,0 +1,76 @@
+"""Commands of the loop's steps: each is one that its own command line understands."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+
+import pytest
+
+from master.learning.ledger import Kind, Ledger
+from master.learning.recipe import Opponent, Recipe, RecipeError, command
+from tests.master.learning.ledgers import with_generation
+
+RECIPE = Recipe(
+    games=(100, 200), nodes=(300, 400), epochs=(5, 2.5), processes=2,
+    opponents=(Opponent("net", "other/nn.bin"), Opponent("gps", "gpsusi --x")), games_words="--plies 4-6 --hash 2",
+)  # fmt: skip
+TWO = with_generation(with_generation(Ledger("0" * 64))).begun(3)
+
+
+def words(
+    kind: Kind,
+    opponent: str = "",
+    recipe: Recipe = RECIPE,
+    ledger: Ledger = TWO,
+    number: int = 3,
+    present: Container[int] = range(1, 4),
+) -> str:
+    one = ledger.generation(number)
+    assert one is not None
+    return " ".join(command(recipe, "run", ledger, one, kind, opponent, present))
+
+
+def test_games_are_the_best_nets_at_its_own_scale() -> None:
+    assert words(Kind.GAMES) == (
+        "selfplay --out run/generation-3/games --net run/nets/generation-2.bin --games 200 --nodes 400 --scale 1869 "
+        "--seed 3 --processes 2 --plies 4-6 --hash 2 --json"
+    )
+    first = words(Kind.GAMES, ledger=Ledger("").begun(1), number=1)
+    assert "--net run/nets/generation-0.bin --games 100 --nodes 300 --seed 1" in first and "--scale" not in first
+    fleet = words(Kind.GAMES, recipe=replace(RECIPE, address="auto"))
+    assert "--address auto" in fleet and "--processes" not in fleet
+
+
+def test_training_takes_the_window_of_generations() -> None:
+    assert words(Kind.TRAIN) == (
+        "train --data run/generation-3/games --data run/generation-2/games --out run/generation-3/train --epochs 2.5 "
+        "--seed 3 --threads 2 --json"
+    )
+    assert words(Kind.TRAIN, recipe=replace(RECIPE, window=9)).count("--data") == 3
+    assert "--from run/nets/generation-2.bin" in words(Kind.TRAIN, recipe=replace(RECIPE, fresh=False))
+    assert words(Kind.TRAIN, present=[3]).count("--data") == 1, "games that another machine made are not here"
+    first = words(Kind.TRAIN, recipe=replace(RECIPE, fresh=False), ledger=Ledger("").begun(1), number=1)
+    assert "--from" not in first
+
+
+def test_gate_and_matches_name_their_players() -> None:
+    gate = words(Kind.GATE)
+    assert "--name-a generation-3 --name-b generation-2" in gate and "--sprt 0,20" in gate
+    assert "-A EvalFile=run/generation-3/train/nn.bin -B EvalFile=run/nets/generation-2.bin" in gate
+    assert "match gougi gougi --name-a generation-3 --name-b net" in words(Kind.MATCH, "net")
+    assert "-B EvalFile=other/nn.bin" in words(Kind.MATCH, "net")
+    assert "match gougi gpsusi --x --name-a generation-3 --name-b gps -A" in words(Kind.MATCH, "gps")
+    assert "-B EvalFile=run/nets/generation-0.bin" in words(Kind.MATCH, "generation-0")
+
+
+def test_options_in_quotes_that_do_not_close_are_named() -> None:
+    with pytest.raises(RecipeError, match="--games-options"):
+        words(Kind.GAMES, recipe=replace(RECIPE, games_words="--plies '4"))
+
+
+@pytest.mark.parametrize("text", ["x", "=y", "x=", "a b=y", "../x=y", "generation-0=y"])
+def test_opponents_that_are_none(text: str) -> None:
+    with pytest.raises(RecipeError, match="--against"):
+        Opponent.parse(text)
+    assert Opponent.parse("gps=gpsusi -v x=y") == Opponent("gps", "gpsusi -v x=y")

@@ -1,0 +1,129 @@
+"""The page in a real browser, over a server of this process: what facts bring is what a reader sees, and keys work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from master.live.facts import Fact, Teller, fleet_fact
+from master.player.events import GameBegan, GameEvent
+from tests.master.analysis.browser import Browser, installed
+from tests.master.live.served import Served
+from tests.master.ui.shown import CLOCKS, GAME, SUMMARY
+from worker.shogi import STARTPOS
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"),
+]
+EVIL = "<img src=x onerror=\"document.title='caught'\">"
+LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
+
+
+def wait_for(what: Callable[[], Any], timeout_s: float = 60) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while not (found := what()):
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.05)
+    return found
+
+
+def count(browser: Browser, css: str) -> int:
+    return int(browser.run(f"return document.querySelectorAll({css!r}).length"))
+
+
+class Told:
+    """Tells a server of this process events, now."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._teller = Teller()
+
+    def __call__(self, *events: GameEvent) -> None:
+        facts = [self._teller.tell(event, time.time()) for event in events]
+        self._served.take(*[fact for fact in facts if fact is not None])
+
+    def fleet(self, name: str, **fields: object) -> None:
+        fact: Fact = fleet_fact(name, fields, time.time())
+        self._served.take(fact)
+
+
+def test_a_game_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    with Served() as served, Browser(tmp_path / "profile") as browser:
+        told = Told(served)
+        browser.resize(1440, 1250)
+        browser.open(f"http://127.0.0.1:{served.port}/")
+        wait_for(lambda: browser.text("#state") == "starting")
+        for node in ("node-1", "node-2"):
+            told.fleet("node_ready", node=node, host="vm", pid=1, engine="Gougi")
+            told.fleet("node_joined", node=node, live=2)
+        wait_for(lambda: count(browser, "#fleet-sum") and "2 of 2 nodes" in browser.text("#fleet-sum"))
+
+        told(GameBegan(replace(SUMMARY, names=(EVIL, "bert")), STARTPOS, CLOCKS), *GAME[2:4])
+        told.fleet("node_lost", node="node-2", reason="a test")
+        wait_for(lambda: count(browser, "[data-leaf]") == 2)
+        assert count(browser, "#board .piece") == 40
+        assert EVIL in browser.text("#title") and browser.run("return document.title") != "caught"
+        assert browser.run("return document.querySelector('#score').dataset.score") == "55"
+        assert browser.text('[data-leaf="node-1"] td') == "└ ☗P-76"
+        assert browser.run("return document.querySelector('[data-leaf=node-2]').className").startswith("lost")
+        assert count(browser, "#board .arrow") == 1
+        assert browser.text('.vote[data-move="7g7f"] .n') == "1/1"
+        wait_for(lambda: "node-2 is lost: a test" in browser.text("#log"))
+        clock = browser.text('[data-clock="0"]')
+        wait_for(lambda: browser.text('[data-clock="0"]') != clock)
+
+        told(*GAME[4:7])
+        wait_for(lambda: count(browser, "#moves .row") == 3)
+        assert browser.text('#moves [data-ply="1"] .score') == "+55"
+        assert browser.run("return document.querySelector('#board .last.to').dataset.square") == "3d"
+        assert browser.text('[data-figure="decided"]') == "by the split tree"
+        browser.press(LEFT)
+        assert browser.text("#where") == "1 ☗P-76"
+        browser.press(HOME)
+        assert browser.text("#where") == "start"
+        assert browser.text("#search h2") == "☗ thought"
+        browser.press(RIGHT)
+        browser.click('#moves [data-ply="2"]')
+        assert browser.run("return document.querySelector('[data-go=last]').disabled")
+
+        told(GAME[7])
+        wait_for(lambda: browser.text("#state") == "☗ wins by resignation, 2 moves")
+        browser.press("u")
+        assert "2000" in browser.text("#graph")
+        browser.press("f")
+        assert "bert" in browser.text("#plate-bottom")
+        browser.press("l")
+        wait_for(lambda: browser.text("#state") == "2手で☗の勝ち (投了)")
+        assert browser.text("#where") == "2 ☖３四歩"
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        light = browser.run(ground)
+        browser.emulate("dark")
+        wait_for(lambda: browser.run(ground) != light)
+        browser.press("t")
+        assert browser.run(ground) == light, "the reader's choice goes before the system's"
+        browser.resize(390, 1500)
+        wait_for(lambda: browser.run("return document.documentElement.scrollWidth") <= 390)
+        assert len(browser.picture()) > 5000
+        assert browser.complaints() == []
+
+
+def test_a_page_whose_server_ends_stays(tmp_path: Path) -> None:
+    with Browser(tmp_path / "profile") as browser:
+        with Served() as served:
+            told = Told(served)
+            browser.open(f"http://127.0.0.1:{served.port}/")
+            told(*GAME[1:])
+            wait_for(lambda: count(browser, "#moves .row") == 3)
+        wait_for(lambda: "wins" in browser.text("#state"))
+        browser.press(HOME)
+        assert browser.text("#where") == "start"
+        assert browser.run("return document.querySelector('#score').dataset.score") == "55", "what was seen is kept"
+        browser.press("l")
+        wait_for(lambda: browser.text("#where") == "開始局面")
+        assert browser.complaints() == []

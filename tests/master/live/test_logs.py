@@ -1,0 +1,151 @@
+"""Games out of logs and records: what the live page had."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from master.game.replay import Replay, read_log
+from master.live import logs
+from master.live.logs import LogReader
+from master.live.page import Site
+from master.live.records import facts_of
+from master.live.watching import Watch
+from master.logs.files import newest_log
+from master.logs.log import fleet_listener, open_log
+from master.player.events import MovePlayed
+from master.player.instructions import Emit
+from master.practice.server import PracticeServer, ServerOptions
+from master.practice.server_room import RoomOptions
+from tests.master.game.playing import both
+from tests.master.live.told import HEAD
+from tests.master.scripted import ScriptedSearcher
+
+
+async def play() -> None:
+    async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
+        await both(host, ScriptedSearcher(delay_s=0.02), ScriptedSearcher(delay_s=0.02), "test-5-1")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of one game between two players of this process, with a fleet's event in its midst."""
+    folder = tmp_path_factory.mktemp("log")
+    with open_log(folder, file_level="debug", console_level="error", console=lambda _: None) as path:
+        fleet_listener().on_event("node_lost", {"node": "node-1", "reason": "a test"})
+        uvloop.run(asyncio.wait_for(play(), 60))
+    return path
+
+
+def shown(log: Path) -> Site:
+    reader, site = LogReader(log), Site(HEAD)
+    while True:
+        for fact in reader.poll():
+            site.take(fact)
+        if not reader.more:
+            assert reader.trouble == ""
+            return site
+
+
+def played(log: Path) -> list[MovePlayed]:
+    """The first player's moves, by another reader of the log."""
+    events = [
+        instruction.event
+        for step in Replay(read_log(log)[0]).steps()
+        for instruction in step.instructions
+        if isinstance(instruction, Emit)
+    ]
+    return [event for event in events if isinstance(event, MovePlayed)]
+
+
+def test_the_game_is_what_the_log_has(log: Path) -> None:
+    site, moves = shown(log), played(log)
+    assert len(site.games) == 1, "the second player is the first one's opponent"
+    game = site.section("game", "1")
+    assert [move["usi"] for move in game["moves"]] == [move.usi for move in moves]
+    assert len(moves) == 8
+    assert [move["left_ms"] for move in game["moves"]] == [list(move.clocks.left_ms) for move in moves]
+    assert [move["score"] for move in game["moves"] if move["mine"]] == [move.score for move in moves if move.mine]
+    assert game["result"]["reason"] == "MAX_MOVES"
+    both_sides = [site.details("1", ply) for ply in range(8)]
+    assert all(thoughts and thoughts[ply % 2] and thoughts[ply % 2]["done"] for ply, thoughts in enumerate(both_sides))
+    assert site.section("log", None)["entries"][0]["name"] == "node_lost"
+
+
+def test_a_log_that_grows_is_followed(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "MOST_LINES", 7)
+    whole = log.read_bytes().splitlines(keepends=True)
+    copy = tmp_path / log.name
+    copy.write_bytes(b"")
+    reader, site = LogReader(copy), Site(HEAD)
+    for at in range(0, len(whole), 10):
+        with copy.open("ab") as file:
+            file.writelines(whole[at : at + 10])
+        for _ in range(2):
+            for fact in reader.poll():
+                site.take(fact)
+    while reader.more:
+        for fact in reader.poll():
+            site.take(fact)
+    assert site.section("game", "1") == shown(log).section("game", "1")
+
+
+def test_what_cannot_be_read_is_named_and_left_out(log: Path, tmp_path: Path) -> None:
+    lines = log.read_text().splitlines(keepends=True)
+    damaged = tmp_path / log.name
+    damaged.write_text("".join([*lines[:5], "{nonsense\n", *lines[5:]]))
+    reader, site = LogReader(damaged), Site(HEAD)
+    for fact in reader.poll():
+        site.take(fact)
+    assert f"{damaged}, line 6: " in reader.trouble
+    assert len(site.section("game", "1")["moves"]) == 8
+
+
+def test_a_folder_shows_its_newest_log_and_the_fleets(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    master = {"name": "gougi", "pid": 7, "began": 50.0, "ray": "running", "address": "", "searching": True, "losses": 1}
+    node = {"node": "node-3", "state": "ready", "host": "h", "pid": 8, "engine": "e", "job": "all", "depth": 9}
+    lost = {"at": 60.0, "node": "node-3", "why": "w"}
+    fleets = [{**master, "nodes": [{**node, "nps": 5000, "lost": 1}], "last_losses": [lost]}]
+    monkeypatch.setattr("master.live.watching.masters", lambda: list(fleets))
+    (tmp_path / "gougi-20200101-000000-1.jsonl").write_text("{}\n")
+    watch, site = Watch(tmp_path, []), Site(HEAD)
+    for fact in watch.poll():
+        site.take(fact)
+    assert not site.games
+    fleet = site.section("fleet", None)
+    assert [(node["node"], node["host"], node["nps"], node["since"]) for node in fleet["nodes"]] == [
+        ("node-3", "h", 5000, 50.0)
+    ]
+    assert (fleet["losses"], fleet["searching"]) == (1, True)
+    (tmp_path / log.name).write_bytes(log.read_bytes())
+    assert newest_log(tmp_path) == tmp_path / log.name
+    while True:
+        for fact in watch.poll():
+            site.take(fact)
+        if not watch.more:
+            break
+    assert len(site.games) == 1
+    fleets.clear()
+    for fact in watch.poll():
+        site.take(fact)
+    assert site.section("fleet", None)["nodes"] == [], "nobody plays there any more"
+
+
+def test_a_record(tmp_path: Path) -> None:
+    record = tmp_path / "game.csa"
+    record.write_text("V2.2\nN+anna\nN-bert\nPI\n+\n+7776FU,T3\n'** 30\n-3334FU,T4\n%TORYO\n", encoding="utf-8")
+    site = Site(HEAD)
+    for fact in facts_of(record):
+        site.take(fact)
+    game = site.section("game", "1")
+    assert game["names"] == ["anna", "bert"]
+    assert [(move["usi"], move["colour"], move["ms"], move["score"]) for move in game["moves"]] == [
+        ("7g7f", 0, 3000, 30),
+        ("3c3d", 1, 4000, None),
+    ]
+    assert (game["result"]["reason"], game["result"]["winner"]) == ("RESIGN", 1)

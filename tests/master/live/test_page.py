@@ -1,0 +1,200 @@
+"""The page's state: facts in, sections out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from cluster.api import Known
+from master.live.cursor import Cursor
+from master.live.facts import Teller, fleet_fact
+from master.live.page import GAMES_KEPT, Site
+from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan, ThinkingEnded, ThinkingProgressed
+from tests.master.live.told import HEAD, facts, site
+from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, move_played
+from worker.shogi import STARTPOS
+
+
+def test_a_whole_game() -> None:
+    found = site()
+    assert found.key("latest") == "1"
+    game = found.section("game", "1")
+    assert game["names"] == ["anna", "bert"] or game["names"] == ("anna", "bert")
+    assert [(move["usi"], move["colour"], move["ms"]) for move in game["moves"]] == [
+        ("7g7f", 0, 1000),
+        ("3c3d", 1, 1000),
+    ]
+    assert game["moves"][0]["score"] == 55, "the search's, where the event has none"
+    assert game["moves"][0]["source"] == "split"
+    assert game["result"] == {"conclusion": "WIN", "reason": "RESIGN", "winner": 0, "plies": 2, "record": ""}
+    assert game["clocks"]["stopped_at"] == 1007
+    assert [entry["plies"] for entry in found.section("games", None)["games"]] == [2]
+
+
+def test_a_search_while_it_runs_and_behind_it() -> None:
+    running = site(*GAME[:4]).section("thoughts", "1")["thoughts"]
+    assert running[1] is None
+    assert (running[0]["ply"], running[0]["depth"], running[0]["score"], running[0]["done"]) == (0, 14, 55, False)
+    assert running[0]["soft_ms"] == 900
+    assert [(view["node"], view["job"], view["alive"]) for view in running[0]["fleet"]] == [
+        ("node-1", "7g7f", True),
+        ("node-2", "others", False),
+    ]
+    done = site(*GAME[:5]).details("1", 0)
+    assert done is not None and done[0] is not None
+    assert (done[0]["done"], done[0]["source"], done[0]["began"]) == (True, "split", 1002)
+    assert done[0]["ballots"] == [
+        {"voter": "node-1", "move": "7g7f", "score": 55, "depth": 14, "nodes": 0, "members": 1}
+    ]
+
+
+def test_scores_are_blacks() -> None:
+    teller = Teller()
+    teller.tell(GameBegan(replace(SUMMARY, my_colour=1), STARTPOS, CLOCKS), 0)
+    fact = teller.tell(ThinkingProgressed(PROGRESS), 1)
+    assert fact is not None
+    assert (fact["score"], fact["fleet"][0]["score"], fact["fleet"][1]["score"]) == (-55, -55, None)
+
+
+def test_the_age_of_a_nodes_report() -> None:
+    """It counts from the last one that said something else than the one before."""
+    same = ThinkingProgressed(replace(PROGRESS, elapsed_ms=1900))
+    deeper = replace(PROGRESS.fleet[0], depth=15, nodes=2_000_000)
+    other = ThinkingProgressed(replace(PROGRESS, fleet=(deeper, PROGRESS.fleet[1])))
+    thought = site(*GAME[:4], same, other).section("thoughts", "1")["thoughts"][0]
+    assert thought["heard"] == {"node-1": 1005, "node-2": 1003}
+
+
+def test_the_opponents_thoughts_where_it_is_here_too() -> None:
+    found = site(*GAME[:6])
+    opponent = Teller(thoughts_only=True)
+    events = (
+        GameBegan(replace(SUMMARY, my_colour=1), STARTPOS, CLOCKS),
+        ThinkingBegan(1, 1, 900, 2000, CLOCKS),
+        ThinkingEnded(replace(DECISION, move="3c3d", score=30)),
+    )
+    told = [opponent.tell(event, 1010.0) for event in events]
+    assert told[0] is None, "that the game began is told by the player that is shown"
+    for fact in told[1:]:
+        assert fact is not None
+        found.take(fact)
+    fact = Teller().tell(GAME[6], 1011)
+    assert fact is not None
+    found.take(fact)
+    assert found.section("game", "1")["moves"][1]["score"] == -30
+    assert found.section("fleet", None)["nps"] == 612_345, "the opponent's speed is not the fleet's"
+
+
+def test_a_ponder_hit_is_counted() -> None:
+    known = Known("7g7f", 40, 12, 5000, 1.0, 2500, 2000)
+    game = site(*GAME[:2], ThinkingBegan(1, 0, 900, 2000, CLOCKS, known)).section("game", "1")
+    assert game["ponder"] == {"turns": 1, "hits": 1, "pondered_ms": 2500, "fleet_ms": 2000}
+
+
+def test_the_fleet() -> None:
+    found = Site(HEAD)
+    for at, (name, fields) in enumerate(
+        [
+            ("ray_starting", {}),
+            ("ray_started", {"address": "10.0.0.1:6379", "capacity": {}}),
+            ("node_starting", {"node": "node-2"}),
+            ("node_ready", {"node": "node-2", "host": "b", "pid": 7, "engine": "Gougi"}),
+            ("node_joined", {"node": "node-2", "live": 1}),
+            ("node_joined", {"node": "node-10", "live": 2}),
+            ("node_joined", {"node": "fallback", "live": 2}),
+            ("dealt", {"why": "node-2 is lost", "leaves": {"node-10": "7g7f"}}),
+            ("shared", {"entries_in": 50, "used_share": 0.5}),
+            ("ponder_hit", {"search_id": 4}),
+            ("node_lost", {"node": "node-2", "reason": "its process died", "live": 1}),
+        ]
+    ):
+        found.take(fleet_fact(name, fields, 100.0 + at))
+    fleet = found.section("fleet", None)
+    assert fleet["ray"] == {"state": "running", "address": "10.0.0.1:6379"}
+    assert [(node["node"], node["state"], node["lost"], node["since"]) for node in fleet["nodes"]] == [
+        ("node-2", "lost", 1, 110),
+        ("node-10", "ready", 0, 105),
+    ]
+    assert (fleet["losses"], fleet["deals"], fleet["ponder"]) == (1, 1, {"hits": 1, "misses": 0})
+    assert fleet["last_losses"] == [{"at": 110, "node": "node-2", "why": "its process died"}]
+    assert fleet["shared"]["used_share"] == 0.5
+    names = [entry["name"] for entry in found.section("log", None)["entries"]]
+    assert names == [
+        "ray_starting",
+        "node_starting",
+        "node_ready",
+        "node_joined",
+        "node_joined",
+        "node_joined",
+        "dealt",
+        "ponder_hit",
+        "node_lost",
+    ]
+
+
+def test_the_speed_of_each_search_is_kept() -> None:
+    fleet = site(*GAME[:5]).section("fleet", None)
+    assert fleet["speeds"] == [[1004.0, 612_345]], "the node that is lost has none"
+    assert [(node["node"], node["state"], node["job"]) for node in fleet["nodes"]] == [
+        ("node-1", "ready", ""),
+        ("node-2", "lost", ""),
+    ]
+
+
+def test_every_section_is_json() -> None:
+    found = site(*GAME[:3], LineMeasured(12.0), Note("odd", {"why": {1, 2}}, warning=True), *GAME[3:])
+    for name in found.versions("1"):
+        json.dumps(found.section(name, "1"), allow_nan=False)
+    assert [entry["fields"]["text"] for entry in found.section("log", None)["entries"]] == ["odd why={1, 2}"]
+
+
+def test_old_games_are_forgotten() -> None:
+    found = Site(HEAD)
+    for _ in range(GAMES_KEPT + 3):
+        for fact in facts():
+            found.take(fact)
+    assert list(found.games) == [str(number) for number in range(4, GAMES_KEPT + 4)]
+    assert found.key("1") is None
+    assert found.versions("1").keys() == {"fleet", "log", "games"}
+
+
+def test_a_cursor_gives_what_is_new() -> None:
+    found = site(*GAME[:4])
+    cursor = Cursor("latest")
+    assert cursor.behind(found)
+    key, names = cursor.next(found)
+    assert key == "1" and set(names) == {"fleet", "log", "games", "game", "thoughts"}
+    assert cursor.next(found) == ("1", []) and not cursor.behind(found)
+    for fact in facts((GAME[1], *GAME[4:6]), begin=2000)[1:]:
+        found.take(fact)
+    assert cursor.behind(found)
+    assert set(cursor.next(found)[1]) == {"game", "thoughts", "fleet"}
+
+
+def test_a_cursor_follows_the_games_or_stays() -> None:
+    found = site()
+    follows, stays, lost = Cursor("latest"), Cursor("1"), Cursor("9")
+    for cursor in (follows, stays, lost):
+        cursor.next(found)
+    for fact in facts(GAME[:2], begin=3000):
+        found.take(fact)
+    key, names = follows.next(found)
+    assert key == "2" and {"game", "thoughts"} <= set(names), "all of the new game, whatever the old one's versions"
+    assert stays.next(found) == ("1", ["games"])
+    assert lost.next(found) == (None, ["games"])
+
+
+@pytest.mark.parametrize(
+    "fact", [{"fact": "move", "at": 1.0}, {"fact": "ended", "at": 1.0}, {"fact": "new", "at": 1.0}]
+)
+def test_what_comes_before_a_game_is_left_out(fact: dict[str, object]) -> None:
+    found = Site(HEAD)
+    found.take(fact)
+    assert found.latest is None
+
+
+def test_a_move_that_nobody_searched_has_no_score() -> None:
+    found = site(*GAME[:2], move_played(1, "7g7f", "+7776FU"))
+    assert found.section("game", "1")["moves"][0]["score"] is None

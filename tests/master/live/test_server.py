@@ -1,0 +1,209 @@
+"""The page's server over real TCP: what it sends, whom it lets in, and whom it drops."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+
+from master.live import server
+from master.live.facts import fleet_fact, note_fact
+from master.live.listening import is_loopback, parse
+from tests.master.live.served import Served, states
+from tests.master.live.told import facts, site
+from tests.master.ui.shown import GAME
+
+TOKEN = "a-token-of-24-characters"
+STREAM = b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def test_the_page_asks_nobody_else() -> None:
+    with Served() as served:
+        answer = served.get("/")
+        text = answer.read().decode()
+        assert answer.status == 200 and "<title>Gougi</title>" in text
+        policy = answer.getheader("Content-Security-Policy") or ""
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+        assert "unsafe" not in policy and "http" not in policy
+        assert answer.getheader("X-Content-Type-Options") == "nosniff"
+        for path, kind in [
+            ("/main.js", "text/javascript"),
+            ("/page.css", "text/css"),
+            ("/vendor/tsshogi.js", "text/javascript"),
+        ]:
+            answer = served.get(path)
+            assert (answer.status, answer.getheader("Content-Type")) == (200, f"{kind}; charset=utf-8")
+            assert answer.getheader("Content-Security-Policy") == policy
+            answer.read()
+
+
+@pytest.mark.parametrize(
+    "path", ["/../page.py", "/static/main.js", "/%2e%2e/server.py", "/vendor/tsshogi.LICENSE", "/words/en"]
+)
+def test_no_other_file_is_served(path: str) -> None:
+    with Served() as served:
+        assert served.get(path).status == 404
+
+
+def test_the_stream_brings_the_state_and_then_what_changes() -> None:
+    with Served(site(*GAME[:4])) as served:
+        stream = states(served.get("/events"))
+        first = next(stream)
+        assert first["key"] == "1" and first["head"]["command"] == "play"
+        assert set(first["sections"]) == {"game", "thoughts", "fleet", "log", "games"}
+        assert first["sections"]["game"]["names"] == ["anna", "bert"]
+        served.take(*facts((GAME[1], *GAME[4:6]), begin=2000)[1:])
+        second = next(stream)
+        assert "head" not in second and set(second["sections"]) == {"game", "thoughts", "fleet"}
+        assert [move["usi"] for move in second["sections"]["game"]["moves"]] == ["7g7f"]
+    assert list(stream) == [], "the server said goodbye"
+
+
+def test_a_viewer_misses_what_is_old() -> None:
+    """However much happens between two states, the newest comes, once."""
+    with Served() as served:
+        stream = states(served.get("/events"))
+        next(stream)
+        for number in range(2000):
+            served.take(fleet_fact("node_joined", {"node": "node-1", "live": number}, float(number)))
+        served.take(note_fact("the last", 1.0))
+        states_sent = 0
+        while True:
+            states_sent += 1
+            entries = next(stream)["sections"]["log"]["entries"]
+            if entries[-1]["name"] == "note":
+                break
+        assert states_sent < 200
+        assert len(entries) == 200
+
+
+def test_what_was_thought_at_a_move() -> None:
+    with Served(site()) as served:
+        for key in ("1", "latest"):
+            thoughts = json.load(served.get(f"/games/{key}/0"))["thoughts"]
+            assert thoughts[0]["move"] == "7g7f" and thoughts[1] is None
+        assert json.load(served.get("/games/1/77"))["thoughts"] == [None, None]
+        assert json.load(served.get("/games/9/0"))["thoughts"] == [None, None]
+        assert served.get("/games/1/x").status == 404
+        assert json.load(served.get("/words/ja"))["votes"] == "投票"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_can_be_changed(method: str) -> None:
+    with Served() as served:
+        assert served.get("/", method).status == 405
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:1", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example:80", 421),
+        ("", 421),
+    ],
+)
+def test_without_a_token_only_this_machines_names_are_answered(host: str, status: int) -> None:
+    with Served() as served:
+        assert served.get("/", Host=host).status == status
+
+
+def test_a_token_opens_the_page() -> None:
+    with Served(token=TOKEN) as served:
+        for path in ("/", "/events", "/main.js", "/?token=wrong", "/?token="):
+            assert served.get(path, Host="fleet.example").status == 401
+        answer = served.get(f"/?token={TOKEN}")
+        assert (answer.status, answer.getheader("Location")) == (303, "/"), "the address bar keeps no token"
+        cookie = answer.getheader("Set-Cookie") or ""
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+        assert served.get("/", Cookie=cookie.partition(";")[0]).status == 200
+        assert served.get("/", Cookie="gougi_page=wrong").status == 401
+        assert served.get("/", Authorization=f"Bearer {TOKEN}").status == 200
+
+
+def test_a_viewer_that_reads_nothing_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SLOW_S", 1.0)
+    with Served() as served:
+        slow = served.connect(STREAM, receive_buffer=4096)
+        quick = states(served.get("/events"))
+        next(quick)
+        wait_for(lambda: served.hub.viewers == 2)
+        for number in itertools.count():
+            served.take(*(note_fact(f"{number} {'x' * 20_000}", float(number)) for _ in range(50)))
+            next(quick)
+            if served.hub.viewers == 1:
+                break
+        with pytest.raises((ConnectionError, TimeoutError)):
+            drain(slow)
+        served.take(note_fact("on it goes", 1.0))
+        assert any(state["sections"]["log"]["entries"][-1]["fields"]["text"] == "on it goes" for state in quick)
+
+
+def test_a_client_that_asks_for_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SLOW_S", 0.2)
+    with Served() as served:
+        for words in (b"", b"GET / HTTP/1.1\r\nHost: loc"):
+            with served.connect(words) as sock, contextlib.suppress(ConnectionError):
+                assert sock.recv(100) == b""
+
+
+def test_more_viewers_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_VIEWERS", 2)
+    with Served() as served:
+        streams = [states(served.get("/events")) for _ in range(2)]
+        for stream in streams:
+            next(stream)
+        assert served.get("/events").status == 503
+        streams[0].close()
+
+
+def test_a_port_that_is_taken() -> None:
+    with server.listen("127.0.0.1", 0) as taken, server.listen("127.0.0.1", taken.getsockname()[1]) as other:
+        assert other.getsockname()[1] != taken.getsockname()[1]
+    with pytest.raises(OSError, match="assign"):
+        server.listen("192.0.2.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("off", None),
+        ("OFF", None),
+        ("4082", ("127.0.0.1", 4082)),
+        (":0", ("127.0.0.1", 0)),
+        ("0.0.0.0:80", ("0.0.0.0", 80)),
+        ("[::1]:9", ("::1", 9)),
+    ],
+)
+def test_where_it_listens(text: str, place: tuple[str, int] | None) -> None:
+    assert parse(text) == place
+
+
+@pytest.mark.parametrize("text", ["", "on", "localhost", "1:2:x", "host:65536", "a b:1", "１２"])
+def test_where_it_cannot_listen(text: str) -> None:
+    with pytest.raises(ValueError, match="expected HOST:PORT, a port, or off"):
+        parse(text)
+
+
+def test_loopback() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.1.2.3", "localhost", "::1")))
+    assert not any(map(is_loopback, ("0.0.0.0", "10.0.0.1", "::", "example.org")))
+
+
+def drain(sock: socket.socket) -> None:
+    """Read to the end; raises where the connection was cut."""
+    while sock.recv(1 << 16):
+        pass
+    raise ConnectionError("closed")
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    while not condition():
+        time.sleep(0.01)

@@ -1,0 +1,112 @@
+"""How far a long work is: the estimate, the plain lines, and the bars at a real terminal."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from master.ui.progress import Bars, Pace, span
+from tests.master.command import environment
+from tests.master.terminal import at_terminal
+
+WORK = """
+from master.ui.progress import Bars
+with Bars("games") as bars:
+    first, second = bars.bar("one", 4, hourly=True), bars.bar("two", 2, at_most=True)
+    for number in range(5):
+        first.show(number, f"Elo +{number}", tell=True)
+        if number == 2:
+            bars.note("game 2: [red]lost[/red]")
+    second.show(1, "x" * 300, tell=True)
+print("done")
+"""
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_pace_of_what_was_done_since() -> None:
+    pace = Pace()
+    pace.begin(100, 10.0)
+    pace.begin(0, 0.0)
+    assert pace.left_s(100, 200, 10.0) is None, "nothing was done yet"
+    assert pace.left_s(100, 200, 20.0) is None
+    assert pace.left_s(150, 200, 20.0) == pytest.approx(10.0)
+    assert pace.rate(150, 20.0) == pytest.approx(5.0)
+    assert pace.left_s(150, None, 20.0) is None
+    assert pace.left_s(250, 200, 20.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (89, "89 s"), (90, "2 min"), (3_600, "60 min"), (5_400, "1 h 30 min")]
+)
+def test_spans(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+def test_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Bars("games", now=clock) as bars:
+        bar = bars.bar("", 1_200, at_most=True, hourly=True)
+        bar.show(200, "starting", tell=True)
+        clock.now += 600
+        bar.show(300, "Elo +3", tell=False)
+        bar.show(300, "Elo +4", tell=True)
+        bars.note("above")
+        bar.show(1_200, tell=True)
+    with Bars(now=clock) as bars:
+        bar = bars.bar("", None)
+        bar.begin()
+        clock.now += 1
+        bar.show(5, "loss 0.5", total=1_000, tell=True)
+    assert capsys.readouterr().err.splitlines() == [
+        "200/1,200 games, starting",
+        "300/1,200 games, Elo +4, 600 games/h, at most 1 h 30 min left",
+        "above",
+        "1,200/1,200 games, 6,000 games/h",
+        "0.5%, loss 0.5, 3 min left",
+    ]
+
+
+def test_at_a_terminal(tmp_path: Path) -> None:
+    seen = at_terminal([sys.executable, "-c", WORK], tmp_path)
+    assert seen.code == 0, seen.text
+    assert seen.redrawn
+    assert "━" in seen.text
+    last = [line for line in seen.text.splitlines() if line.startswith(("one", "two"))][-2:]
+    assert re.search(r"^one .*4/4 games .*Elo \+4", last[0])
+    assert re.search(r"^two .*1/2 games .*x+…$", last[1].rstrip()), "cut at the edge"
+    assert all(len(line) <= 100 for line in last)
+    assert "game 2: [red]lost[/red]" in seen.text
+    assert seen.text.rstrip().endswith("done"), "standard output is below the bars"
+
+
+def test_at_a_narrow_terminal_nothing_breaks(tmp_path: Path) -> None:
+    seen = at_terminal([sys.executable, "-c", WORK], tmp_path, columns=24, rows=8)
+    assert seen.code == 0, seen.text
+    assert max(map(len, seen.text.replace("\r", "\n").splitlines())) <= 24
+
+
+@pytest.mark.parametrize("kind", ["pipe", "dumb"])
+def test_where_nothing_can_be_drawn_over(tmp_path: Path, kind: str) -> None:
+    if kind == "dumb":
+        words = ["env", "TERM=dumb", sys.executable, "-c", WORK]
+        seen = at_terminal(words, tmp_path)
+        text, code = seen.raw.replace("\r\n", "\n"), seen.code
+    else:
+        ran = subprocess.run(
+            [sys.executable, "-c", WORK], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        text, code = ran.stderr + ran.stdout, ran.returncode
+    assert code == 0, text
+    assert "\x1b" not in text
+    assert "one, 4/4 games, Elo +4" in text and text.endswith("done\n")

@@ -1,0 +1,67 @@
+"""A named state that moves by a table, and remembers how it came there: the frame of every state machine.
+
+A table maps each state to those that may follow it, each with what brings it about, in words. A reader can hold it
+beside the diagram in ``docs/explanation/state-machines.md``; a test does.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+_REMEMBERED: Final = 200
+"""Transitions of one machine."""
+
+S = TypeVar("S", bound=enum.Enum)
+
+
+class TransitionError(Exception):
+    """A transition that is not in the table; the text names both states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition(Generic[S]):
+    """A change of state. ``at_ms``: on the clock of the machine's events."""
+
+    at_ms: float
+    before: S
+    after: S
+    why: str
+
+
+class States(Generic[S]):
+    """The state of one machine.
+
+    Args:
+        table: by state, the states that may follow it, each with what brings it about.
+        first: the state at the beginning.
+        strict: whether a transition that is not in the table raises. Else it is made all the same: in a game a wrong
+            diagram is worth less than a move.
+    """
+
+    def __init__(self, table: Mapping[S, Mapping[S, str]], first: S, *, strict: bool = False) -> None:
+        self.now = first
+        self._table = table
+        self._strict = strict
+        self._story: deque[Transition[S]] = deque(maxlen=_REMEMBERED)
+
+    def to(self, state: S, at_ms: float, why: str = "") -> None:
+        """Go to ``state``; nothing where that is the present one and the table has no way from it to itself.
+
+        Raises:
+            TransitionError: the table has no such transition, and the machine is strict; nothing changed.
+        """
+        words = self._table[self.now].get(state)
+        if words is None and state is self.now:
+            return
+        if words is None and self._strict:
+            raise TransitionError(f"from {self.now.name} to {state.name}: not in the table")
+        self._story.append(Transition(at_ms, self.now, state, why or words or "unforeseen"))
+        self.now = state
+
+    def story(self) -> tuple[Transition[S], ...]:
+        """The last transitions, the oldest first."""
+        return tuple(self._story)
