@@ -53,7 +53,7 @@ from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
 from cluster.coordination.story import Happened, Key, Story
 from cluster.network.messages import Done, Heartbeat, Report
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from worker.states import States
 
 
@@ -188,7 +188,7 @@ class Coordinator:
         else:
             course.hit(request, soft, hard, self._fallback_live, now_ms)
 
-    def _earlier(self, request: SearchRequest, root: Root) -> Line | None:
+    def _earlier(self, request: SearchRequest, root: Root) -> TreeLine | None:
         """What the last search expected to be played in this position, by the deepest of its lines."""
         if self._last is None:
             return None

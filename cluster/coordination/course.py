@@ -20,7 +20,7 @@ from cluster.coordination.states import Phase, SearchState
 from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.split.ranking import Presearch
-from cluster.split.tree import Line, line_from_root
+from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
 
 LastResort = Callable[[Job], SearchInfo | None]
@@ -418,7 +418,7 @@ class Course:
             return Answer(search.earlier.pv[0], search.earlier, "earlier")
         found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
         if found is not None and (legal := search.root.legal_part(found.pv)):
-            return Answer(legal[0], Line(found.depth, found.score, found.bound, legal), "last_resort")
+            return Answer(legal[0], TreeLine(found.depth, found.score, found.bound, legal), "last_resort")
         return Answer(search.root.careful(), None, "none")
 
     def _take_all_away(self, now_ms: int) -> None:

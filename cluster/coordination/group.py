@@ -30,7 +30,7 @@ from cluster.split.dealing import deal
 from cluster.split.ranking import Presearch
 from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Leaf, Legal, Line, Tree, as_seen, inherit, leaves
+from cluster.split.tree import Caution, Leaf, Legal, Tree, TreeLine, as_seen, inherit, leaves
 from cluster.split.windows import Window, windows
 from worker.engine import Bound
 from worker.states import TransitionError
@@ -51,14 +51,14 @@ class Group:
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
     trunk: dict[Work, None] = field(default_factory=dict)
     """The nodes that search the whole root all the time, through presearch and deals."""
-    trunk_line: Line | None = None
+    trunk_line: TreeLine | None = None
     """The deepest line that they have found since the presearch."""
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
     tree: Tree = WHOLE_ROOT
-    lines: dict[Leaf, Line] = field(default_factory=dict)
+    lines: dict[Leaf, TreeLine] = field(default_factory=dict)
     """What is known of the tree's leaves."""
-    known: dict[tuple[str, ...], Line] = field(default_factory=dict)
+    known: dict[tuple[str, ...], TreeLine] = field(default_factory=dict)
     """What was found out about moves, in the presearch and under every tree so far (`cluster.split.tree.Known`)."""
     windows: Mapping[Leaf, Window] = field(default_factory=dict)
     """What is to be found out about the tree's leaves, as of the last deal."""
@@ -80,7 +80,7 @@ class Group:
     """Reports since it was last asked whether the tree should be dealt again."""
     _standing: Standing | None = None
     """The tree with its lines; None: something changed since it was asked for."""
-    _merged: Line | None = None
+    _merged: TreeLine | None = None
     """What that comes to, with the trunk."""
 
     @property
@@ -94,7 +94,7 @@ class Group:
             raise TransitionError(f"{self.name}: from {self.phase} to {phase}: not in the table")
         self.phase = phase
 
-    def take_line(self, work: Work, line: Line, multipv: int) -> None:
+    def take_line(self, work: Work, line: TreeLine, multipv: int) -> None:
         """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
         self.furthest = max(self.furthest, work.nodes)
         if multipv == 1:
@@ -126,7 +126,7 @@ class Group:
         self._standing = None
         self._unlooked += 1
 
-    def _learn(self, leaf: Leaf, line: Line) -> None:
+    def _learn(self, leaf: Leaf, line: TreeLine) -> None:
         """Of several moves that are worth "at most this" nothing is known of the one that the line begins with."""
         if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
             return
@@ -135,7 +135,7 @@ class Group:
         if known is None or line.depth >= known.depth:
             self.known[key] = line
 
-    def merged(self, caution: Caution) -> Line | None:
+    def merged(self, caution: Caution) -> TreeLine | None:
         """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
         self.standing(caution)
         return self._merged
@@ -159,13 +159,13 @@ class Group:
     def presearch_runs(self) -> bool:
         return any(work.busy and work not in self.trunk for work in self.works)
 
-    def ranked(self) -> tuple[Line, ...]:
+    def ranked(self) -> tuple[TreeLine, ...]:
         """What the presearch, and the trunk beside it, have found, best first; of several lines of a move the first."""
         deepest = max((work.ballot for work in self.trunk if work.ballot), key=lambda line: line.depth, default=None)
         lines = (*((deepest,) if deepest else ()), *self.presearch.lines())
         return tuple({line.pv[0]: line for line in reversed(lines)}.values())[::-1]
 
-    def begin_split(self, found: Sequence[Line]) -> None:
+    def begin_split(self, found: Sequence[TreeLine]) -> None:
         """The presearch is over; ``found``: `ranked`, one line at least."""
         self.enter(Phase.SPLIT)
         self.trunk_line = found[0] if self.trunk else None
@@ -173,7 +173,7 @@ class Group:
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
-    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int, int]]:
+    def voters(self, caution: Caution) -> list[tuple[str, str, TreeLine, int, int]]:
         """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
         dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:

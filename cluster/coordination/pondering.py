@@ -33,7 +33,7 @@ from cluster.coordination.search_state import Search
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SearchState
 from cluster.split.dealing import likelihood
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 
 _REFRESH_MS: Final = 1000
 """So often what is known is told, where it does not change: the nodes searched do, and who watches wants to see it."""
@@ -56,7 +56,7 @@ class Pondering:
         settings: Settings,
         roster: Roster,
         orders: Orders,
-        hints: Sequence[Line] = (),
+        hints: Sequence[TreeLine] = (),
         expected: str = "",
     ) -> None:
         self.request = request
@@ -213,7 +213,7 @@ class Pondering:
     def _nodes_of(self, reply: str) -> int:
         return len(self.courses[reply].search.usable())
 
-    def _deal(self, lines: Sequence[Line], now_ms: int) -> None:
+    def _deal(self, lines: Sequence[TreeLine], now_ms: int) -> None:
         """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
         likely = likelihoods(lines, self._settings.ponder_temperature)
         if self._expected:
@@ -246,7 +246,7 @@ class Pondering:
         return Course(search, self._orders)
 
 
-def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
+def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, float]:
     """How likely each first move of ``lines`` is to be played by the side to move, all together 1; empty: no lines.
 
     A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters who agree are

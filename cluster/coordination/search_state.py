@@ -14,7 +14,7 @@ from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SEARCH, Phase, SearchState
 from cluster.coordination.work import Work
-from cluster.split.tree import Line, as_seen
+from cluster.split.tree import TreeLine, as_seen
 from cluster.voting.consultation import comparable, count
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
@@ -26,7 +26,7 @@ class Answer:
     """What would be played now. ``line`` is None where no search stands behind the move."""
 
     move: str
-    line: Line | None
+    line: TreeLine | None
     source: str
     ballots: tuple[Ballot, ...] = ()
     agreement: float = 1.0
@@ -53,10 +53,10 @@ class Search:
     """By node id, in the order in which the nodes came; the dead stay, for viewers."""
     fallback: Work | None = None
     """None: there is no fallback now."""
-    fallback_line: Line | None = None
-    earlier: Line | None = None
+    fallback_line: TreeLine | None = None
+    earlier: TreeLine | None = None
     """What the search before it expected to be played here."""
-    decided: Line | None = None
+    decided: TreeLine | None = None
     """What it ended with."""
     published_ms: int = -(2**40)
     dirty: bool = False
@@ -232,19 +232,19 @@ class Search:
 
     # --- what is known --------------------------------------------------------------------------------------------
 
-    def take_line(self, work: Work, line: Line, multipv: int) -> None:
+    def take_line(self, work: Work, line: TreeLine, multipv: int) -> None:
         """Enter a checked line of ``work``'s job."""
         if self.request.multipv > 1:
             work.lines[multipv] = line
         self.group_of(work).take_line(work, line, multipv)
         self.changed(line)
 
-    def changed(self, *lines: Line) -> None:
+    def changed(self, *lines: TreeLine) -> None:
         """What a group knows has changed, by ``lines`` among others."""
         self._stale = self.dirty = True
         self._mate_proven |= any(proves_mate(line) for line in lines)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[TreeLine]:
         """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
 
         Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.tree.inherit`).
@@ -275,7 +275,7 @@ class Search:
 
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
-        lines: dict[str, Line] = {}
+        lines: dict[str, TreeLine] = {}
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
             for name, engine, line, nodes, members in group.voters(self.settings.caution):
@@ -356,16 +356,16 @@ class Search:
             lines=self.best_lines(line),
         )
 
-    def best_lines(self, line: Line | None) -> tuple[RootLine, ...]:
+    def best_lines(self, line: TreeLine | None) -> tuple[RootLine, ...]:
         """The best root moves as `Progress.lines` has them; ``line``: that of the answer, which is the first."""
         lines = self._several_lines() or ([line] if line is not None else [])
         return tuple(RootLine(line.score, line.depth, line.pv) for line in lines)
 
-    def _several_lines(self) -> list[Line]:
+    def _several_lines(self) -> list[TreeLine]:
         """The best root moves' lines, where several are asked for and nodes have found some."""
         if self.request.multipv == 1:
             return []
-        found: dict[str, list[Line]] = {}
+        found: dict[str, list[TreeLine]] = {}
         for work in self.works.values():
             found.setdefault(work.engine, []).extend(work.lines.values())
         return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
@@ -384,7 +384,7 @@ def _share(ballots: Sequence[Ballot], move: str) -> float:
     return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
 
-def proves_mate(line: Line) -> bool:
+def proves_mate(line: TreeLine) -> bool:
     """Whether ``line`` is a mate by the root's side to move, and no longer than the search was deep."""
     return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
 
@@ -394,7 +394,7 @@ def is_infinite(request: SearchRequest) -> bool:
     return request.soft_ms is None and request.nodes is None and request.depth is None
 
 
-def lines_below(before: SearchRequest, lines: Iterable[Line], request: SearchRequest) -> list[Line]:
+def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: SearchRequest) -> list[TreeLine]:
     """What ``lines``, found in the position of ``before``, say of that of ``request``, if that is some moves on: lines
     of the side to move there.
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from cluster.api import NodeView
 from cluster.network.messages import Done, Job
-from cluster.split.tree import Leaf, Line
+from cluster.split.tree import Leaf, TreeLine
 
 WHOLE_ROOT: Final = Leaf()
 _USUAL_MS: Final = 50
@@ -53,11 +53,11 @@ class Work:
     """Of ``spent``: in jobs that brought nothing."""
     ended: dict[int, _Ended] = field(default_factory=dict)
     """By job id: the jobs that were ended early, whose `Done` will tell what they had searched."""
-    line: Line | None = None
+    line: TreeLine | None = None
     """The last line it reported."""
-    ballot: Line | None = None
+    ballot: TreeLine | None = None
     """The last line it reported on the whole root: its vote."""
-    lines: dict[int, Line] = field(default_factory=dict)
+    lines: dict[int, TreeLine] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0
     """Of its last report, as ``hashfull``."""

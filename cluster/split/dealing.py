@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from cluster.split.ranges import check_numbers
-from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, as_seen, best_first, leaves
+from cluster.split.tree import Caution, Known, Leaf, Legal, Split, Tree, TreeLine, as_seen, best_first, leaves
 from worker.score import MATE_BOUND
 
 
@@ -146,7 +146,7 @@ class _Dealer:
                 return split
         return Leaf(path, moves=(move,))
 
-    def _weights(self, lines: Sequence[Line], moves: int, ply: int) -> list[float]:
+    def _weights(self, lines: Sequence[TreeLine], moves: int, ply: int) -> list[float]:
         """Likelihoods, none above the one before, of all ``moves``: of those of ``lines``, then of the unknown ones."""
         weights: list[float] = []
         if lines:

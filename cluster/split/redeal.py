@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from cluster.network.messages import Job
 from cluster.split.ranges import check_numbers
 from cluster.split.standing import Standing, Value
-from cluster.split.tree import Caution, Leaf, Line, Split, as_seen
+from cluster.split.tree import Caution, Leaf, Split, TreeLine, as_seen
 from cluster.split.windows import Window
 from worker.engine import Bound
 
@@ -51,7 +51,7 @@ class Patience:
         check_numbers(self, shares={"rest", "last"})
 
 
-def reason(standing: Standing, contenders: frozenset[str], best: Line | None) -> str | None:
+def reason(standing: Standing, contenders: frozenset[str], best: TreeLine | None) -> str | None:
     """Why the tree should be dealt again by its scores, in words for the log; None: there is no reason.
 
     Args:
@@ -89,7 +89,7 @@ def _contends(value: Value, best: Value | None, caution: Caution) -> bool:
     return best is not None and value.below and value.line.score >= best.line.score - caution.needed(value.line.depth)
 
 
-def is_decided(leaf: Leaf, standing: Standing, best: Line | None, ahead: int) -> bool:
+def is_decided(leaf: Leaf, standing: Standing, best: TreeLine | None, ahead: int) -> bool:
     """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
     line that would be played (``best``).
 
@@ -101,7 +101,7 @@ def is_decided(leaf: Leaf, standing: Standing, best: Line | None, ahead: int) ->
     return line.bound is Bound.UPPER and line.score < best.score and line.depth >= best.depth + ahead
 
 
-def window_is_lost(job: Job, leaf: Leaf, line: Line | None, wanted: Window, slack: int) -> bool:
+def window_is_lost(job: Job, leaf: Leaf, line: TreeLine | None, wanted: Window, slack: int) -> bool:
     """Whether a job's search ended at an edge of its window that says too little now.
 
     Args:

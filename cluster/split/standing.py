@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cluster.split.tree import Caution, Leaf, Line, Split, Tree, as_seen, takes_over
+from cluster.split.tree import Caution, Leaf, Split, Tree, TreeLine, as_seen, takes_over
 from worker.engine import Bound
 
 
@@ -18,7 +18,7 @@ from worker.engine import Bound
 class Value:
     """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
 
-    line: Line
+    line: TreeLine
     """As that side sees it, with the bound that follows from ``below`` and ``above``."""
     below: bool
     """It is worth no less."""
@@ -26,7 +26,7 @@ class Value:
     """It is worth no more."""
 
     @classmethod
-    def of(cls, line: Line, below: bool, above: bool) -> Value:
+    def of(cls, line: TreeLine, below: bool, above: bool) -> Value:
         bound = Bound.UPPER if not below else Bound.EXACT if above else Bound.LOWER
         return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
 
@@ -42,7 +42,7 @@ class Standing:
         lines: by leaf, from the root; one that is missing is unknown. Not to be changed as long as this is used.
     """
 
-    def __init__(self, tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> None:
+    def __init__(self, tree: Tree, lines: Mapping[Leaf, TreeLine], caution: Caution) -> None:
         self.tree = tree
         self.lines = lines
         self.caution = caution
@@ -50,7 +50,7 @@ class Standing:
         """By path of a `Split`, of which a tree has one at most."""
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> TreeLine | None:
         """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
 
         A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known
@@ -60,7 +60,7 @@ class Standing:
         """
         return self._line(self.tree)
 
-    def best(self, trunk: Line | None) -> Line | None:
+    def best(self, trunk: TreeLine | None) -> TreeLine | None:
         """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves:
         that one, unless another move takes over. Without a trunk the tree's own line."""
         if trunk is None or isinstance(self.tree, Leaf):
@@ -86,13 +86,13 @@ class Standing:
                 best = value
         return best
 
-    def survey(self) -> dict[tuple[str, ...], Line]:
+    def survey(self) -> dict[tuple[str, ...], TreeLine]:
         """What the leaves come to at each position of the tree, as `cluster.split.tree.Known` has it."""
-        found: dict[tuple[str, ...], Line] = {}
+        found: dict[tuple[str, ...], TreeLine] = {}
         self._survey(self.tree, found)
         return found
 
-    def _survey(self, tree: Tree, found: dict[tuple[str, ...], Line]) -> None:
+    def _survey(self, tree: Tree, found: dict[tuple[str, ...], TreeLine]) -> None:
         if isinstance(tree, Split):
             line = self._line(tree)
             if line is not None:
@@ -100,7 +100,7 @@ class Standing:
             for child in tree.children:
                 self._survey(child, found)
 
-    def _line(self, tree: Tree) -> Line | None:
+    def _line(self, tree: Tree) -> TreeLine | None:
         value = self._value(tree)
         return None if value is None else as_seen(value.line, len(tree.path))
 

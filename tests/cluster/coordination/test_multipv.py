@@ -15,7 +15,7 @@ from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.lab.virtual.driver import VirtualFleet
 from cluster.lab.virtual.node import VirtualNode
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
@@ -27,11 +27,11 @@ from worker.shogi import STARTPOS
 SLACK = 2
 
 
-def line(depth: int, score: int, *pv: str) -> Line:
-    return Line(depth, score, Bound.EXACT, pv)
+def line(depth: int, score: int, *pv: str) -> TreeLine:
+    return TreeLine(depth, score, Bound.EXACT, pv)
 
 
-def shown(lines: Sequence[RootLine | Line]) -> list[tuple[str, int, int]]:
+def shown(lines: Sequence[RootLine | TreeLine]) -> list[tuple[str, int, int]]:
     return [(line.pv[0], line.depth, line.score) for line in lines]
 
 

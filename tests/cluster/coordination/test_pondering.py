@@ -22,7 +22,7 @@ from cluster.coordination.events import (
 from cluster.coordination.pondering import highest_averages, likelihoods
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
@@ -464,7 +464,9 @@ class TestFaults:
 
 
 def test_likelihoods() -> None:
-    lines = [Line(9, score, Bound.EXACT, (move,)) for move, score in (("a", 50), ("b", -10), ("a", 50), ("c", -3000))]
+    lines = [
+        TreeLine(9, score, Bound.EXACT, (move,)) for move, score in (("a", 50), ("b", -10), ("a", 50), ("c", -3000))
+    ]
     found = likelihoods(lines, 60.0)
     assert sum(found.values()) == pytest.approx(1)
     assert found["a"] / found["b"] == pytest.approx(2 * 2.71828, rel=0.01)

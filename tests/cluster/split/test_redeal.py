@@ -17,7 +17,7 @@ from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
 from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, leaves
+from cluster.split.tree import Caution, Known, Leaf, Legal, Split, Tree, TreeLine, leaves
 from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
@@ -31,8 +31,8 @@ A_R, A_REST = Leaf(("a",), ("r",)), Leaf(("a",), ignore=("r",))
 DEEP = Split((), (Split(("a",), (A_R, A_REST)), Leaf(ignore=("a",))))
 
 
-def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> Line:
-    return Line(depth, score, bound, pv)
+def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
 
 
 class TestReason:
@@ -75,7 +75,7 @@ class TestDecided:
             (line(55, "b", bound=Bound.UPPER, depth=12), False),
         ],
     )
-    def test_a_bound_below_the_best_at_more_depth(self, found: Line, decided: bool) -> None:
+    def test_a_bound_below_the_best_at_more_depth(self, found: TreeLine, decided: bool) -> None:
         assert is_decided(B, Standing(THREE, {B: found}, CAUTION), self.best, 2) is decided
 
     def test_what_is_played_is_not(self) -> None:
