@@ -174,7 +174,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
                 "pv": list(line.pv),
                 "words": pv_words(point, line.pv, last),
             }
-            for line in found.lines[1:]
+            for line in found.alternatives[1:]
         ],
     }
 

@@ -17,8 +17,8 @@ _LONGEST_CHAIN: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A root move that was looked at beside others."""
+class Alternative:
+    """One of several root moves that a search compared (multi-PV)."""
 
     score: int
     depth: int
@@ -37,7 +37,7 @@ class Evaluation:
     depth: int = 0
     nodes: int = 0
     elapsed_ms: int = 0
-    lines: tuple[Line, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     """Best first, where more than one was asked for."""
 
 
@@ -137,4 +137,4 @@ def _evaluation(point: Point, found: Mapping[tuple[str, ...], Evaluation]) -> Ev
     score = searched.score
     for _ in point.forced:
         score = from_child(score)
-    return replace(searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, lines=())
+    return replace(searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, alternatives=())

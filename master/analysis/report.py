@@ -169,7 +169,7 @@ def _position_facts(point: Point, found: Evaluation | None) -> dict[str, Any]:
         "nodes": found.nodes,
         "lines": [
             {"score": score_facts(black_view(line.score, point.turn)), "depth": line.depth, "pv": list(line.pv)}
-            for line in found.lines
+            for line in found.alternatives
         ],
     }
 

@@ -11,7 +11,7 @@ from typing import Final, Self
 from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener, SearchRequest
 from cluster.drivers.fleet_fault import FleetFault
 from master.analysis.game import Game
-from master.analysis.plan import Evaluation, Line
+from master.analysis.plan import Alternative, Evaluation
 from master.analysis.store import Store, store_key
 
 _PATIENCE_MS: Final = 600_000
@@ -128,7 +128,7 @@ class Session:
             decision.depth,
             decision.nodes,
             decision.elapsed_ms,
-            tuple(Line(line.score, line.depth, line.pv) for line in decision.lines),
+            tuple(Alternative(line.score, line.depth, line.pv) for line in decision.lines),
         )
 
     def _heard(self, name: str, fields: dict[str, object]) -> None:

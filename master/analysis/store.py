@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from master.analysis.plan import Evaluation, Line
+from master.analysis.plan import Alternative, Evaluation
 from worker.files import append_text
 from worker.score import MATE
 
@@ -84,7 +84,7 @@ def _to_json(key: str, found: Evaluation) -> dict[str, Any]:
         "depth": found.depth,
         "nodes": found.nodes,
         "ms": found.elapsed_ms,
-        "lines": [[line.score, line.depth, list(line.pv)] for line in found.lines],
+        "lines": [[line.score, line.depth, list(line.pv)] for line in found.alternatives],
     }
 
 
@@ -93,9 +93,15 @@ def _from_json(line: dict[str, Any]) -> tuple[str, Evaluation]:
     score = int(line["score"])
     if abs(score) > MATE:
         raise ValueError(f"{score} is no score")
-    lines = tuple(Line(int(score), int(depth), _words(pv)) for score, depth, pv in line["lines"])
+    alternatives = tuple(Alternative(int(score), int(depth), _words(pv)) for score, depth, pv in line["lines"])
     return str(line["key"]), Evaluation(
-        score, str(line["best"]), _words(line["pv"]), int(line["depth"]), int(line["nodes"]), int(line["ms"]), lines
+        score,
+        str(line["best"]),
+        _words(line["pv"]),
+        int(line["depth"]),
+        int(line["nodes"]),
+        int(line["ms"]),
+        alternatives,
     )
 
 
