@@ -29,7 +29,6 @@ from collections.abc import Sequence
 
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.chooser import Measured, budget, resolved
-from cluster.coordination.course import Course, LastResort, say_decision, stop_the_idle
 from cluster.coordination.events import (
     FALLBACK,
     Event,
@@ -48,6 +47,7 @@ from cluster.coordination.jobs import Orders
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
+from cluster.coordination.search_run import Course, LastResort, say_decision, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState

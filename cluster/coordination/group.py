@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cluster.coordination.assignment import WHOLE_ROOT, Work
 from cluster.coordination.roster import speed_class
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import GROUP, Phase
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Job
 from cluster.split.dealing import deal
 from cluster.split.ranking import Presearch

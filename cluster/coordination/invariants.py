@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from cluster.coordination.assignment import WHOLE_ROOT
 from cluster.coordination.group import Group
 from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase
-from cluster.coordination.work import WHOLE_ROOT
 from cluster.split.dealing import check_tree
 from cluster.split.standing import Standing
 from cluster.split.tree import leaves

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cluster.coordination.assignment import WHOLE_ROOT, Work
 from cluster.coordination.events import Instruction, LogEvent, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Job
 from cluster.split.tree import Leaf
 from cluster.split.windows import OPEN, Window

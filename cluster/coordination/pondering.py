@@ -24,11 +24,11 @@ from dataclasses import replace
 from typing import Final
 
 from cluster.api import Known, Pondered, SearchRequest
-from cluster.coordination.course import Course
 from cluster.coordination.events import PublishPondered
 from cluster.coordination.jobs import Orders
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
+from cluster.coordination.search_run import Course
 from cluster.coordination.search_state import Search
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SearchState

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
+from cluster.coordination.assignment import Work
 from cluster.coordination.group import Group
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SEARCH, Phase, SearchState
-from cluster.coordination.work import Work
 from cluster.split.tree import TreeLine, as_seen
 from cluster.voting.consultation import comparable, count
 from worker.engine import Bound

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import SearchRequest
+from cluster.coordination.assignment import WHOLE_ROOT, Work
 from cluster.coordination.events import (
     FALLBACK,
     NodeJoined,
@@ -19,7 +20,6 @@ from cluster.coordination.events import (
     StopSearch,
 )
 from cluster.coordination.settings import Mode
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.voting.consultation import Vote
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from cluster.coordination.assignment import Work
 from cluster.coordination.events import NodeJoined, NodeLost, Ponder, Start, StopSearch
 from cluster.coordination.group import Group
 from cluster.coordination.states import CoordinatorState, Phase
-from cluster.coordination.work import Work
 from tests.cluster.coordination.bench import TIMED, Bench
 from worker.states import TransitionError
 

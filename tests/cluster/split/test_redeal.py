@@ -8,11 +8,11 @@ import pytest
 
 import cluster.coordination.group
 from cluster.api import SearchRequest
+from cluster.coordination.assignment import Work
 from cluster.coordination.events import NodeJoined, NodeLost, Received, Start
 from cluster.coordination.group import Group
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import Phase
-from cluster.coordination.work import Work
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
 from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cluster.api import Decision, SearchRequest
+from cluster.coordination.assignment import WHOLE_ROOT, Work
 from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Orders, fallback_job
 from cluster.coordination.search_state import Answer, Search
 from cluster.coordination.states import Phase, SearchState
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.split.ranking import Presearch
 from cluster.split.tree import TreeLine, line_from_root
