@@ -1,4 +1,4 @@
-"""What one node does and did in one search."""
+"""A node's part in one search: its job, and what its jobs have found."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class _Ended:
     nodes: int
     """As far as they were counted."""
     counts: bool
-    """As `Work.job_counts`."""
+    """As `Assignment.job_counts`."""
 
 
 @dataclass(slots=True, eq=False)
-class Work:
-    """A node's part in a search. The node may be gone: what it found stays."""
+class Assignment:
+    """A node's part in one search. The node may be gone: what it found stays."""
 
     node_id: str
     can_split: bool = True
@@ -87,7 +87,7 @@ class Work:
         job_nodes = self.job_nodes + round(since)
         return self.spent + (job_nodes if self.job.nodes is None else min(job_nodes, self.job.nodes))
 
-    def may_work(self, limit: int | None) -> bool:
+    def can_take_job(self, limit: int | None) -> bool:
         """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
         return self.alive and not self.failed and (limit is None or self.nodes < limit)
 

@@ -293,5 +293,5 @@ class Coordinator:
             searches = [course.search for course in self._pondering.active()]
             for search in searches:
                 check(search, self.roster)
-            nodes = [node_id for search in searches for node_id in search.works]
+            nodes = [node_id for search in searches for node_id in search.assignments]
             assert len(nodes) == len(set(nodes)), f"a node ponders twice: {nodes}"

@@ -100,8 +100,8 @@ class Pondering:
         yield from self.courses.values()
 
     def course_of(self, node_id: str) -> Course | None:
-        """The one that ``node_id`` works, or worked, for."""
-        return next((course for course in self.active() if node_id in course.search.works), None)
+        """The one in which ``node_id`` has, or had, an assignment."""
+        return next((course for course in self.active() if node_id in course.search.assignments), None)
 
     def joined(self, node_id: str, now_ms: int) -> None:
         """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""

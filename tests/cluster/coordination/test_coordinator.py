@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import SearchRequest
-from cluster.coordination.assignment import WHOLE_ROOT, Work
+from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import (
     FALLBACK,
     NodeJoined,
@@ -137,15 +137,15 @@ class TestCounting:
         assert bench.events("searched") == [{"search_id": 1, "nodes": 119_000}]
 
     def test_the_usual_speed_stands_for_the_first_moments(self) -> None:
-        work = Work("n1")
-        work.give(Job(1, 1, STARTPOS), WHOLE_ROOT, 1000)
-        assert work.searched(1500, 200_000) == 100_000
-        assert work.searched(1500, 0) == 0
-        work.job_nodes, work.job_ms = 1000, 1  # far from the truth
-        assert work.searched(1000, 200_000) == 1000
-        assert 100_000 < work.searched(1500, 200_000) < 110_000
-        work.done = True
-        assert work.searched(1500, 200_000) == 1000
+        assignment = Assignment("n1")
+        assignment.give(Job(1, 1, STARTPOS), WHOLE_ROOT, 1000)
+        assert assignment.searched(1500, 200_000) == 100_000
+        assert assignment.searched(1500, 0) == 0
+        assignment.job_nodes, assignment.job_ms = 1000, 1  # far from the truth
+        assert assignment.searched(1000, 200_000) == 1000
+        assert 100_000 < assignment.searched(1500, 200_000) < 110_000
+        assignment.done = True
+        assert assignment.searched(1500, 200_000) == 1000
 
 
 class TestPhases:

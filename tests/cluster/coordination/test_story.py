@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.coordination.assignment import Work
+from cluster.coordination.assignment import Assignment
 from cluster.coordination.events import NodeJoined, NodeLost, Ponder, Start, StopSearch
 from cluster.coordination.group import Group
 from cluster.coordination.states import CoordinatorState, Phase
@@ -61,7 +61,7 @@ def test_its_state_is_what_runs() -> None:
 
 
 def test_a_group_keeps_to_its_way() -> None:
-    group = Group("split", [Work("n1"), Work("n2")])
+    group = Group("split", [Assignment("n1"), Assignment("n2")])
     with pytest.raises(TransitionError, match="from whole to split"):
         group.enter(Phase.SPLIT)
     group.enter(Phase.PRESEARCH)

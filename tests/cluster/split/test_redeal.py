@@ -8,7 +8,7 @@ import pytest
 
 import cluster.coordination.group
 from cluster.api import SearchRequest
-from cluster.coordination.assignment import Work
+from cluster.coordination.assignment import Assignment
 from cluster.coordination.events import NodeJoined, NodeLost, Received, Start
 from cluster.coordination.group import Group
 from cluster.coordination.settings import Settings
@@ -336,11 +336,11 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
     def legal(path: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
 
-    group = Group("split", [Work(f"n{number}") for number in range(256)])
-    group.choose_trunk(group.works, 0.75, {})
+    group = Group("split", [Assignment(f"n{number}") for number in range(256)])
+    group.choose_trunk(group.assignments, 0.75, {})
     group.enter(Phase.PRESEARCH)
     group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
-    group.deal(group.works, legal, Settings(), {})
+    group.deal(group.assignments, legal, Settings(), {})
     for leaf in tuple(leaves(group.tree))[1:]:
         first = next(move for move in legal(leaf.path) if leaf.covers(move))
         if leaf.path:
@@ -348,5 +348,5 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
         else:
             group.lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
     parts.clear()
-    group.deal(group.works, legal, Settings(), {})
+    group.deal(group.assignments, legal, Settings(), {})
     assert 1 < len(parts) <= 4
