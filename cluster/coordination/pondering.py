@@ -2,7 +2,7 @@
 
 ::
 
-    Ponder ─ likely replies known ────────────────────► a `Course` for each ─ Start for one ─► hit: it goes on
+    Ponder ─ likely replies known ────────────────────► a `SearchRun` for each ─ Start for one ─► hit: it goes on
        │                                                       ▲            ─ other Start ───► miss: all stop
        └─ none ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
 
@@ -28,7 +28,7 @@ from cluster.coordination.events import PublishPondered
 from cluster.coordination.jobs import Orders
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
-from cluster.coordination.search_run import Course
+from cluster.coordination.search_run import SearchRun
 from cluster.coordination.search_state import Search
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SearchState
@@ -60,7 +60,7 @@ class Pondering:
         expected: str = "",
     ) -> None:
         self.request = request
-        self.courses: dict[str, Course] = {}
+        self.runs: dict[str, SearchRun] = {}
         """By reply, the likeliest first; empty while scouting, and where nothing is to be searched."""
         self._root = root
         self._settings = settings
@@ -69,7 +69,7 @@ class Pondering:
         self._hints = tuple(hints)
         self._expected = expected
         self._likely: dict[str, float] = {}
-        self._scouts: Course | None = None
+        self._scouts: SearchRun | None = None
         self._scouting_until_ms = 0
         self._dealt = False
         """Something was known to deal by."""
@@ -81,37 +81,37 @@ class Pondering:
             return
         if self._hints or self._expected:
             self._deal(self._hints, now_ms)
-            if self.courses:
+            if self.runs:
                 return  # else what is likely leaves us no choice, and something less likely is looked for
         settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
-        self._scouts = self._course(replace(self.request, multipv=1), self._root, settings, now_ms)
+        self._scouts = self._new_run(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
 
     def end(self, now_ms: int) -> None:
         """Stop all jobs."""
-        for course in self.active():
-            course.abandon(now_ms)
+        for run in self.active():
+            run.abandon(now_ms)
 
-    def active(self) -> Iterator[Course]:
-        """Every course under way, the scouts' too."""
+    def active(self) -> Iterator[SearchRun]:
+        """Every run under way, the scouts' too."""
         if self._scouts is not None:
             yield self._scouts
-        yield from self.courses.values()
+        yield from self.runs.values()
 
-    def course_of(self, node_id: str) -> Course | None:
+    def run_of(self, node_id: str) -> SearchRun | None:
         """The one in which ``node_id`` has, or had, an assignment."""
-        return next((course for course in self.active() if node_id in course.search.assignments), None)
+        return next((run for run in self.active() if node_id in run.search.assignments), None)
 
     def joined(self, node_id: str, now_ms: int) -> None:
         """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""
-        course = self.course_of(node_id)
-        if course is None and self.courses:
+        run = self.run_of(node_id)
+        if run is None and self.runs:
             fleet = len(self._roster)
-            reply = max(self.courses, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
-            course = self.courses[reply]
-        if course is not None:
-            course.joined(node_id, now_ms)
+            reply = max(self.runs, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
+            run = self.runs[reply]
+        if run is not None:
+            run.joined(node_id, now_ms)
         elif self._scouts is not None:
             self._scouts.joined(node_id, now_ms)
         elif not self._dealt:
@@ -119,15 +119,15 @@ class Pondering:
 
     def lost(self, node_id: str, now_ms: int) -> None:
         """What the node found stays known."""
-        course = self.course_of(node_id)
-        if course is not None:
-            course.lost(node_id, now_ms)
+        run = self.run_of(node_id)
+        if run is not None:
+            run.lost(node_id, now_ms)
 
     def advance(self, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
         if self._scouts is None:
-            for course in self.courses.values():
-                course.advance(now_ms)
+            for run in self.runs.values():
+                run.advance(now_ms)
             self._publish(now_ms)
             return
         search = self._scouts.search
@@ -144,16 +144,16 @@ class Pondering:
 
     def wake_ms(self, now_ms: int) -> int | None:
         """When time alone brings something about, later than ``now_ms``; None: never."""
-        times = [course.wake_ms(now_ms) for course in self.courses.values()]
+        times = [run.wake_ms(now_ms) for run in self.runs.values()]
         if self._scouts is not None and self._scouting_until_ms > now_ms:
             times.append(self._scouting_until_ms)
         if (due := self._due_ms) is not None:
             times.append(max(due, now_ms + 1))
         return min((time for time in times if time is not None), default=None)
 
-    def _known(self, course: Course, now_ms: int) -> Known | None:
-        """What is known of the position that ``course`` searches, if there is anything."""
-        search = course.search
+    def _known(self, run: SearchRun, now_ms: int) -> Known | None:
+        """What is known of the position that ``run`` searches, if there is anything."""
+        search = run.search
         answer = search.nodes_answer()
         if answer is None or answer.line is None:
             return None
@@ -169,22 +169,22 @@ class Pondering:
             lines=search.best_lines(answer.line),
         )
 
-    def hit(self, request: SearchRequest, now_ms: int) -> Course | None:
-        """The course that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
-        limits and nodes (`Course.hit`)."""
+    def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
+        """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
+        limits and nodes (`SearchRun.hit`)."""
         found = self._hit(request)
-        for course in self.active():
-            if course is not found:
-                course.abandon(now_ms)
+        for run in self.active():
+            if run is not found:
+                run.abandon(now_ms)
         return found
 
-    def _hit(self, request: SearchRequest) -> Course | None:
-        return self.courses.get(request.reply_to(self.request))
+    def _hit(self, request: SearchRequest) -> SearchRun | None:
+        return self.runs.get(request.reply_to(self.request))
 
     @property
     def _is_dirty(self) -> bool:
         """Whether something changed since it was last published."""
-        return any(course.search.dirty for course in self.courses.values())
+        return any(run.search.dirty for run in self.runs.values())
 
     @property
     def _due_ms(self) -> int | None:
@@ -197,9 +197,9 @@ class Pondering:
         if (due := self._due_ms) is None or now_ms < due:
             return
         known: dict[str, Known] = {}
-        for reply, course in self.courses.items():
-            course.search.dirty = False
-            if (found := self._known(course, now_ms)) is not None:
+        for reply, run in self.runs.items():
+            run.search.dirty = False
+            if (found := self._known(run, now_ms)) is not None:
                 known[reply] = found
         if known:
             self._published_ms = now_ms
@@ -211,7 +211,7 @@ class Pondering:
         return min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
 
     def _nodes_of(self, reply: str) -> int:
-        return len(self.courses[reply].search.usable())
+        return len(self.runs[reply].search.usable())
 
     def _deal(self, lines: Sequence[TreeLine], now_ms: int) -> None:
         """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
@@ -236,14 +236,14 @@ class Pondering:
         dealt: dict[str, list[str]] = {}
         for reply, (request, root) in roots.items():
             if seats[reply]:
-                course = self.courses[reply] = self._course(request, root, self._settings, now_ms)
+                run = self.runs[reply] = self._new_run(request, root, self._settings, now_ms)
                 dealt[reply], nodes = nodes[: seats[reply]], nodes[seats[reply] :]
-                course.begin(dealt[reply], False, now_ms)
+                run.begin(dealt[reply], False, now_ms)
         self._orders.log("pondering", search_id=self.request.search_id, replies=dealt)
 
-    def _course(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> Course:
+    def _new_run(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> SearchRun:
         search = Search(request, root, settings, now_ms, None, None, self._roster, SearchState.PONDERED)
-        return Course(search, self._orders)
+        return SearchRun(search, self._orders)
 
 
 def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, float]:

@@ -1,8 +1,7 @@
-"""The course of one search over its nodes, from the first job to the decision; `cluster.coordination.coordinator` leads
-it.
+"""The run of one search, from its first jobs to its decision. The coordinator starts it and passes it its events.
 
-What happens in a group is told in `cluster.coordination.group`. Every group goes its own way, and whatever phase it is
-in, the search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the
+`cluster.coordination.group` has what happens in one group. Each group goes through its phases alone. Whatever phase it
+is in, the search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the
 deadline.
 """
 
@@ -27,8 +26,8 @@ LastResort = Callable[[Job], SearchInfo | None]
 """A few plies of search, at once, of the whole root: a function of the job and no more."""
 
 
-class Course:
-    """One search under way. ``over`` once it is decided; nothing may be called then."""
+class SearchRun:
+    """A search that runs. Once it is decided it is ``over``, and nothing may be called."""
 
     def __init__(self, search: Search, orders: Orders) -> None:
         self.search = search
@@ -295,7 +294,7 @@ class Course:
                     self._end_presearch(group, now_ms)
             if search.presearching:
                 return
-        if search.jobs_are_over():
+        if search.nothing_to_gain():
             self.decide(now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:

@@ -321,7 +321,7 @@ class Search:
         patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
         return self.fallback_line is not None and patience_over
 
-    def jobs_are_over(self) -> bool:
+    def nothing_to_gain(self) -> bool:
         """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
         if self.infinite:
             return False
