@@ -17,8 +17,8 @@ Invariants, checked after each event with `Settings.validate`:
 
 - every `Start` is followed by exactly one `Decide`, at the latest by the first event at or after its hard deadline;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
-- each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf, the
-  trunk aside, whose nodes all search the whole root;
+- each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
+  except the root searchers, which all search the whole root;
 - the leaves of a group's tree hold each legal move exactly once;
 - every line that is kept is legal from the root.
 """

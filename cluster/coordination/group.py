@@ -49,9 +49,9 @@ class Group:
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
-    trunk: dict[Assignment, None] = field(default_factory=dict)
+    root_searchers: dict[Assignment, None] = field(default_factory=dict)
     """The nodes that search the whole root all the time, through presearch and deals."""
-    trunk_line: TreeLine | None = None
+    root_result: TreeLine | None = None
     """The deepest line that they have found since the presearch."""
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
@@ -75,13 +75,13 @@ class Group:
     _ended: dict[Assignment, None] = field(default_factory=dict)
     """Whose jobs came to their end since the last deal."""
     _first: Leaf | None = None
-    """The leaf that the trunk has, as a part of the whole root."""
+    """The leaf that the root searchers have, as a part of the whole root."""
     _unlooked: int = 0
     """Reports since it was last asked whether the tree should be dealt again."""
     _standing: Standing | None = None
     """The tree with its lines; None: something changed since it was asked for."""
     _merged: TreeLine | None = None
-    """What that comes to, with the trunk."""
+    """The group's line, merged from the tree and the root searchers."""
 
     @property
     def is_lone(self) -> bool:
@@ -102,15 +102,15 @@ class Group:
             if assignment.leaf == WHOLE_ROOT:
                 assignment.ballot = line
         if self.phase is Phase.PRESEARCH:
-            if assignment not in self.trunk:
+            if assignment not in self.root_searchers:
                 self.presearch.add(assignment.node_id, multipv, line)
         elif multipv != 1:
             return
         elif self.phase is Phase.WHOLE:
             assignment.job_counts = True
-        elif assignment in self.trunk:
-            if self.trunk_line is None or line.depth >= self.trunk_line.depth:
-                self.trunk_line = line
+        elif assignment in self.root_searchers:
+            if self.root_result is None or line.depth >= self.root_result.depth:
+                self.root_result = line
                 self._found(assignment)
                 if self._first is not None and self._first.holds(line.pv):
                     self.lines[self._first] = line
@@ -144,29 +144,34 @@ class Group:
         """How the tree stands by what is known now."""
         if self._standing is None:
             self._standing = Standing(self.tree, self.lines, caution)
-            self._merged = self._standing.best(self.trunk_line)
+            self._merged = self._standing.best(self.root_result)
         return self._standing
 
-    def choose_trunk(
+    def choose_root_searchers(
         self, nodes: Sequence[Assignment], share: float, speeds: Mapping[str, float], least: int = 0
     ) -> None:
-        """Of ``nodes`` this share (`Settings.trunk`), or ``least``, is the trunk: those that are already first, the
-        oldest before the others, then the fastest. ``speeds``: as `deal` has them."""
+        """Make a share of ``nodes`` the root searchers: those that are so already, the oldest first, then the fastest.
+
+        Args:
+            share: `Settings.root_share`.
+            speeds: as `deal` has them.
+            least: the number of nodes to take at least.
+        """
         wanted = max(least, 1, round(share * len(nodes))) if share else least
-        places = {assignment: place for place, assignment in enumerate(self.trunk)}
+        places = {assignment: place for place, assignment in enumerate(self.root_searchers)}
         ordered = sorted(
             nodes, key=lambda assignment: (places.get(assignment, len(places)), -_class(assignment, speeds))
         )
-        self.trunk = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
+        self.root_searchers = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
 
     @property
     def presearch_runs(self) -> bool:
-        return any(assignment.busy and assignment not in self.trunk for assignment in self.assignments)
+        return any(assignment.busy and assignment not in self.root_searchers for assignment in self.assignments)
 
     def ranked(self) -> tuple[TreeLine, ...]:
-        """What the presearch, and the trunk beside it, have found, best first; of several lines of a move the first."""
+        """Lines found by the presearch and by the root searchers, best first; one for each move."""
         deepest = max(
-            (assignment.ballot for assignment in self.trunk if assignment.ballot),
+            (assignment.ballot for assignment in self.root_searchers if assignment.ballot),
             key=lambda line: line.depth,
             default=None,
         )
@@ -176,7 +181,7 @@ class Group:
     def begin_split(self, found: Sequence[TreeLine]) -> None:
         """The presearch is over; ``found``: `ranked`, one line at least."""
         self.enter(Phase.SPLIT)
-        self.trunk_line = found[0] if self.trunk else None
+        self.root_result = found[0] if self.root_searchers else None
         self._standing = None  # there may be nobody yet to deal the tree to
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
@@ -212,11 +217,11 @@ class Group:
             return why
         wanted = windows(standing)
         held = {assignment.leaf for assignment in self.assignments if assignment.job is not None}
-        if self.trunk and self._first is not None:
+        if self.root_searchers and self._first is not None:
             held.add(self._first)
         for assignment in self.assignments:
             leaf = assignment.leaf
-            if assignment.job is None or leaf not in wanted or assignment in self.trunk:
+            if assignment.job is None or leaf not in wanted or assignment in self.root_searchers:
                 continue
             if window_is_lost(assignment.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
                 return f"the window of {leaf.label} is lost"
@@ -230,7 +235,7 @@ class Group:
 
     def job_ended(self, assignment: Assignment) -> None:
         """The job of ``assignment`` is over before its time: its leaf needs no more, and it can be given another."""
-        if self.phase is Phase.SPLIT and assignment not in self.trunk and assignment.job is not None:
+        if self.phase is Phase.SPLIT and assignment not in self.root_searchers and assignment.job is not None:
             self._ended[assignment] = None
             if assignment.leaf in self.lines:
                 self._finished[assignment.leaf] = assignment.job
@@ -247,10 +252,10 @@ class Group:
     def deal(
         self, nodes: Sequence[Assignment], legal: Legal, settings: Settings, speeds: Mapping[str, float]
     ) -> tuple[list[tuple[Assignment, Leaf]], list[Assignment]]:
-        """Deal the tree anew over ``nodes`` (one at least), by what is known. The trunk has its first leaf.
+        """Deal the tree anew over ``nodes`` (one at least), by what is known. The root searchers have its first leaf.
 
         Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
-        likeliest go to the fastest nodes. A node for which there is no leaf joins the trunk, if there is one.
+        likeliest go to the fastest nodes. A node for which there is no leaf joins the root searchers, if there are any.
 
         Args:
             speeds: by node id, as `cluster.coordination.roster.Roster.speeds`.
@@ -263,17 +268,17 @@ class Group:
         self.known.update(standing.survey())
         if best is not None:
             self.known[()] = self.known[best.pv[:1]] = best
-        self.choose_trunk(nodes, settings.trunk, speeds)
-        if not self.trunk:
-            self.trunk_line = None
-        others = [assignment for assignment in nodes if assignment not in self.trunk]
+        self.choose_root_searchers(nodes, settings.root_share, speeds)
+        if not self.root_searchers:
+            self.root_result = None
+        others = [assignment for assignment in nodes if assignment not in self.root_searchers]
         waiting = self._settled(windows(standing), settings)
         waiting.update(leaf for leaf in self.lines if is_decided(leaf, standing, best, patience.ahead))
         for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
-            tree = deal(self.known, legal, len(others) + bool(self.trunk) + more, settings.dealing, caution)
+            tree = deal(self.known, legal, len(others) + bool(self.root_searchers) + more, settings.dealing, caution)
             self._first, *rest = leaves(tree)
             wanted = dict.fromkeys(
-                leaf for leaf in (rest if self.trunk else (self._first, *rest)) if leaf not in waiting
+                leaf for leaf in (rest if self.root_searchers else (self._first, *rest)) if leaf not in waiting
             )
             if len(wanted) <= len(others):
                 break
@@ -291,7 +296,7 @@ class Group:
         taken: list[Assignment] = []
         for assignment in self.assignments:
             leaf = assignment.leaf
-            if assignment in self.trunk:
+            if assignment in self.root_searchers:
                 if not _searches_all(assignment):
                     given.append((assignment, WHOLE_ROOT))
                 continue
@@ -308,14 +313,14 @@ class Group:
         given += [(free[place], leaf) for place, leaf in zip(places, wanted, strict=False)]
         busy = set(places)
         left = [assignment for place, assignment in enumerate(free) if place not in busy]
-        if not self.trunk:
+        if not self.root_searchers:
             return given, taken + left
-        self.trunk.update(dict.fromkeys(left))
+        self.root_searchers.update(dict.fromkeys(left))
         return given + [(assignment, WHOLE_ROOT) for assignment in left if not _searches_all(assignment)], taken
 
 
 def _searches_all(assignment: Assignment) -> bool:
-    """Whether its job is that of the trunk."""
+    """Whether its job is that of a root searcher."""
     return assignment.job is not None and assignment.job.multipv == 1 and assignment.leaf == WHOLE_ROOT
 
 

@@ -37,7 +37,7 @@ def check(search: Search, live: Collection[str]) -> None:
     for group in search.groups:
         _check_group(group, root)
         if group.phase is Phase.SPLIT:
-            merged = Standing(group.tree, group.lines, search.settings.caution).best(group.trunk_line)
+            merged = Standing(group.tree, group.lines, search.settings.caution).best(group.root_result)
             assert group.merged(search.settings.caution) == merged, f"{group.name}: its answer is out of date"
 
 
@@ -45,7 +45,7 @@ def _check_group(group: Group, root: Root) -> None:
     held = [
         assignment.leaf
         for assignment in group.assignments
-        if assignment.job is not None and assignment not in group.trunk
+        if assignment.job is not None and assignment not in group.root_searchers
     ]
     if group.phase is not Phase.SPLIT:
         assert group.phase is Phase.PRESEARCH or len(group.assignments) == 1, (

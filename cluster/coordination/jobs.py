@@ -59,7 +59,7 @@ def node_job(search: Search, group: Group, assignment: Assignment, leaf: Leaf, j
     nodes = None if request.nodes is None else max(0, request.nodes - assignment.nodes)
     depth, multipv = request.depth, request.multipv
     window = group.windows.get(leaf, OPEN)
-    if group.phase is Phase.PRESEARCH and assignment not in group.trunk:
+    if group.phase is Phase.PRESEARCH and assignment not in group.root_searchers:
         multipv = group.presearch.multipv
         if nodes is not None and request.nodes is not None:
             nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))

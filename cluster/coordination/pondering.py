@@ -83,7 +83,7 @@ class Pondering:
             self._deal(self._hints, now_ms)
             if self.runs:
                 return  # else what is likely leaves us no choice, and something less likely is looked for
-        settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
+        settings = replace(self._settings, mode=Mode.SPLIT, root_share=0)  # every node is to rank the replies
         self._scouts = self._new_run(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms

@@ -99,7 +99,7 @@ class SearchRun:
                 self._deal(group, now_ms, why)
                 continue
             if group.phase is Phase.WHOLE and len(group.assignments) > 1:
-                group.trunk = dict.fromkeys(group.assignments[:1])  # its job goes on
+                group.root_searchers = dict.fromkeys(group.assignments[:1])  # its job goes on
                 self._begin_presearch(group, now_ms)
             for assignment in assignments:
                 self._orders.give(search, group, assignment, WHOLE_ROOT, now_ms)
@@ -312,7 +312,8 @@ class SearchRun:
         search, settings = self.search, self.search.settings
         group.enter(Phase.PRESEARCH)
         search.presearching.append(group)
-        group.choose_trunk(search.usable(group), settings.trunk, search.roster.speeds, len(group.trunk))
+        least = len(group.root_searchers)
+        group.choose_root_searchers(search.usable(group), settings.root_share, search.roster.speeds, least)
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:
@@ -331,8 +332,9 @@ class SearchRun:
             self.search.presearching.remove(group)
             group.begin_split(found)
             for assignment in group.assignments:
-                assignment.job_counts = assignment in group.trunk or assignment.node_id == group.presearch.node_id
-                if assignment not in group.trunk:
+                searches_root = assignment in group.root_searchers
+                assignment.job_counts = searches_root or assignment.node_id == group.presearch.node_id
+                if not searches_root:
                     self._orders.take_away(assignment, now_ms)
             self._deal(group, now_ms, "presearch")
         elif idle:
@@ -342,7 +344,7 @@ class SearchRun:
         self.search.scatter(group)
         for assignment in group.assignments:
             if assignment.can_take_job(self.search.request.nodes) and not (
-                assignment in group.trunk and assignment.busy
+                assignment in group.root_searchers and assignment.busy
             ):
                 self._orders.give(self.search, self.search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
 

@@ -131,7 +131,7 @@ class Search:
         assignment.alive, assignment.failed, assignment.refused = True, False, 0
         if not fits and len(group.assignments) > 1:
             group.assignments.remove(assignment)
-            group.trunk.pop(assignment, None)
+            group.root_searchers.pop(assignment, None)
             assignment.ballot = None
             self._add(node_id, [assignment])
         self.dirty = True

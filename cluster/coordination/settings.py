@@ -13,7 +13,7 @@ from cluster.split.tree import Caution
 from cluster.voting.consultation import Vote
 
 USUAL_VOTE: Final = Vote.MAJORITY
-_SHARES: Final = frozenset({"trunk", "presearch_share"})
+_SHARES: Final = frozenset({"root_share", "presearch_share"})
 _COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_replies"})
 
 
@@ -47,7 +47,7 @@ class Settings:
     caution: Caution = field(default_factory=Caution)
     dealing: Dealing = field(default_factory=Dealing)
     patience: Patience = field(default_factory=Patience)
-    trunk: float = 0.75
+    root_share: float = 0.75
     """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
     least, and all but one at most; 0: none, every node has a leaf of its own."""
     ballot_depth_slack: int = 4

@@ -1,4 +1,4 @@
-"""The presearch: all nodes but the trunk search the root with MultiPV, and the furthest one ranks its moves."""
+"""The presearch: all nodes but the root searchers search with MultiPV, and the furthest one ranks the root moves."""
 
 from __future__ import annotations
 

@@ -60,14 +60,19 @@ class Standing:
         """
         return self._line(self.tree)
 
-    def best(self, trunk: TreeLine | None) -> TreeLine | None:
-        """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves:
-        that one, unless another move takes over. Without a trunk the tree's own line."""
-        if trunk is None or isinstance(self.tree, Leaf):
-            return trunk if trunk is not None else self.line
-        best = trunk
+    def best(self, root_result: TreeLine | None) -> TreeLine | None:
+        """The line to play: ``root_result``, unless a move that the tree tested takes over; without it the tree's line.
+
+        Args:
+            root_result: the root searchers' line; None: there are no root searchers.
+        """
+        if root_result is None or isinstance(self.tree, Leaf):
+            return root_result if root_result is not None else self.line
+        best = root_result
         for value in self.values(self.tree):
-            if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, self.caution):
+            if value is None or value.line.pv[0] == root_result.pv[0]:
+                continue
+            if takes_over(value.line, best, self.caution):
                 best = value.line
         return best
 

@@ -134,7 +134,7 @@ class TestDealing:
         assert bench.job("n1").moves == ("7g7f",)
 
     def test_all_scouts_rank_the_replies(self) -> None:
-        bench = Bench(4, replace(SETTINGS, trunk=0.75))
+        bench = Bench(4, replace(SETTINGS, root_share=0.75))
         bench.feed(Ponder(PONDER))
         assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
 

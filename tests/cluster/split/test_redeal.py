@@ -126,14 +126,14 @@ class TestMatch:
 
 
 class TestJudge:
-    """The trunk's line, unless a move that the tree tested takes over."""
+    """The root searchers' line, unless a move that the tree tested takes over."""
 
-    def test_the_trunk_is_the_incumbent(self) -> None:
-        trunk = line(50, "a", depth=9)
+    def test_the_root_searchers_line_is_the_incumbent(self) -> None:
+        root_result = line(50, "a", depth=9)
         known = {A: line(90, "a", depth=12), B: line(59, "b", depth=9), OTHERS: line(99, "c", bound=Bound.UPPER)}
-        assert Standing(THREE, known, CAUTION).best(trunk) == trunk
+        assert Standing(THREE, known, CAUTION).best(root_result) == root_result
         known[B] = line(60, "b", depth=9)
-        assert Standing(THREE, known, CAUTION).best(trunk) == known[B]
+        assert Standing(THREE, known, CAUTION).best(root_result) == known[B]
         assert Standing(THREE, known, CAUTION).best(None) == known[A]
 
     def test_without_moves_to_test(self) -> None:
@@ -214,18 +214,18 @@ class TestCoordinator:
 
 
 class TestTrunk:
-    settings = replace(EAGER, trunk=0.3)
+    settings = replace(EAGER, root_share=0.3)
 
-    def test_the_trunk_goes_on_through_presearch_and_deals(self) -> None:
+    def test_a_root_searcher_goes_on_through_presearch_and_deals(self) -> None:
         bench = Bench(3, self.settings)
         bench.split()
-        trunk = bench.job("n1")
-        assert (trunk.multipv, trunk.searchmoves, trunk.ignoremoves, trunk.moves) == (1, (), (), ())
+        job = bench.job("n1")
+        assert (job.multipv, job.searchmoves, job.ignoremoves, job.moves) == (1, (), (), ())
         assert bench.job("n2").ignoremoves or bench.job("n3").ignoremoves
         bench.tick(100)
         bench.report("n1", 8, 40, "2g2f", "8c8d")
         assert bench.events("dealt")[0]["why"] == "2g2f is preferred"
-        assert bench.job("n1") is trunk
+        assert bench.job("n1") is job
         bench.tick(600)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 40)
 
@@ -238,7 +238,7 @@ class TestTrunk:
         bench.tick(700)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 45)
 
-    def test_a_trunk_that_dies_is_replaced_and_remembered(self) -> None:
+    def test_a_root_searcher_that_dies_is_replaced_and_remembered(self) -> None:
         bench = Bench(3, self.settings)
         bench.split()
         bench.report("n1", 8, 33, "7g7f", "3c3d")
@@ -264,21 +264,21 @@ class TestTrunk:
         bench.report("n2", 8, mate_in(5), "2g2f", "8c8d")
         assert bench.decisions[0].move == "2g2f"
 
-    def test_the_fastest_nodes_are_the_trunk(self) -> None:
+    def test_the_fastest_nodes_are_the_root_searchers(self) -> None:
         bench = Bench(0, self.settings)
         for name, nps in (("n1", 500_000), ("n2", 1_000_000), ("n3", 3_000_000)):
             bench.feed(NodeJoined(name, nps=nps))
         bench.feed(Start(TIMED))
         assert [bench.job(name).multipv for name in ("n1", "n2", "n3")] == [2, 2, 1]
 
-    def test_a_node_without_a_leaf_joins_the_trunk_and_leaves_it_again(self) -> None:
-        bench = Bench(4, replace(EAGER, trunk=0.75))
+    def test_a_node_without_a_leaf_joins_the_root_searchers_and_leaves_them_again(self) -> None:
+        bench = Bench(4, replace(EAGER, root_share=0.75))
         bench.feed(Start(TIMED))
         bench.report("n1", 5, 30, "7g7f", "3c3d")
         bench.report("n4", 5, 30, "7g7f", "3c3d", multipv=1)
         bench.report("n4", 5, 20, "2g2f", "3c3d", multipv=2)
         bench.tick(300)
-        trunk = [bench.job(f"n{number}") for number in (1, 2, 3)]
+        root_jobs = [bench.job(f"n{number}") for number in (1, 2, 3)]
         scout = bench.job("n4")
         bench.tick(100)
         bench.report("n1", 8, 30, "7g7f", "3c3d")
@@ -289,7 +289,7 @@ class TestTrunk:
         bench.report("n2", 14, 33, "7g7f", "3c3d")
         assert bench.events("dealt")[0]["why"] == "others is due"
         assert bench.job("n4").ignoremoves == scout.ignoremoves
-        assert [bench.job(f"n{number}") for number in (1, 2, 3)] == trunk
+        assert [bench.job(f"n{number}") for number in (1, 2, 3)] == root_jobs
 
 
 class TestEnd:
@@ -337,7 +337,7 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
         return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
 
     group = Group("split", [Assignment(f"n{number}") for number in range(256)])
-    group.choose_trunk(group.assignments, 0.75, {})
+    group.choose_root_searchers(group.assignments, 0.75, {})
     group.enter(Phase.PRESEARCH)
     group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
     group.deal(group.assignments, legal, Settings(), {})
