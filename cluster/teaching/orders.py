@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.drivers.ray_work import MOST_LOSSES
+from cluster.drivers.task_pool import MOST_LOSSES
 from worker.nnue import Network
 from worker.nnue.format import parse_network
 from worker.selfplay.warm import warm_up_selfplay

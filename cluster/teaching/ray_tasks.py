@@ -1,4 +1,4 @@
-"""Shards as tasks of a fleet (`cluster.drivers.ray_work`)."""
+"""Shards as tasks of a fleet (`cluster.drivers.task_pool`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.ray_work import work_on_ray
+from cluster.drivers.task_pool import work_on_ray
 from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
 
 

@@ -1,4 +1,4 @@
-"""Pairs of games as tasks of a fleet (`cluster.drivers.ray_work`)."""
+"""Pairs of games as tasks of a fleet (`cluster.drivers.task_pool`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.ray_work import MOST_LOSSES, work_on_ray
+from cluster.drivers.task_pool import MOST_LOSSES, work_on_ray
 from cluster.tuning.games import Order, play_pair
 from cluster.tuning.run import PairName, Played, Run
 from cluster.tuning.settings import PlayError
