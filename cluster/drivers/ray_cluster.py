@@ -140,14 +140,14 @@ class RayCluster:
         return number
 
     async def share(self, value: bytes) -> int:
-        """Put something where every task can read it; `work` gets it by the number returned."""
+        """Put something where every task can read it; `run_task` gets it by the number returned."""
         import ray
 
         number = next(self._numbers)
         self._shared[number] = await self._call(lambda: ray.put(value))
         return number
 
-    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+    async def run_task(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
         """Run ``function(what was shared, *arguments)`` on a machine that has room for a node, and return its result.
 
         Raises:

@@ -117,9 +117,9 @@ class RayProcess:
         number: int = await self._ask("share", value)
         return number
 
-    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
-        """As `RayCluster.work`; function, arguments and result must be picklable."""
-        result: _T = await self._ask("work", function, shared, *arguments)
+    async def run_task(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+        """As `RayCluster.run_task`; function, arguments and result must be picklable."""
+        result: _T = await self._ask("run_task", function, shared, *arguments)
         return result
 
     async def ready(self, actor: int) -> str:

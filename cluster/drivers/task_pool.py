@@ -1,7 +1,7 @@
-"""Jobs as tasks of a fleet: each goes to a machine that has room, and to another one where that machine dies.
+"""A pool of tasks on a fleet: each task goes to a machine that has room, and to another one where that machine dies.
 
-A task keeps nothing between jobs but compiled code and what it was made of, so nodes may come and go at any time; what
-is lost with one is the job that it was at.
+A task is a function call. Its process keeps nothing between tasks but compiled code and the shared value, so machines
+may come and go at any time; only the tasks that run on a lost machine are lost, and these are done again.
 """
 
 from __future__ import annotations
@@ -14,31 +14,33 @@ from cluster.drivers.ray_cluster import ActorDied
 from cluster.drivers.ray_process import RayLost, RayProcess
 
 _AHEAD = 2
-"""Jobs asked for, for each node that there is: one that has done its job finds the next one waiting."""
+"""Tasks sent out for each node that there is: a node that has done its task finds the next one waiting."""
 _LEAST_AHEAD = 16
-"""So many at least: machines that join get some at once."""
+"""Tasks sent out at least, so that machines that join get some at once."""
 MOST_LOSSES = 3
-"""A job that is lost so often is not tried again: something is wrong with it, and not with the machines."""
+"""A task that is lost so often is not tried again: something is wrong with it, and not with the machines."""
 
 
-class Work(Protocol):
-    """Where jobs come from and results go. An exception of a method ends the work at once."""
+class TaskSource(Protocol):
+    """Gives out tasks and takes their results. An exception of a method ends `run_tasks` at once."""
 
     def opened(self, nodes: int) -> None:
-        """The fleet is there; its machines have room for so many nodes now."""
+        """The fleet is there; its machines have room for this number of nodes now."""
 
     def take(self) -> tuple[Any, tuple[object, ...]] | None:
-        """A job to begin: its name, and the arguments of its function. None: there is none now."""
+        """The next task: its name, and the arguments of its function. None: there is none now."""
 
     def done(self, result: Any) -> None:
-        """A job's result is there."""
+        """Take the result of a task."""
 
     def lost(self, name: Any, why: str) -> None:
-        """Whoever did a job died; it is to be taken again."""
+        """Put a task back: the process that ran it died."""
 
 
-async def work_on_ray(address: str | None, nodes: int, shared: bytes, function: Callable[..., Any], work: Work) -> None:
-    """Do all of ``work``: ``function(shared, *arguments)`` for each job, until none is left and none is being done.
+async def run_tasks(
+    address: str | None, nodes: int, shared: bytes, function: Callable[..., Any], source: TaskSource
+) -> None:
+    """Run ``function(shared, *arguments)`` for each task of ``source``, until none is left and none runs.
 
     Args:
         address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
@@ -49,31 +51,31 @@ async def work_on_ray(address: str | None, nodes: int, shared: bytes, function: 
         RayLost: Ray is gone.
     """
     ray = RayProcess(address, nodes)
-    running: dict[asyncio.Task[Any], Any] = {}
+    running: dict[asyncio.Future[Any], Any] = {}
     try:
         facts = await ray.open()
-        work.opened(facts.capacity)
+        source.opened(facts.capacity)
         reference = await ray.share(shared)
         most = max(_LEAST_AHEAD, _AHEAD * facts.capacity)
         while True:
-            while len(running) < most and (job := work.take()) is not None:
-                name, arguments = job
-                running[asyncio.ensure_future(ray.work(function, reference, *arguments))] = name
+            while len(running) < most and (task := source.take()) is not None:
+                name, arguments = task
+                running[asyncio.ensure_future(ray.run_task(function, reference, *arguments))] = name
             if not running:
                 return
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                name = running.pop(task)
+            for future in done:
+                name = running.pop(future)
                 try:
-                    result = task.result()
+                    result = future.result()
                 except RayLost:
                     raise
                 except ActorDied as error:
-                    work.lost(name, str(error))
+                    source.lost(name, str(error))
                 else:
-                    work.done(result)
+                    source.done(result)
     finally:
-        for task in running:
-            task.cancel()
+        for future in running:
+            future.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         await ray.close()

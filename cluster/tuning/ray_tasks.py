@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import MOST_LOSSES, work_on_ray
+from cluster.drivers.task_pool import MOST_LOSSES, run_tasks
 from cluster.tuning.games import Order, play_pair
 from cluster.tuning.run import PairName, Played, Run
 from cluster.tuning.settings import PlayError
@@ -86,6 +86,6 @@ async def play_on_ray(
         PlayError: Ray was lost, or a pair cannot be played.
     """
     try:
-        await work_on_ray(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
+        await run_tasks(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
     except RayLost as error:
         raise PlayError(f"Ray is gone: {error}") from error
