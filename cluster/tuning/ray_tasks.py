@@ -48,8 +48,8 @@ class _Pairs:
         self._on_event(Opened(nodes))
 
     def take(self) -> tuple[PairName, tuple[object, ...]] | None:
-        job = self._run.take_job()
-        return None if job is None else (job.name, (self._order, job))
+        pair = self._run.take_pair()
+        return None if pair is None else (pair.name, (self._order, pair))
 
     def done(self, result: Played) -> None:
         self._keep(result)
