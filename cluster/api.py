@@ -54,6 +54,38 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class StartSearch:
+    """Begin a search, as `OpenSearcher.start`. One that still runs is decided first, with what is known."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class PonderSearch:
+    """Search on the opponent's time, as `OpenSearcher.ponder`. A search that still runs is decided first."""
+
+    request: SearchRequest
+    expected: str = ""
+    """A reply that is pondered on in any case; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetimeSearch:
+    """Aim at another soft time for the search that runs, as `OpenSearcher.retime`."""
+
+    search_id: int
+    soft_ms: int
+    """From the search's start."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopSearch:
+    """Ask for the decision now, as `OpenSearcher.stop`; pondering ends without one."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ballot:
     """What one voter (a node, or a group with its split tree) wants to play."""
 

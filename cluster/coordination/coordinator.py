@@ -6,16 +6,17 @@ fall) is a plain unit test, and the same code runs on real nodes and in virtual 
 
 A search, in order::
 
-    Start ─ no move, one move, declaration ───────────────────► decided ("forced")
+    StartSearch ─ no move, one move, declaration ───────────────────► decided ("forced")
       │
       └─ groups, each on its way (`Group`), and their vote ───────► decided: soft time and an answer ·
                                 all jobs over · a proven mate · StopSearch · hard deadline
 
-    Ponder ─ as `Pondering` says, until the next Start, which may be a hit, or StopSearch; nothing is decided
+    PonderSearch ─ `Pondering`, until the next StartSearch, which may be a hit, or StopSearch; nothing is decided
 
 Invariants, checked after each event with `Settings.validate`:
 
-- every `Start` is followed by exactly one `Decide`, at the latest by the first event at or after its hard deadline;
+- every `StartSearch` is followed by exactly one `Decide`, at the latest by the first event at or after its hard
+  deadline;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
 - each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
   except the root searchers, which all search the whole root;
@@ -27,21 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import Measured, budget, resolved
-from cluster.coordination.events import (
-    FALLBACK,
-    Event,
-    Instruction,
-    NodeJoined,
-    NodeLost,
-    Ponder,
-    Received,
-    Retime,
-    Start,
-    StopSearch,
-    Tick,
-)
+from cluster.coordination.events import FALLBACK, Event, Instruction, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Orders
 from cluster.coordination.pondering import Pondering
@@ -111,19 +100,19 @@ class Coordinator:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.
 
         Raises:
-            ValueError: a `Start` that cannot be searched (position, moves, limits, a search id that does not rise); the
-                coordinator is as it was.
+            ValueError: a `StartSearch` that cannot be searched (position, moves, limits, a search id that does not
+                rise); the coordinator is as it was.
         """
         self.orders.out = []
         self._story.heard(event, now_ms)
         match event:
             case Received():
                 self._received(event.message, now_ms)
-            case Start():
+            case StartSearch():
                 self._start(event.request, now_ms)
-            case Ponder():
+            case PonderSearch():
                 self._ponder(event.request, event.expected, now_ms)
-            case Retime():
+            case RetimeSearch():
                 if (run := self._run_of(event.search_id)) is not None:
                     run.retime(event.soft_ms)
             case StopSearch():

@@ -2,9 +2,9 @@
 
 ::
 
-    Ponder ─ likely replies known ────────────────────► a `SearchRun` for each ─ Start for one ─► hit: it goes on
-       │                                                       ▲            ─ other Start ───► miss: all stop
-       └─ none ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
+    PonderSearch ─ likely replies known ──────────────► a `SearchRun` for each ─ StartSearch for one ─► hit: it goes on
+       │                                                       ▲               ─ other StartSearch ───► miss: all stop
+       └─ none ─► scouting: the opponent's position, MultiPV ──┘               ─ StopSearch ──────────► all stop
 
 How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
 far as they go through it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
 from cluster.coordination.events import (
     Decide,
     Event,
@@ -18,13 +19,9 @@ from cluster.coordination.events import (
     LogEvent,
     NodeJoined,
     NodeLost,
-    Ponder,
     Received,
-    Retime,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
 )
 from cluster.network.messages import Done
 
@@ -73,16 +70,16 @@ class Story:
                 self.tell(at_ms, about, words, done.job_id, done.nodes, done.time_ms, done.error)
             return
         match event:
-            case Start(request):
+            case StartSearch(request):
                 self.tell(
                     at_ms, (request.search_id,), "start: soft {} ms, hard {} ms, {} moves made",
                     request.soft_ms, request.hard_ms, len(request.moves),
                 )  # fmt: skip
-            case Ponder(request, expected):
+            case PonderSearch(request, expected):
                 self.tell(
                     at_ms, (request.search_id,), "ponder: {} moves made, expected {!r}", len(request.moves), expected
                 )
-            case Retime(search_id, soft_ms):
+            case RetimeSearch(search_id, soft_ms):
                 self.tell(at_ms, (search_id,), "retime: soft {} ms", soft_ms)
             case StopSearch(search_id):
                 self.tell(at_ms, (search_id,), "stop")

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from cluster.api import SILENT, FleetError, Listener, SearchListener, SearchRequest
+from cluster.api import (
+    SILENT,
+    FleetError,
+    Listener,
+    PonderSearch,
+    RetimeSearch,
+    SearchListener,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
@@ -18,14 +28,10 @@ from cluster.coordination.events import (
     Event,
     Instruction,
     LogEvent,
-    Ponder,
     Publish,
     PublishPondered,
-    Retime,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
     Tick,
 )
 from cluster.coordination.root import prepare_rules
@@ -101,7 +107,7 @@ class CoordinatorHost:
         self._searches: dict[int, SearchListener] = {}
         """By search id, who hears of the search, or pondering, that runs."""
 
-    def begin(self, event: Start | Ponder, listener: SearchListener) -> None:
+    def begin(self, event: StartSearch | PonderSearch, listener: SearchListener) -> None:
         """Feed the beginning of a search, or of pondering, of which ``listener`` is to hear.
 
         Raises:
@@ -193,16 +199,16 @@ class HostedSearcher:
 
     def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         """See `cluster.api.Searcher.start`."""
-        self._opened().begin(Start(request), listener)
+        self._opened().begin(StartSearch(request), listener)
 
     def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         """See `cluster.api.Searcher.ponder`."""
-        self._opened().begin(Ponder(request, expected), listener)
+        self._opened().begin(PonderSearch(request, expected), listener)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         """See `cluster.api.Searcher.retime`."""
         if self._host is not None:
-            self._host.handle(Retime(search_id, soft_ms))
+            self._host.handle(RetimeSearch(search_id, soft_ms))
 
     def stop(self, search_id: int) -> None:
         """See `cluster.api.Searcher.stop`."""

@@ -24,7 +24,18 @@ from typing import Final, Protocol
 
 import structlog
 
-from cluster.api import Decision, OpenSearcher, Pondered, Progress, SearchListener, SearchRequest
+from cluster.api import (
+    Decision,
+    OpenSearcher,
+    Pondered,
+    PonderSearch,
+    Progress,
+    RetimeSearch,
+    SearchListener,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.csa.address import ServerAddress
 from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
 from master.csa.offer import warm_up_rules
@@ -57,11 +68,7 @@ from master.player.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
-    RetimeSearch,
     Send,
-    StartPonder,
-    StartSearch,
-    StopSearch,
 )
 from master.player.player import Player
 
@@ -328,7 +335,7 @@ class _Game:
                     self._ask_book(instruction)
                 case StartSearch(request):
                     self._start_search(request)
-                case StartPonder(request):
+                case PonderSearch(request):
                     self._guarded("pondering_not_started", self._searcher.ponder, request, self._hears)
                 case RetimeSearch(search_id, soft_ms):
                     self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)

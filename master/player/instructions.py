@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cluster.api import SearchRequest
+from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
 from master.clock import ClockSettings
 from master.player.events import GameEvent, GameOutcome
 
@@ -90,33 +90,6 @@ class BookAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class StartSearch:
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class StartPonder:
-    """Search on the opponent's time, until the next `StartSearch`, `StartPonder` or `StopSearch`."""
-
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class RetimeSearch:
-    """Aim at another soft time, counted from the search's start."""
-
-    search_id: int
-    soft_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class StopSearch:
-    """Its decision is not needed any more."""
-
-    search_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class Emit:
     event: GameEvent
 
@@ -128,4 +101,4 @@ class Finish:
     outcome: GameOutcome
 
 
-Instruction = Send | PrepareSearcher | AskBook | StartSearch | StartPonder | RetimeSearch | StopSearch | Emit | Finish
+Instruction = Send | PrepareSearcher | AskBook | StartSearch | PonderSearch | RetimeSearch | StopSearch | Emit | Finish

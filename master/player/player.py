@@ -13,7 +13,7 @@
        │                           the server at its move limit    │
     AskBook ─ a move of a book ───────────────────────► a move ────┤
        │  none, or none in time                                    │
-    StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► StartPonder, until our turn or the game's end
+    StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► PonderSearch, until our turn or the game's end
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or one by material alone
 
 Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Decision, Known, Progress, SearchRequest
+from cluster.api import Decision, Known, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from master.clock import GameClock, Watch
 from master.csa import events as csa
 from master.csa.complaints import Hope, with_advice
@@ -74,11 +74,7 @@ from master.player.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
-    RetimeSearch,
     Send,
-    StartPonder,
-    StartSearch,
-    StopSearch,
 )
 from master.player.judging import Judge, Verdict, patience_ms
 from master.player.outcomes import left, line_lost, with_result
@@ -397,7 +393,7 @@ class Player:
         if not self.settings.ponder or self._referee().ends_with(position, len(self._moves) + 1):
             return
         self._pondering, self._found = self._request((*self._moves, move_to_usi(move))), None
-        self._out.append(StartPonder(self._pondering))
+        self._out.append(PonderSearch(self._pondering))
 
     def _request(self, moves: tuple[str, ...]) -> SearchRequest:
         return SearchRequest(

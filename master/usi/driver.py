@@ -18,7 +18,17 @@ from typing import Final
 
 import structlog
 
-from cluster.api import FleetError, Listener, Searcher, SearchListener, SearchRequest
+from cluster.api import (
+    FleetError,
+    Listener,
+    PonderSearch,
+    RetimeSearch,
+    Searcher,
+    SearchListener,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.usi.events import (
     AskBook,
     BookReplied,
@@ -33,17 +43,13 @@ from master.usi.events import (
     NewGame,
     NotStarted,
     PonderFound,
-    PonderSearch,
     Prepare,
     Prepared,
     Progressed,
     Quit,
-    RetimeSearch,
     Say,
     SolveMate,
-    StartSearch,
     StopMate,
-    StopSearch,
     Tick,
 )
 from master.usi.front import UsiFront

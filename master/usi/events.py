@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cluster.api import Decision, Pondered, Progress, SearchRequest
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 
 if TYPE_CHECKING:
     from worker.book import BookReply, BookSettings
@@ -154,36 +154,6 @@ class AskBook:
     settings: BookSettings
     only: tuple[str, ...]
     """The moves to choose from, in USI; empty: all."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartSearch:
-    """As `cluster.api.Searcher.start`."""
-
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class PonderSearch:
-    """As `cluster.api.Searcher.ponder`."""
-
-    request: SearchRequest
-    expected: str
-
-
-@dataclass(frozen=True, slots=True)
-class RetimeSearch:
-    """As `cluster.api.Searcher.retime`."""
-
-    search_id: int
-    soft_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class StopSearch:
-    """As `cluster.api.Searcher.stop`."""
-
-    search_id: int
 
 
 @dataclass(frozen=True, slots=True)

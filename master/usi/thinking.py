@@ -12,9 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cluster.api import Decision, Known, Pondered, Progress, SearchRequest
+from cluster.api import (
+    Decision,
+    Known,
+    Pondered,
+    PonderSearch,
+    Progress,
+    RetimeSearch,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.usi.charges import Asked, Charges
-from master.usi.events import AskBook, Instruction, PonderSearch, RetimeSearch, Say, StartSearch, StopSearch
+from master.usi.events import AskBook, Instruction, Say
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from master.usi.states import THINKING, ThinkingState

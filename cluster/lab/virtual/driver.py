@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cluster.api import Decision, FleetError, Progress, SearchRequest
+from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
@@ -30,13 +30,10 @@ from cluster.coordination.events import (
     LogEvent,
     NodeJoined,
     NodeLost,
-    Ponder,
     Publish,
     Received,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
     Tick,
 )
 from cluster.coordination.settings import Settings
@@ -115,7 +112,7 @@ class VirtualFleet:
         if request.hard_ms is None and request.nodes is None and request.depth is None:
             raise FleetError("a search in virtual time needs a limit: hard_ms, nodes or depth")
         self._begin()
-        decision = self._handle(Start(request))
+        decision = self._handle(StartSearch(request))
         for after_ms, fault in faults:
             self._put(self.now_ms + after_ms, fault)
         try:
@@ -137,7 +134,7 @@ class VirtualFleet:
         self._begin()
         self.slice_ms = min(self.slice_ms, SLICE_MS)  # a lone node too: on a miss, it ran on for a slice at most
         try:
-            self._handle(Ponder(request))
+            self._handle(PonderSearch(request))
             self._pondered_id = request.search_id
             until_ms = self.now_ms + for_ms
             while (event := self._next(until_ms)) is not None:

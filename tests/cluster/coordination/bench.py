@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Decision, Pondered, SearchRequest
+from cluster.api import Decision, Pondered, SearchRequest, StartSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
@@ -16,7 +16,6 @@ from cluster.coordination.events import (
     PublishPondered,
     Received,
     SendJob,
-    Start,
     StopNode,
     Tick,
 )
@@ -88,7 +87,7 @@ class Bench:
 
     def split(self, request: SearchRequest = TIMED) -> None:
         """Start, and go through the presearch: 7g7f is ranked first."""
-        self.feed(Start(request))
+        self.feed(StartSearch(request))
         self.report("n1", 5, 30, "7g7f", "3c3d")
         self.tick(300)
         assert self.events("dealt")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.api import SearchRequest
+from cluster.api import SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
-from cluster.coordination.events import Decide, NodeJoined, Received, SendJob, Start, StopSearch
+from cluster.coordination.events import Decide, NodeJoined, Received, SendJob
 from cluster.coordination.roster import Roster, speed_class
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Done, Job, Report
@@ -70,7 +70,7 @@ class Fleet:
         for fact in facts:
             self.feed(fact)
 
-    def feed(self, event: NodeJoined | Start | StopSearch | Received, now_ms: int = 0) -> None:
+    def feed(self, event: NodeJoined | StartSearch | StopSearch | Received, now_ms: int = 0) -> None:
         for out in self.coordinator.handle(event, now_ms):
             if isinstance(out, SendJob):
                 self.jobs[out.node_id] = out.job
@@ -78,7 +78,7 @@ class Fleet:
                 self.decided.append(out)
 
     def start(self) -> None:
-        self.feed(Start(SearchRequest(1, STARTPOS, soft_ms=5000, hard_ms=9000)))
+        self.feed(StartSearch(SearchRequest(1, STARTPOS, soft_ms=5000, hard_ms=9000)))
 
     def report(self, node_id: str, depth: int, score: int, pv: str, *, multipv: int = 1, now_ms: int = 100) -> None:
         job = self.jobs[node_id]

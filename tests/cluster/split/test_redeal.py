@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import cluster.coordination.group
-from cluster.api import SearchRequest
+from cluster.api import SearchRequest, StartSearch
 from cluster.coordination.assignment import Assignment
-from cluster.coordination.events import NodeJoined, NodeLost, Received, Start
+from cluster.coordination.events import NodeJoined, NodeLost, Received
 from cluster.coordination.group import Group
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import Phase
@@ -203,7 +203,7 @@ class TestCoordinator:
 
     def test_a_ponder_like_search_deals_again_too(self) -> None:
         bench = Bench(2, replace(EAGER, presearch_max_ms=100))
-        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS)))
         bench.report("n1", 5, 30, "7g7f", "3c3d")
         bench.tick(100)
         assert bench.events("dealt")
@@ -268,12 +268,12 @@ class TestTrunk:
         bench = Bench(0, self.settings)
         for name, nps in (("n1", 500_000), ("n2", 1_000_000), ("n3", 3_000_000)):
             bench.feed(NodeJoined(name, nps=nps))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         assert [bench.job(name).multipv for name in ("n1", "n2", "n3")] == [2, 2, 1]
 
     def test_a_node_without_a_leaf_joins_the_root_searchers_and_leaves_them_again(self) -> None:
         bench = Bench(4, replace(EAGER, root_share=0.75))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f", "3c3d")
         bench.report("n4", 5, 30, "7g7f", "3c3d", multipv=1)
         bench.report("n4", 5, 20, "2g2f", "3c3d", multipv=2)
