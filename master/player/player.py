@@ -77,9 +77,9 @@ from master.player.instructions import (
     Send,
 )
 from master.player.judging import Judge, Verdict, patience_ms
+from master.player.move_comment import Thought
 from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
-from master.player.thought import Thought
 from master.player.turn import Patience, Question, RunningSearch, Wait
 from worker.careful import careful_move
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
