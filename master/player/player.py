@@ -77,7 +77,7 @@ from master.player.instructions import (
     Send,
 )
 from master.player.judging import Judge, Verdict, patience_ms
-from master.player.move_comment import Thought
+from master.player.move_comment import MoveComment
 from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
 from master.player.turn import Patience, Question, RunningSearch, Wait
@@ -110,7 +110,7 @@ class Player:
         """The search that runs on the opponent's time."""
         self._found: PonderFound | None = None
         """What that has found."""
-        self._thought = Thought()
+        self._comment = MoveComment()
         self._aborting = ""
         self._wrong_game = ""
         """Why the game on offer, which was rejected, is another one than we came for."""
@@ -306,8 +306,8 @@ class Player:
         self._moves.append(move_to_usi(move))
         self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
         self._clock.moved(made.consumed_ms, self._now_ms)
-        thought = self._thought if made.mine else Thought()
-        self._emit(thought.played(made, tuple(self._moves), position.sfen(), self._clocks()))
+        comment = self._comment if made.mine else MoveComment()
+        self._emit(comment.played(made, tuple(self._moves), position.sfen(), self._clocks()))
         if self._aborting:
             if self.protocol.my_turn:
                 self._send(self.protocol.resign())
@@ -331,7 +331,7 @@ class Player:
             case Verdict.DECLARE:
                 self._answer(self.protocol.declare())
             case Verdict.PLAY:
-                self._send_move(judgement.move, Thought())
+                self._send_move(judgement.move, MoveComment())
             case _ if self.settings.book_ms:
                 self._ask_book()
             case _:
@@ -357,7 +357,7 @@ class Player:
         if position.occurrences() > 1:
             return False  # whether a repetition is wanted the search has to say
         self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
-        self._send_move(move, Thought.of_book(answer, self._board(), move))
+        self._send_move(move, MoveComment.of_book(answer, self._board(), move))
         return True
 
     def _think(self) -> None:
@@ -440,7 +440,7 @@ class Player:
             self._fall_back(search, f"the decision is not legal: {error}")
         else:
             self._line = decision.pv
-            self._send_move(move, Thought.of(decision, self._board(), move))
+            self._send_move(move, MoveComment.of(decision, self._board(), move))
 
     def _fall_back(self, search: RunningSearch, why: str) -> None:
         """Play the best move that was reported, or one by material alone: a turn never ends on the clock."""
@@ -452,11 +452,11 @@ class Player:
             why += f"; the reported move is not legal: {error}"
         move = move or careful_move(position)
         self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
-        self._send_move(move, Thought())
+        self._send_move(move, MoveComment())
 
-    def _send_move(self, move: int, thought: Thought) -> None:
-        self._thought = thought
-        self._answer(self.protocol.move(move_to_csa(move), thought.comment))
+    def _send_move(self, move: int, comment: MoveComment) -> None:
+        self._comment = comment
+        self._answer(self.protocol.move(move_to_csa(move), comment.text))
         self._ponder(move)
 
     def _answer(self, line: str) -> None:
