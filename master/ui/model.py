@@ -36,8 +36,8 @@ NOTES_KEPT = 4
 
 
 @dataclass(slots=True)
-class Thought:
-    """What one side thinks, or thought for its last move."""
+class SideView:
+    """The search of one side that a viewer sees: the one that runs, or that of its last move."""
 
     sfen: str = STARTPOS
     """The position that it is about."""
@@ -88,7 +88,7 @@ class GameView:
     ply: int = 0
     move: MovePlayed | None = None
     """The last move."""
-    thoughts: tuple[Thought, Thought] = field(default_factory=lambda: (Thought(), Thought()))
+    sides: tuple[SideView, SideView] = field(default_factory=lambda: (SideView(), SideView()))
     """By colour."""
     outcome: GameOutcome | None = None
     most_plies: int | None = None
@@ -143,7 +143,7 @@ class GameView:
                 self.names, self.my_colour = summary.names, summary.my_colour
                 self.sfen, self.ply, self.move, self.outcome = sfen, 0, None, None
                 self.most_plies, self._times = summary.max_moves, summary.time
-                self.thoughts = (Thought(sfen), Thought(sfen))
+                self.sides = (SideView(sfen), SideView(sfen))
                 self._set_clocks(clocks)
             case MovePlayed():
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
@@ -160,15 +160,15 @@ class GameView:
         self._think(event, self.my_colour ^ 1)
 
     def _think(self, event: GameEvent, colour: int) -> None:
-        thought = self.thoughts[colour]
+        side = self.sides[colour]
         match event:
             case ThinkingBegan():
-                thought.sfen, thought.before = self.sfen, self.last_square
-                thought.progress = thought.decision = None
+                side.sfen, side.before = self.sfen, self.last_square
+                side.progress = side.decision = None
             case ThinkingProgressed(progress):
-                thought.progress = progress
+                side.progress = progress
             case ThinkingEnded(decision):
-                thought.decision = decision
+                side.decision = decision
 
     def _set_clocks(self, clocks: Clocks) -> None:
         self._clocks, self._clocks_at, self._running = clocks, self.now(), True
