@@ -18,7 +18,7 @@ from typing import Final
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
 from master.book.schema import Tables
-from master.book.thoughts import PositionKey, Thought
+from master.book.searches import PositionKey, Thought
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, ranked, split_sfen
 from worker.score import MATE_BOUND

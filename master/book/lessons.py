@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from master.book.thoughts import Thought
+from master.book.searches import Thought
 from worker.score import is_mate
 
 UNKNOWN = "unknown"
@@ -60,7 +60,7 @@ class Lesson:
     """The position itself."""
     ply: int
     seconds: float
-    """How long, in reference seconds (`master.book.thoughts`)."""
+    """How long, in reference seconds (`master.book.searches`)."""
     pieces: tuple[Thought, ...] = ()
     """The searches that it has had so far."""
 

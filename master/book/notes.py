@@ -13,7 +13,7 @@ from typing import Self
 
 from cluster.api import Decision
 from master.book.lessons import OwnMove
-from master.book.thoughts import Thought, reference_seconds
+from master.book.searches import Thought, reference_seconds
 from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan, ThinkingEnded
 from worker.shogi import Position
 

@@ -16,8 +16,8 @@ from typing import Final
 
 from master.book.learned import LearnedBook
 from master.book.look_ahead import LookAhead, look_ahead
+from master.book.searches import reference_seconds
 from master.book.style import StyleWeights, style_weights
-from master.book.thoughts import reference_seconds
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
 from worker.shogi import MoveError, Position

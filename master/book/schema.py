@@ -1,6 +1,6 @@
 """The tables of the learned book: one SQLite file, written by one process at a time.
 
-A position is text as `master.book.thoughts.PositionKey` has it: black to move, without a ply. Moves are USI of that
+A position is text as `master.book.searches.PositionKey` has it: black to move, without a ply. Moves are USI of that
 position. Write-ahead logging: a crash loses at most what the last moments brought, and readers never wait.
 """
 

@@ -29,8 +29,8 @@ from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, judged, plan_lessons
 from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
+from master.book.searches import Thought
 from master.book.speed import Speed
-from master.book.thoughts import Thought
 from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError

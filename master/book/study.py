@@ -18,8 +18,8 @@ import structlog
 from cluster.api import SILENT, Decision, Listener, Progress, Searcher, SearchListener, SearchRequest
 from master.book.lessons import Lesson
 from master.book.notes import thought_of
+from master.book.searches import REFERENCE_NPS, Thought
 from master.book.service import BookService
-from master.book.thoughts import REFERENCE_NPS, Thought
 from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
 from worker.score import MATE_BOUND
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from master.book.thoughts import Thought
+from master.book.searches import Thought
 from master.records.notation import move_text, pv_text, score_text
 from master.ui.board import board_text, hand_text
 from master.ui.console import Console

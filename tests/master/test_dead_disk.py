@@ -16,7 +16,7 @@ from pathlib import Path
 
 import master.__main__ as script
 import master.book.service as book, master.cli as cli, master.logs.log as log, master.game.recorder as recorder
-from master.book.thoughts import Thought
+from master.book.searches import Thought
 
 folder, fifo = Path(sys.argv[1]), sys.argv[2]
 book.CLOSE_S = recorder.FLUSH_S = log.CLOSE_S = 0.1

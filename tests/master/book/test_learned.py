@@ -12,7 +12,7 @@ import pytest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
-from master.book.thoughts import Thought
+from master.book.searches import Thought
 from worker.book import BookError, BookMove
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position

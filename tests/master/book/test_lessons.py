@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, judged, plan_lessons
-from master.book.thoughts import Thought
+from master.book.searches import Thought
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cluster.api import Decision
 from master.book.lessons import OwnMove
 from master.book.notes import GameNotes, thought_of
+from master.book.searches import Thought
 from master.book.speed import Speed
-from master.book.thoughts import Thought
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
 from tests.master.player.table import BLACK, WHITE

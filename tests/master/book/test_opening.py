@@ -12,8 +12,8 @@ import pytest
 from master.book.learned import LearnedBook
 from master.book.look_ahead import LookAhead
 from master.book.opening import OpeningBook, OpeningSettings
+from master.book.searches import Thought
 from master.book.style import Style, StyleWeights
-from master.book.thoughts import Thought
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position

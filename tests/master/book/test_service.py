@@ -14,8 +14,8 @@ import pytest
 from cluster.api import Decision
 from master.book.learned import LearnedBook
 from master.book.opening import OpeningSettings
+from master.book.searches import Thought
 from master.book.service import BookService
-from master.book.thoughts import Thought
 from master.player.events import (
     Clocks,
     Conclusion,

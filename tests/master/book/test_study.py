@@ -13,9 +13,9 @@ import pytest
 from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRequest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson
+from master.book.searches import Thought
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
-from master.book.thoughts import Thought
 from master.player.events import GameFound, LoggedIn
 from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal

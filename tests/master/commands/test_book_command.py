@@ -10,7 +10,7 @@ import pytest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
-from master.book.thoughts import Thought
+from master.book.searches import Thought
 from master.commands.book import app
 from master.commands.common import CommandError
 from tests.master.book.games import record

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from master.book.thoughts import PositionKey, Thought, reference_seconds
+from master.book.searches import PositionKey, Thought, reference_seconds
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 
