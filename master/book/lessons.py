@@ -1,4 +1,4 @@
-"""Method II: which own moves of a lost game are thought of again. Pure.
+"""Method II: which own moves of a lost game are searched again. Pure.
 
 The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
 the own moves before the turn are searched again, the nearest first, each for twice the time that it has had. The better
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from master.book.searches import Thought
+from master.book.searches import BookSearch
 from worker.score import is_mate
 
 UNKNOWN = "unknown"
@@ -38,15 +38,15 @@ class OwnMove:
     moves: tuple[str, ...]
     """USI moves from the game's start position to that one."""
     move: str
-    thought: Thought | None
+    search: BookSearch | None
     """None where nothing was searched: a book move, the only legal one, the last resort."""
     known_score: int | None = None
     """From our view, where it is known: of the search, or of the book's entry."""
 
     @property
     def seconds(self) -> float:
-        """Reference seconds thought."""
-        return self.thought.seconds if self.thought else 0.0
+        """Reference seconds that the move was searched."""
+        return self.search.seconds if self.search else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Lesson:
     ply: int
     seconds: float
     """How long, in reference seconds (`master.book.searches`)."""
-    pieces: tuple[Thought, ...] = ()
+    pieces: tuple[BookSearch, ...] = ()
     """The searches that it has had so far."""
 
     @property
@@ -69,12 +69,12 @@ class Lesson:
         """How long it is still to be searched."""
         return max(0.0, self.seconds - sum(piece.seconds for piece in self.pieces))
 
-    def with_piece(self, piece: Thought | None) -> Lesson:
+    def with_piece(self, piece: BookSearch | None) -> Lesson:
         """The lesson with one search more; None: that has found nothing."""
         return self if piece is None else replace(self, pieces=(*self.pieces, piece))
 
 
-def judged(pieces: Sequence[Thought]) -> Thought | None:
+def judged(pieces: Sequence[BookSearch]) -> BookSearch | None:
     """What the pieces of a lesson say together; None where there is none.
 
     A mate where one was found, for us or against us; else the move that most of the time has found, as the longest
@@ -99,15 +99,15 @@ class StudySettings:
     bad_score: int = 300
     """The evaluation is bad where it is this far below zero, in centipawns."""
     moves: int = 4
-    """How many own moves are thought of again after one game."""
+    """How many own moves are searched again after one game."""
     factor: float = 2.0
     """How much longer than before."""
     most_seconds: float = 3600.0
-    """A position that was thought on for so many reference seconds is left; earlier ones are taken instead."""
+    """A position that was searched for so many reference seconds is left; earlier ones are taken instead."""
 
 
 def earlier_lesson(
-    lesson: Lesson, found: Thought, sfen: str, before: Thought | None, settings: StudySettings
+    lesson: Lesson, found: BookSearch, sfen: str, before: BookSearch | None, settings: StudySettings
 ) -> Lesson | None:
     """What to study after a lesson that has found its position to be bad: the own move before it.
 
@@ -119,7 +119,7 @@ def earlier_lesson(
         settings: what is bad, and how much longer to think.
 
     Returns:
-        None where the position is not bad, or nothing was thought before it, or that was studied already.
+        None where the position is not bad, or nothing was searched before it, or that was studied already.
     """
     if found.score > -settings.bad_score or before is None or before.studied:
         return None
@@ -156,8 +156,8 @@ def plan_lessons(
         start_sfen: the game's start position.
         own: our moves.
         reason: how it was lost, in the server's word (``RESIGN`` …), or `UNKNOWN`.
-        seconds: how long the book has thought on the positions (``OwnMove.sfen``) by now, in reference seconds; what
-            is not there: not at all.
+        seconds: how long each position was searched so far, in reference seconds, by ``OwnMove.sfen``; a position
+            that is missing was not searched.
     """
     turn = find_turn(own, settings.bad_score)
     if turn is None:

@@ -17,12 +17,12 @@ from typing import IO, Any, Final, Self
 from worker.book import BookError
 from worker.files import reason
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the tables, in ``PRAGMA user_version``."""
 
 _TABLES: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE thoughts (
+CREATE TABLE searches (
     position TEXT PRIMARY KEY, move TEXT NOT NULL, score INTEGER NOT NULL, depth INTEGER NOT NULL,
     seconds REAL NOT NULL, pv TEXT NOT NULL, studied INTEGER NOT NULL, ply INTEGER NOT NULL
 ) WITHOUT ROWID;

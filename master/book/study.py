@@ -17,8 +17,8 @@ import structlog
 
 from cluster.api import SILENT, Decision, Listener, Progress, Searcher, SearchListener, SearchRequest
 from master.book.lessons import Lesson
-from master.book.notes import thought_of
-from master.book.searches import REFERENCE_NPS, Thought
+from master.book.notes import book_search_of
+from master.book.searches import REFERENCE_NPS, BookSearch
 from master.book.service import BookService
 from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
 from worker.score import MATE_BOUND
@@ -151,7 +151,7 @@ class StudyingSearcher:
             over = self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson)
             if over or self._stopping:
                 return await self._keep(lesson, decision, finished=over and not self._stopping)
-            # The fleet was slower than thought.
+            # The fleet was slower than expected.
             nps = decision.nodes * 1000 / max(1, decision.elapsed_ms)
             piece = _piece_of(decision)
             await self._service.learned(lesson, piece, finished=False)
@@ -251,9 +251,9 @@ class StudyingSearcher:
             self._decision.set_result(decision)
 
 
-def _piece_of(decision: Decision) -> Thought | None:
-    thought = thought_of(decision)
-    return None if thought is None else replace(thought, studied=True)
+def _piece_of(decision: Decision) -> BookSearch | None:
+    search = book_search_of(decision)
+    return None if search is None else replace(search, studied=True)
 
 
 def _is_enough(decision: Decision, lesson: Lesson) -> bool:
