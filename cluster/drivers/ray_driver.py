@@ -16,7 +16,7 @@ from cluster.drivers.fallback import Fallback
 from cluster.drivers.faults import Faults
 from cluster.drivers.fleet import Change, Fleet
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.drivers.places import Places, place_of
+from cluster.drivers.node_supervisor import NodeSupervisor, place_of
 from cluster.drivers.ray_cluster import RayFacts
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
@@ -105,7 +105,7 @@ class RaySearcher(HostedSearcher):
         self._metrics = metrics
         self._node_metrics = node_metrics
         self._address = address
-        self._places: Places | None = None
+        self._supervisor: NodeSupervisor | None = None
         self._fleet = Fleet()
         self._channel: ChannelServer | None = None
         self._fallback: Fallback | None = None
@@ -187,9 +187,9 @@ class RaySearcher(HostedSearcher):
         if self._fallback is not None:
             await self._fallback.close()
             self._fallback = None
-        if self._places is not None:
-            await self._places.close()
-            self._places = None
+        if self._supervisor is not None:
+            await self._supervisor.close()
+            self._supervisor = None
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -242,8 +242,8 @@ class RaySearcher(HostedSearcher):
                 self.send,
                 lambda name, fields: host.log(name, **fields),
             )
-        self._places = Places(self._address, self._wanted, self, self._spec)
-        self._places.open()
+        self._supervisor = NodeSupervisor(self._address, self._wanted, self, self._spec)
+        self._supervisor.open()
         await self._can_begin()
 
     def _spec(self, node_id: str) -> NodeSpec:
@@ -277,21 +277,21 @@ class RaySearcher(HostedSearcher):
         self._begun = True
 
     def ray_found(self, facts: RayFacts) -> None:
-        """`cluster.drivers.places.Master`."""
+        """`cluster.drivers.node_supervisor.Master`."""
         self._host_of_ray = facts.host
         self._capacity = facts.capacity
         self._changed.set()
 
     def ray_refused(self, why: str) -> None:
-        """`cluster.drivers.places.Master`: while the fleet opens, that is the end of it."""
+        """`cluster.drivers.node_supervisor.Master`: while the fleet opens, that is the end of it."""
         self._look_for_a_fault(lambda: self._faults.refused(why))
 
     def is_live(self, node_id: str) -> bool:
-        """`cluster.drivers.places.Master`."""
+        """`cluster.drivers.node_supervisor.Master`."""
         return self._fleet.peer(node_id) is not None
 
     def adopted(self, node_id: str) -> None:
-        """`cluster.drivers.places.Master`. One that was sent away has no place to hold any more: another life of it
+        """`cluster.drivers.node_supervisor.Master`. A node that was sent away gives its place up: another life of it
         begins.
         """
         member = self._fleet.members.get(node_id)
@@ -299,7 +299,7 @@ class RaySearcher(HostedSearcher):
             self._channel.send(member.hello.peer, End(again=True))
 
     def log(self, name: str, **fields: object) -> None:
-        """`cluster.drivers.places.Master`: tell the listener."""
+        """`cluster.drivers.node_supervisor.Master`: tell the listener."""
         if self._host is not None:
             self._host.log(name, **fields)
 

@@ -52,7 +52,7 @@ class Master(Protocol):
     def log(self, name: str, **fields: object) -> None: ...
 
 
-class Places:
+class NodeSupervisor:
     """Keeps nodes running, on a cluster of our own or on one that others start, shrink and grow.
 
     In the latter one keeper more than there are machines is asked for, always: it waits, and so starts by itself on a
