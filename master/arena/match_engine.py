@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from master.arena.players import Player
+from master.arena.contestants import Player
 from master.arena.referee import Answer
 from worker.engine import Bound, EngineError
 from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.folder import sources
-from master.arena.players import SettingsError
+from master.arena.contestants import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
 from master.records.csa import GameRecord

@@ -9,8 +9,8 @@ from collections.abc import Generator, Sequence
 from datetime import datetime
 from typing import Final
 
+from master.arena.contestants import SettingsError
 from master.arena.match_engine import MatchEngine, SilentError
-from master.arena.players import SettingsError
 from master.arena.referee import Referee
 from master.arena.schedule import Faults, PlayedGame, SideFigures, colour_of_a, pair_of
 from master.arena.settings import MatchSettings, Pace

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from master.arena.players import Player, SettingsError
+from master.arena.contestants import Player, SettingsError
 from master.csa.timecontrol import TimeControl
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 from worker.arena.statistics import Sprt

@@ -196,7 +196,7 @@ def _even(option: str, games: int) -> int:
 
 def _check(recipe: Recipe) -> None:
     """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
-    from master.arena.players import SettingsError, player
+    from master.arena.contestants import SettingsError, player
     from master.learning.recipe import words
     from worker.arena.statistics import Sprt
     from worker.nnue.format import NetworkFileError, read_network

@@ -97,9 +97,9 @@ def match(
 
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
+    from master.arena.contestants import SettingsError, player, with_names
     from master.arena.match_folder import MatchFolder
     from master.arena.match_loop import MatchError
-    from master.arena.players import SettingsError, player, with_names
     from master.arena.settings import MatchSettings
 
     try:
@@ -132,7 +132,7 @@ def match(
 
 
 def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | None, margin_ms: int) -> Pace:
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from master.arena.settings import Pace
 
     main_s = increment_s = 0.0
@@ -148,7 +148,7 @@ def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | No
 
 
 def _resign_by(word: str) -> ResignBy:
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from master.arena.settings import ResignBy
 
     try:
@@ -158,7 +158,7 @@ def _resign_by(word: str) -> ResignBy:
 
 
 def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from worker.arena.statistics import Sprt
 
     if bounds is None:
@@ -221,7 +221,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
     """An opening for each pair. Those that are missing are made, or read, and kept; a short list begins again."""
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from worker.arena.openings import OpeningError, read_openings, write_openings
 
     wanted = settings.games // 2

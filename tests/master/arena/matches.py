@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from master.arena.players import Player
+from master.arena.contestants import Player
 from master.arena.settings import MatchSettings, Pace
 from worker.arena.statistics import Sprt
 

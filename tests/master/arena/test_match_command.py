@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from master.arena.players import Player
+from master.arena.contestants import Player
 from master.arena.report import facts, table, words
 from master.arena.schedule import MOST_FAULTS, PlayedGame
 from master.arena.settings import MatchSettings, Pace

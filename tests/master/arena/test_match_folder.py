@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from master.arena.contestants import SettingsError, player
 from master.arena.match_folder import MatchFolder
-from master.arena.players import SettingsError, player
 from master.arena.schedule import PlayedGame
 from master.csa.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove

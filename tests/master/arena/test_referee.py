@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from master.arena.players import Player
+from master.arena.contestants import Player
 from master.arena.referee import Answer, Clock, Referee
 from master.arena.settings import MatchSettings, Pace, ResignBy
 from master.records.csa import Ending

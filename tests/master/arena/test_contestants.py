@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from master.arena.players import Player, SettingsError, player, with_names
+from master.arena.contestants import Player, SettingsError, player, with_names
 
 
 def names(a: Player, b: Player) -> list[str]:
