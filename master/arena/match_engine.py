@@ -1,4 +1,4 @@
-"""A player's process in a match: kept alive from game to game, started anew where it died.
+"""A contestant's process in a match: kept alive from game to game, started anew where it died.
 
 It is driven by whole USI lines and not through `worker.usi.engine`: a match has a clock for each side, and reads of a
 search its last line only, so that the referee takes next to nothing of the players' time.
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from master.arena.contestants import Player
+from master.arena.contestants import Contestant
 from master.arena.referee import Answer
 from worker.engine import Bound, EngineError
 from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
@@ -32,10 +32,10 @@ class SilentError(EngineError):
 
 
 class MatchEngine:
-    """A player and its process. For one thread; `kill` may come from any."""
+    """A contestant and its process. For one thread; `kill` may come from any."""
 
-    def __init__(self, player: Player) -> None:
-        self.player = player
+    def __init__(self, contestant: Contestant) -> None:
+        self.contestant = contestant
         self._process: UsiProcess | None = None
         self._killed = False
 
@@ -47,12 +47,12 @@ class MatchEngine:
         """
         if self._process is not None:
             return
-        process = UsiProcess(self.player.command, _START_S, self.player.folder)
+        process = UsiProcess(self.contestant.command, _START_S, self.contestant.folder)
         self._process = process
         try:
             if self._killed:
                 raise EngineError("ended")
-            process.set_options(self.player.options)
+            process.set_options(self.contestant.options)
             process.ready(_READY_S)
         except BaseException:
             self._drop()
@@ -91,7 +91,7 @@ class MatchEngine:
         """
         process = self._process
         if process is None:
-            raise EngineError(f"{self.player.name} is not running")
+            raise EngineError(f"{self.contestant.name} is not running")
         try:
             began = time.monotonic()
             process.send(f"{position_line}\n{go_line}")

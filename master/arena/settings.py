@@ -1,4 +1,4 @@
-"""What a match is: two players, a pace, openings, adjudication, a test. Kept in the match's folder. Pure."""
+"""Settings of a match: two contestants, a pace, openings, adjudication, a test. Kept in the match's folder. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from master.arena.contestants import Player, SettingsError
+from master.arena.contestants import Contestant, SettingsError
 from master.csa.timecontrol import TimeControl
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 from worker.arena.statistics import Sprt
@@ -67,7 +67,7 @@ class Pace:
 class MatchSettings:
     """Everything that decides how a match runs. Two runs in one folder must agree in all of it but `FREE`."""
 
-    players: tuple[Player, Player]
+    players: tuple[Contestant, Contestant]
     pace: Pace
     games: int
     """At most; an even number. A test may end the match sooner."""

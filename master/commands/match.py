@@ -97,7 +97,7 @@ def match(
 
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
-    from master.arena.contestants import SettingsError, player, with_names
+    from master.arena.contestants import SettingsError, contestant, with_names
     from master.arena.match_folder import MatchFolder
     from master.arena.match_loop import MatchError
     from master.arena.settings import MatchSettings
@@ -105,10 +105,10 @@ def match(
     try:
         pace = _pace(nodes, depth, byoyomi, time, margin_ms)
         each = option_both or []
-        a_player = player(a, name_a, [*each, *(option_a or [])], pace.timed)
-        b_player = player(b, name_b, [*each, *(option_b or [])], pace.timed)
+        contestant_a = contestant(a, name_a, [*each, *(option_a or [])], pace.timed)
+        contestant_b = contestant(b, name_b, [*each, *(option_b or [])], pace.timed)
         settings = MatchSettings(
-            players=(a_player, b_player) if name_a or name_b else with_names(a_player, b_player),
+            players=(contestant_a, contestant_b) if name_a or name_b else with_names(contestant_a, contestant_b),
             pace=pace,
             games=games,
             concurrency=concurrency,
