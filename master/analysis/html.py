@@ -20,7 +20,7 @@ from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import (
     GameReport,
-    Player,
+    PlayerReport,
     Settings,
     black_view,
     elo_text,
@@ -64,7 +64,7 @@ def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:
 
 
 def summary_page(
-    reports: Sequence[tuple[GameReport, str]], players: Sequence[Player], settings: Settings, calibrated: bool
+    reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: Settings, calibrated: bool
 ) -> str:
     """The page of several games.
 
@@ -125,7 +125,7 @@ def _range(words: str) -> str:
     return words
 
 
-def _common(players: Sequence[Player], settings: Settings, calibrated: bool) -> dict[str, Any]:
+def _common(players: Sequence[PlayerReport], settings: Settings, calibrated: bool) -> dict[str, Any]:
     return {
         "players": [
             (facts := player_facts(player))

@@ -26,7 +26,9 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class PlayerReport:
+    """One player's statistics and strength, in one game or over all."""
+
     statistics: PlayerStatistics
     strength: Strength | None
     """None: too few moves, or the analysis does not fit the calibration."""
@@ -40,7 +42,7 @@ class GameReport:
     """Of each point."""
     moves: tuple[Judged, ...]
     """Between the points."""
-    players: tuple[Player, Player]
+    players: tuple[PlayerReport, PlayerReport]
     """Black, white."""
     turning: tuple[Judged, ...]
     virtual: Interval | None
@@ -73,7 +75,7 @@ def report(
     )
 
 
-def players(reports: Sequence[GameReport], calibration: Calibration | None) -> tuple[Player, ...]:
+def players(reports: Sequence[GameReport], calibration: Calibration | None) -> tuple[PlayerReport, ...]:
     """Each player over all games, by name, those with the most moves first."""
     moves: dict[str, list[Judged]] = {}
     games: dict[str, int] = {}
@@ -85,8 +87,8 @@ def players(reports: Sequence[GameReport], calibration: Calibration | None) -> t
     return tuple(_player(one, calibration) for one in sorted(found, key=lambda one: -one.total.moves))
 
 
-def _player(one: PlayerStatistics, calibration: Calibration | None) -> Player:
-    return Player(one, None if calibration is None else strength(one.losses, calibration))
+def _player(one: PlayerStatistics, calibration: Calibration | None) -> PlayerReport:
+    return PlayerReport(one, None if calibration is None else strength(one.losses, calibration))
 
 
 def strength_text(found: Strength | None) -> str:
@@ -190,7 +192,7 @@ def _move_facts(move: Judged, game: Game) -> dict[str, Any]:
     }
 
 
-def player_facts(player: Player) -> dict[str, Any]:
+def player_facts(player: PlayerReport) -> dict[str, Any]:
     """A player for programs; shares are 0 to 1, the accuracy is in percent."""
     own = player.statistics
     return {
