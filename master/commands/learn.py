@@ -196,7 +196,7 @@ def _even(option: str, games: int) -> int:
 
 def _check(recipe: Recipe) -> None:
     """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
-    from master.arena.contestants import SettingsError, player
+    from master.arena.contestants import SettingsError, contestant
     from master.learning.recipe import words
     from worker.arena.statistics import Sprt
     from worker.nnue.format import NetworkFileError, read_network
@@ -213,7 +213,7 @@ def _check(recipe: Recipe) -> None:
             if one.player.endswith(".bin"):
                 read_network(one.player)
             else:
-                player(one.player, one.name, (), timed=False)
+                contestant(one.player, one.name, (), timed=False)
         except (SettingsError, NetworkFileError, OSError) as error:
             raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
     for option, text in (
