@@ -18,7 +18,7 @@ Change = NodeJoined | NodeLost
 
 
 @dataclass(slots=True)
-class Member:
+class FleetMember:
     """One node as the master knows it."""
 
     hello: Hello
@@ -42,7 +42,7 @@ class Fleet:
 
     def __init__(self, timeout_ms: int = 800) -> None:
         self.timeout_ms = timeout_ms
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, FleetMember] = {}
         self._superseded: set[str] = set()
         """Peers in whose place another one has said hello."""
         self._looked_ms = 0
@@ -76,7 +76,7 @@ class Fleet:
             self._superseded.add(member.hello.peer)
             if member.live:
                 changes.append(NodeLost(node_id, "its process began anew"))
-        self.members[node_id] = Member(hello, now_ms)
+        self.members[node_id] = FleetMember(hello, now_ms)
         return [*changes, _joined(hello)]
 
     def heard(self, peer: str, now_ms: int) -> list[Change]:
@@ -127,7 +127,7 @@ class Fleet:
                 changes += self._lose(member, f"not heard of for {silent} ms")
         return changes
 
-    def _lose(self, member: Member, reason: str) -> list[Change]:
+    def _lose(self, member: FleetMember, reason: str) -> list[Change]:
         if not member.live:
             return []
         member.live = False
