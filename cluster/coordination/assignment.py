@@ -18,7 +18,7 @@ class _Ended:
     """A job that was ended before it was done."""
 
     nodes: int
-    """As far as they were counted."""
+    """Nodes counted until then."""
     counts: bool
     """As `Assignment.job_counts`."""
 
@@ -50,9 +50,9 @@ class Assignment:
     job_counts: bool = False
     """A line of ``job`` has become part of what the answer is made of."""
     wasted: int = 0
-    """Of ``spent``: in jobs that brought nothing."""
+    """The part of ``spent`` that was searched in jobs that brought nothing."""
     ended: dict[int, _Ended] = field(default_factory=dict)
-    """By job id: the jobs that were ended early, whose `Done` will tell what they had searched."""
+    """Jobs that were ended early, by job id; their `Done` is still to tell what they searched."""
     line: TreeLine | None = None
     """The last line it reported."""
     ballot: TreeLine | None = None
@@ -60,7 +60,7 @@ class Assignment:
     lines: dict[int, TreeLine] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0
-    """Of its last report, as ``hashfull``."""
+    """The last report's, as ``hashfull``."""
     hashfull: int = 0
 
     @property
@@ -120,7 +120,7 @@ class Assignment:
         return True
 
     def view(self, speed: float, searched: int) -> NodeView:
-        """For those who watch; for ``searched`` see the method of that name."""
+        """The node as viewers see it; ``searched``: see the method of that name."""
         return NodeView(
             node_id=self.node_id,
             alive=self.alive,

@@ -88,7 +88,7 @@ class Coordinator:
         return self.state is CoordinatorState.PONDERING
 
     def story(self, key: Key | None = None) -> list[Happened]:
-        """What happened to a search (by its id) or a node (by its name), or to all, the oldest first, as far as it is
+        """The history of a search (by its id), of a node (by its name), or of all, oldest first, as far as it is
         remembered: to look for a fault."""
         return self._story.of(key)
 
@@ -142,7 +142,7 @@ class Coordinator:
         return self.orders.out
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When the next `Tick` is due, later than ``now_ms``; None: only an event can change anything."""
+        """The time of the next `Tick`, later than ``now_ms``; None: only an event can change anything."""
         under_way = self._run or self._pondering
         return None if under_way is None else under_way.wake_ms(now_ms)
 
@@ -178,7 +178,7 @@ class Coordinator:
             run.hit(request, soft, hard, self._fallback_live, now_ms)
 
     def _earlier(self, request: SearchRequest, root: Root) -> TreeLine | None:
-        """What the last search expected to be played in this position, by the deepest of its lines."""
+        """The line that the last search expected from this position on, from the deepest of its lines."""
         if self._last is None:
             return None
         before = self._last.search

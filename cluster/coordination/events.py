@@ -1,4 +1,4 @@
-"""What goes into the coordinator and what comes out: plain values, so that a search can be logged and replayed."""
+"""The coordinator's events and instructions: plain values, so that a search can be logged and replayed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Show this to whoever watches."""
+    """Show the progress to viewers."""
 
     progress: Progress
 

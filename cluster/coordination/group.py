@@ -36,7 +36,7 @@ from worker.engine import Bound
 from worker.states import TransitionError
 
 _SMALL = 16
-"""In a group of so many nodes every report is looked at for whether the tree should be dealt again."""
+"""Up to this size of a group every report leads to the question whether the tree should be dealt again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +44,8 @@ class Group:
     """See the module's text. Times are milliseconds of the driver's clock."""
 
     name: str
-    """Of the voter: the node's id where it is one node, else ``split``, or ``group-1`` … where there are several."""
+    """The voter's name: the node's id where it is one node, else ``split``, or ``group-1`` … where there are
+    several."""
     assignments: list[Assignment]
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
@@ -57,23 +58,23 @@ class Group:
     """None: the presearch ends by its node or depth limit."""
     tree: Tree = WHOLE_ROOT
     lines: dict[Leaf, TreeLine] = field(default_factory=dict)
-    """What is known of the tree's leaves."""
+    """The lines known of the tree's leaves."""
     known: dict[tuple[str, ...], TreeLine] = field(default_factory=dict)
-    """What was found out about moves, in the presearch and under every tree so far (`cluster.split.tree.Known`)."""
+    """Lines known of moves, from the presearch and from every tree so far (`cluster.split.tree.Known`)."""
     windows: Mapping[Leaf, Window] = field(default_factory=dict)
-    """What is to be found out about the tree's leaves, as of the last deal."""
+    """The score range to find out for each leaf, as of the last deal."""
     contenders: frozenset[str] = frozenset()
     """The moves that were in contention then."""
     dealt_ms: int = 0
-    """When that was."""
+    """The time of the last deal."""
     furthest: int = 0
     """The most nodes that one of its nodes has searched."""
     dealt_furthest: int = 0
-    """How many that were at the last deal."""
+    """`furthest` at the last deal."""
     _finished: dict[Leaf, Job] = field(default_factory=dict)
     """Leaves whose search came to its end by itself, with that job; some may be of an earlier tree."""
     _ended: dict[Assignment, None] = field(default_factory=dict)
-    """Whose jobs came to their end since the last deal."""
+    """Assignments whose jobs have ended since the last deal."""
     _first: Leaf | None = None
     """The leaf that the root searchers have, as a part of the whole root."""
     _unlooked: int = 0
@@ -127,7 +128,8 @@ class Group:
         self._unlooked += 1
 
     def _learn(self, leaf: Leaf, line: TreeLine) -> None:
-        """Of several moves that are worth "at most this" nothing is known of the one that the line begins with."""
+        """Keep a leaf's line as knowledge of its first move. An upper bound on several moves says nothing about the
+        first of them."""
         if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
             return
         key = line.pv[: len(leaf.path) + 1]
@@ -141,7 +143,7 @@ class Group:
         return self._merged
 
     def standing(self, caution: Caution) -> Standing:
-        """How the tree stands by what is known now."""
+        """The tree with its lines as they are now."""
         if self._standing is None:
             self._standing = Standing(self.tree, self.lines, caution)
             self._merged = self._standing.best(self.root_result)
@@ -202,8 +204,8 @@ class Group:
         return [(self.name, self.assignments[0].engine, line, sum(searched), max(1, len(searched)))]
 
     def why_redeal(self, settings: Settings) -> str | None:
-        """Why the tree should be dealt again by what is known now; None: it should not. To look costs as much as there
-        are leaves: in a large group it is done for every so many reports."""
+        """The reason to deal the tree again, by the lines that are known now; None: there is none. To look costs as
+        much as there are leaves: in a large group it is done for every so many reports."""
         if not self._ended and self._unlooked <= (len(self.assignments) if len(self.assignments) > _SMALL else 0):
             return None
         self._unlooked = 0

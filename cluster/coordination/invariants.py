@@ -1,4 +1,4 @@
-"""What must hold in a running search after every event (`Settings.validate`); a breach is a fault of ours."""
+"""Checks of what must hold in a running search after every event (`Settings.validate`); a breach is a fault of ours."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Orders:
         self._send(assignment, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
 
     def take_away(self, assignment: Assignment, now_ms: int) -> None:
-        """Whatever ``assignment`` does is to end."""
+        """End the job of ``assignment``, if it has one."""
         if assignment.busy and assignment.job is not None:
             self.out.append(StopNode(assignment.node_id, assignment.job.job_id))
         assignment.settle(now_ms)

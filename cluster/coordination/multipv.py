@@ -34,7 +34,7 @@ def best_lines(found: Mapping[str, Iterable[TreeLine]], count: int, depth_slack:
 
 
 def _by_move(lines: Iterable[TreeLine], depth_slack: int) -> dict[str, TreeLine]:
-    """Of one engine's lines for each first move the deepest, of equal ones the best."""
+    """The deepest line for each first move, of one engine's lines; the best of equally deep ones."""
     best: dict[str, TreeLine] = {}
     for line in sorted(lines, key=lambda line: (line.depth, line.score)):
         best[line.pv[0]] = line

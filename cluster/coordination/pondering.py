@@ -36,7 +36,7 @@ from cluster.split.dealing import likelihood
 from cluster.split.tree import TreeLine
 
 _REFRESH_MS: Final = 1000
-"""So often what is known is told, where it does not change: the nodes searched do, and who watches wants to see it."""
+"""Milliseconds between two publications where only node counts have changed."""
 
 
 class Pondering:
@@ -61,7 +61,8 @@ class Pondering:
     ) -> None:
         self.request = request
         self.runs: dict[str, SearchRun] = {}
-        """By reply, the likeliest first; empty while scouting, and where nothing is to be searched."""
+        """Runs by the opponent's reply, the likeliest first; empty while scouting, and where nothing is to be
+        searched."""
         self._root = root
         self._settings = settings
         self._roster = roster
@@ -143,7 +144,7 @@ class Pondering:
             self._deal(self._hints, now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When time alone brings something about, later than ``now_ms``; None: never."""
+        """The time at which something is due, later than ``now_ms``; None: never."""
         times = [run.wake_ms(now_ms) for run in self.runs.values()]
         if self._scouts is not None and self._scouting_until_ms > now_ms:
             times.append(self._scouting_until_ms)
@@ -152,7 +153,7 @@ class Pondering:
         return min((time for time in times if time is not None), default=None)
 
     def _known(self, run: SearchRun, now_ms: int) -> Known | None:
-        """What is known of the position that ``run`` searches, if there is anything."""
+        """The result for the position that ``run`` searches; None: there is none yet."""
         search = run.search
         answer = search.nodes_answer()
         if answer is None or answer.line is None:
@@ -188,7 +189,7 @@ class Pondering:
 
     @property
     def _due_ms(self) -> int | None:
-        """When it is to be published what is known; None: not before something changes."""
+        """The time at which to publish what is known; None: not before something changes."""
         if self._published_ms is None:
             return 0 if self._is_dirty else None
         return self._published_ms + (self._settings.progress_ms if self._is_dirty else _REFRESH_MS)
@@ -207,7 +208,7 @@ class Pondering:
 
     @property
     def _width(self) -> int:
-        """How many replies are searched behind."""
+        """The number of replies that are searched."""
         return min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
 
     def _nodes_of(self, reply: str) -> int:
@@ -247,7 +248,7 @@ class Pondering:
 
 
 def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, float]:
-    """How likely each first move of ``lines`` is to be played by the side to move, all together 1; empty: no lines.
+    """Probability that each first move of ``lines`` is played by the side to move; they add up to 1; empty: no lines.
 
     A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters who agree are
     more likely to be right.

@@ -1,4 +1,4 @@
-"""What the coordinator knows of its nodes beyond one search: who can search, with what, and how fast. Pure."""
+"""The coordinator's knowledge of its nodes beyond one search: who can search, with what, and how fast. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST_MS = 20
 
 
 USUAL_NPS = 700_000.0
-"""Of one core of today's servers, for a node of which nothing is known yet."""
+"""Nodes a second of one core of today's servers, for a node of which nothing is known yet."""
 _STEP = math.log(1.25)
 
 
@@ -66,7 +66,7 @@ class Roster:
         self._speeds = None
 
     def facts(self, node_id: str) -> NodeJoined:
-        """As the node joined; of one that is not here, that nothing is known."""
+        """The node as it joined; for one that is not here, a value that says nothing."""
         node = self._live.get(node_id)
         return node.facts if node else NodeJoined(node_id)
 
@@ -90,8 +90,8 @@ class Roster:
 
     @property
     def speeds(self) -> dict[str, float]:
-        """By node id: how fast it is beside the median of the nodes with the same engine, which is 1; other engines
-        count nodes in their own way. 1 where nothing is known."""
+        """Speeds by node id, relative to the median of the nodes with the same engine, which is 1; other engines count
+        nodes in their own way. Unknown speeds are 1."""
         if self._speeds is None:
             nps = {node_id: node.nps for node_id, node in self._live.items()}
             by_engine: dict[str, list[float]] = {}

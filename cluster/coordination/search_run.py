@@ -69,7 +69,8 @@ class SearchRun:
     def hit(
         self, request: SearchRequest, soft_ms: int | None, hard_ms: int | None, fallback: bool, now_ms: int
     ) -> None:
-        """What was pondered is asked for: go on with these limits, and with the nodes that are free now. Jobs stay."""
+        """Go on with a position that was pondered: with these limits, and with the nodes that are free now. Jobs
+        stay."""
         search = self.search
         search.to(SearchState.RUNNING, now_ms)
         search.request = request
@@ -298,7 +299,7 @@ class SearchRun:
             self.decide(now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When time alone brings something about, later than ``now_ms``; None: never."""
+        """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
         times = [search.soft_ms, search.hard_ms]
         if search.soft_ms is not None:
@@ -423,7 +424,8 @@ class SearchRun:
         self._take_all_away(now_ms)
 
     def _last_answer(self, now_ms: int) -> Answer:
-        """Where neither node nor fallback has said a word: what was expected before, a few plies, mere material."""
+        """The answer where neither a node nor the fallback has one: the line expected before, a few plies of search, or
+        material alone."""
         search = self.search
         if search.earlier is not None:
             return Answer(search.earlier.pv[0], search.earlier, "earlier")

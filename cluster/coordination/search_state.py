@@ -23,7 +23,7 @@ from worker.states import States
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What would be played now. ``line`` is None where no search stands behind the move."""
+    """The answer that would be played now. ``line`` is None where no search stands behind the move."""
 
     move: str
     line: TreeLine | None
@@ -47,17 +47,17 @@ class Search:
     first: InitVar[SearchState] = SearchState.RUNNING
     """``PONDERED``: it goes on until it is a hit, or abandoned."""
     pondered_ms: int = 0
-    """How long it had been going on when it became a hit."""
+    """Time from its begin to the hit, in ms."""
     groups: list[Group] = field(default_factory=list)
     assignments: dict[str, Assignment] = field(default_factory=dict)
-    """By node id, in the order in which the nodes came; the dead stay, for viewers."""
+    """Assignments by node id, in the order in which the nodes came; the dead stay, for viewers."""
     fallback: Assignment | None = None
     """None: there is no fallback now."""
     fallback_line: TreeLine | None = None
     earlier: TreeLine | None = None
-    """What the search before it expected to be played here."""
+    """The line that the search before it expected here."""
     decided: TreeLine | None = None
-    """What it ended with."""
+    """The line that it ended with."""
     published_ms: int = -(2**40)
     dirty: bool = False
     """Something changed since the last progress."""
@@ -243,7 +243,7 @@ class Search:
         self.changed(line)
 
     def changed(self, *lines: TreeLine) -> None:
-        """What a group knows has changed, by ``lines`` among others."""
+        """Note that a group's lines have changed, ``lines`` among them."""
         self._stale = self.dirty = True
         self._mate_proven |= any(proves_mate(line) for line in lines)
 
@@ -261,7 +261,7 @@ class Search:
                 yield from (assignment.ballot for assignment in group.assignments if assignment.ballot is not None)
 
     def nodes_answer(self) -> Answer | None:
-        """What the nodes would play now, or None where none has an answer."""
+        """The nodes' answer now; None: no node has one."""
         if self._stale:
             self._answer, self._stale = self._vote(), False
             if lines := self._several_lines():
@@ -270,7 +270,7 @@ class Search:
         return self._answer
 
     def answer(self) -> Answer | None:
-        """What would be played now: the nodes' word, else the fallback's; None where neither has one."""
+        """The answer that would be played now: the nodes', else the fallback's; None: neither has one."""
         found = self.nodes_answer()
         if found is None and self.fallback_line is not None:
             return Answer(self.fallback_line.pv[0], self.fallback_line, "fallback")
@@ -311,7 +311,8 @@ class Search:
     # --- the end --------------------------------------------------------------------------------------------------
 
     def time_is_up(self, now_ms: int) -> bool:
-        """At the soft time an answer is needed too: of the nodes, or after some patience of the fallback."""
+        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after some patience the
+        fallback's."""
         if self.hard_ms is not None and now_ms >= self.hard_ms:
             return True
         if self.soft_ms is None or now_ms < self.soft_ms:
@@ -385,7 +386,7 @@ class Search:
 
 
 def _share(ballots: Sequence[Ballot], move: str) -> float:
-    """Of the nodes that voted, those that are for ``move``; 1 where there was no vote."""
+    """The share of the voting nodes that are for ``move``; 1 where there was no vote."""
     total = sum(ballot.members for ballot in ballots)
     return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
@@ -401,8 +402,8 @@ def is_infinite(request: SearchRequest) -> bool:
 
 
 def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: SearchRequest) -> list[TreeLine]:
-    """What ``lines``, found in the position of ``before``, say of that of ``request``, if that is some moves on: lines
-    of the side to move there.
+    """Lines for the position of ``request``, from ``lines`` that were found some moves before it, in the position of
+    ``before``; seen by the side to move in the new position.
 
     Without those that only say that a reply is no better than so much: nothing tells that it would be played.
     """

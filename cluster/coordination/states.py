@@ -51,7 +51,7 @@ SEARCH: Final[Mapping[SearchState, Mapping[SearchState, str]]] = {
 
 
 class Phase(enum.StrEnum):
-    """What a group does. In ``WHOLE`` it has one node."""
+    """The phases of a group. In ``WHOLE`` it has one node."""
 
     WHOLE = "whole"
     PRESEARCH = "presearch"

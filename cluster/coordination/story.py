@@ -1,4 +1,4 @@
-"""What happened to one search or one node: the coordinator's last events and instructions, by what they concern.
+"""The history of one search or one node: the coordinator's last events and instructions, by their subject.
 
 Kept for whoever looks for a fault: cheap to write, and put into words only where it is asked for. Without reports,
 heartbeats, ticks and what is published, which come by the hundred.
@@ -49,8 +49,7 @@ class Story:
         self._kept: deque[tuple[int, tuple[Key, ...], str, tuple[object, ...]]] = deque(maxlen=_REMEMBERED)
 
     def of(self, key: Key | None) -> list[Happened]:
-        """What happened to the search or the node of that id, the oldest first, as far as it is remembered; None: to
-        all."""
+        """The history of the search or the node of that id, oldest first, as far as it is remembered; None: of all."""
         return [
             Happened(at_ms, about, words.format(*values))
             for at_ms, about, words, values in self._kept
