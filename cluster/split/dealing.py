@@ -31,20 +31,20 @@ from worker.score import MATE_BOUND
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """How nodes are dealt over moves. Scores in centipawns.
+    """Settings of the deal of nodes over moves. Scores in centipawns.
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
     """
 
     temperature: float = 20.0
-    """Of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
+    """Temperature of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
     shallow: float = 200.0
     """More temperature at little depth: divided by the depth at which the best move's score was found."""
     unseen: float = 1.0
     """Weight of the moves that nothing is known of; 0: they share one node however many there are."""
     width: int = 600
-    """How many moves of one position may have nodes of their own by what is known of them."""
+    """The number of moves of one position that may have nodes of their own, of those that something is known of."""
     plies: int = 16
     """The longest path to a leaf."""
 
@@ -182,7 +182,8 @@ def likelihood(behind: float, temperature: float) -> float:
 def highest_averages(
     weights: Sequence[float], named: int, parts: int, whole: Collection[int] = ()
 ) -> tuple[list[int], int]:
-    """How many of ``parts`` nodes each move gets (D'Hondt), the first at least one and those without a node share some.
+    """The number of the ``parts`` nodes for each move (D'Hondt), at least one for the first; moves without a node share
+    some.
 
     Args:
         weights: of every move of a position, none higher than the one before.

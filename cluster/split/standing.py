@@ -1,4 +1,4 @@
-"""How a split tree stands: what is known of its leaves, and what that comes to for each of its positions.
+"""The standing of a split tree: the lines of its leaves, and what they come to for each of its positions.
 
 A `Standing` is made anew whenever a line of a leaf has changed, and asked many things until then: who is preferred, why
 the tree should be dealt again, within which windows its leaves are to be searched. What each position's moves are worth
@@ -16,10 +16,10 @@ from worker.engine import Bound
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
+    """The value of a part of a tree for the side that chooses at its top, and how much of it is proven."""
 
     line: TreeLine
-    """As that side sees it, with the bound that follows from ``below`` and ``above``."""
+    """The line as that side sees it, with the bound that follows from ``below`` and ``above``."""
     below: bool
     """It is worth no less."""
     above: bool
@@ -47,7 +47,7 @@ class Standing:
         self.lines = lines
         self.caution = caution
         self._values: dict[tuple[str, ...], list[Value | None]] = {}
-        """By path of a `Split`, of which a tree has one at most."""
+        """Values of the children of a `Split`, by its path."""
 
     @property
     def line(self) -> TreeLine | None:
@@ -92,7 +92,7 @@ class Standing:
         return best
 
     def survey(self) -> dict[tuple[str, ...], TreeLine]:
-        """What the leaves come to at each position of the tree, as `cluster.split.tree.Known` has it."""
+        """The value of each position of the tree, from its leaves; see `cluster.split.tree.Known`."""
         found: dict[tuple[str, ...], TreeLine] = {}
         self._survey(self.tree, found)
         return found

@@ -48,7 +48,7 @@ class Leaf:
 
     @property
     def label(self) -> str:
-        """For people: ``7g7f``, ``7g7f 3c3d``, ``others``, ``all``."""
+        """The leaf's name for people: ``7g7f``, ``7g7f 3c3d``, ``others``, ``all``."""
         last = "/".join(self.moves) if self.moves else "others" if self.ignore else "all"
         return " ".join((*self.path, last))
 
@@ -80,14 +80,14 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """How much better than the incumbent a challenger must be, in centipawns.
+    """Settings of `takes_over`: how much better than the incumbent a challenger must be, in centipawns.
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
     """
 
     margin: int = 15
-    """At any depth. About the noise between two iterations of one search."""
+    """Needed at any depth. About the noise between two iterations of one search."""
     shallow: int = 0
     """More at little depth, where a search is noisier: divided by the challenger's depth."""
     per_ply: int = 30
@@ -143,13 +143,13 @@ Legal = Callable[[tuple[str, ...]], Sequence[str]]
 """The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
 
 Known = Mapping[tuple[str, ...], TreeLine]
-"""What was found out about moves: a path (the empty one: the root) and a line through it, which speaks of its last move
-and all that can follow, as a whole."""
+"""Knowledge about moves: a path (the empty one: the root) and a line through it. The line is about the last move of its
+path, and about everything that can follow."""
 
 
 def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[TreeLine]:
-    """What is known of the moves after ``path``, a line a move: the one that would be played there first, the others by
-    their score.
+    """Lines of the moves after ``path``, one a move: the move that would be played there first, the others by their
+    score.
 
     What is known of a move itself counts before lines that only run through it; of these the deepest does. The
     incumbent is the move of the line that is known of ``path``, else the first that is known.
@@ -180,7 +180,8 @@ def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Tr
 
 
 def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Leaf, TreeLine]:
-    """What is already known of the leaves of a new tree: of the moves of each what `best_first` has first.
+    """The lines that are already known of the leaves of a new tree: for each leaf the first of its moves in
+    `best_first`.
 
     Where nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
     side that chooses there; the line then begins with any of them.
