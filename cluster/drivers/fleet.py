@@ -1,4 +1,4 @@
-"""Who is there: nodes that join, die, fall silent and come back. Pure; time is an argument.
+"""The nodes of a fleet: they join, die, fall silent and come back. Pure; time is an argument.
 
 A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until the
 next life of it has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
@@ -91,7 +91,7 @@ class Fleet:
         return [_joined(member.hello)]
 
     def gone(self, peer: str, reason: str) -> list[Change]:
-        """That life of the node is over: it died, or leaves. No effect where a newer one has begun."""
+        """End that life of the node: it died, or leaves. No effect where a newer one has begun."""
         member = self.members.get(peer.rpartition("/")[0])
         if member is None or member.hello.peer != peer or member.gone:
             return []
@@ -99,7 +99,7 @@ class Fleet:
         return self._lose(member, reason)
 
     def silences(self, now_ms: int) -> dict[str, float]:
-        """For how many seconds nothing was heard of each live node. From any thread."""
+        """Seconds since the last message of each live node, by node id. From any thread."""
         members = list(self.members.items())
         return {node_id: max(0, now_ms - member.heard_ms) / 1000 for node_id, member in members if member.live}
 

@@ -1,4 +1,5 @@
-"""What every driver on a real clock shares: it feeds the coordinator, keeps its timer and carries out what it says."""
+"""The part that all drivers on a real clock share: it feeds the coordinator, keeps its timer and carries its
+instructions out."""
 
 from __future__ import annotations
 
@@ -43,11 +44,11 @@ from worker.warming import Warming, WarmingError
 _log = logging.getLogger(__name__)
 
 _STORY = 50
-"""So many steps of a story are logged beside a fault."""
+"""Steps of a story that are logged beside a fault."""
 
 
 class Transport(Protocol):
-    """How orders reach the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
+    """Sends orders to the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None: ...
 
@@ -105,7 +106,7 @@ class CoordinatorHost:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._searches: dict[int, SearchListener] = {}
-        """By search id, who hears of the search, or pondering, that runs."""
+        """The listener of each search, or pondering, that runs, by search id."""
 
     def begin(self, event: StartSearch | PonderSearch, listener: SearchListener) -> None:
         """Feed the beginning of a search, or of pondering, of which ``listener`` is to hear.
@@ -192,7 +193,8 @@ class CoordinatorHost:
 
 
 class HostedSearcher:
-    """What every `cluster.api.Searcher` over a `CoordinatorHost` does alike. ``_host`` is None while it is not open."""
+    """The methods that every `cluster.api.Searcher` over a `CoordinatorHost` shares. ``_host`` is None while it is not
+    open."""
 
     name: str
     _host: CoordinatorHost | None

@@ -46,10 +46,10 @@ from worker.engine import Engine
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
-"""How often silent nodes are looked for."""
+"""Seconds between two looks for silent nodes."""
 _PATIENCE_S = 5.0
-"""How long `open` waits for more than the fallback: for this machine's own nodes, which come at the same time, or for
-the first word of a cluster elsewhere, which may refuse us."""
+"""Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which come at the same time,
+or for the first word of a cluster elsewhere, which may refuse us."""
 _LOCAL_FALLBACK_NODES = 3_000
 """Nodes that the fallback searches (9 to 12 ms) before it rests, on a machine that it shares with the fleet's nodes.
 If the nodes die later their last lines are still there, and it goes on without this limit. 20,000 nodes took 8 % of a
@@ -113,7 +113,7 @@ class RaySearcher(HostedSearcher):
         self._sharing: FleetSharing | None = None
         self._status: StatusFile | None = None
         self._capacity: int | None = nodes if address is None else None
-        """How many nodes there are places for; None: Ray has not said yet."""
+        """The number of places for nodes; None: Ray has not said yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refusals = Refusals()
@@ -247,7 +247,7 @@ class RaySearcher(HostedSearcher):
         await self._can_begin()
 
     def _spec(self, node_id: str) -> NodeSpec:
-        """What a node of that id needs to know."""
+        """The values that the node of that id needs."""
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"

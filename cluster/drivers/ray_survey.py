@@ -1,4 +1,4 @@
-"""What a Ray cluster says of itself, for whoever asks: machines, places for nodes, who has them, who plays.
+"""Survey of a Ray cluster: machines, places for nodes, who has them, who plays.
 
 Its head (the GCS) is asked, and nothing joined: no raylet need run here. In a process of its own, with a time limit,
 for Ray's native code takes its time, and ends the process that it is in when it can do no more.
@@ -20,7 +20,7 @@ LIMIT_S: Final = 20.0
 """Ray's import takes 1 to 2 s, on a busy machine some more; where nobody answers it tries for 15 s."""
 _KEEPER: Final = "Keeper"
 _PLAYER: Final = "cluster.drivers.ray_process"
-"""What stands in the command of a player's process for Ray."""
+"""Text in the command of a player's process for Ray."""
 
 
 def survey(address: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def facts(
     jobs: Iterable[Mapping[str, Any]],
     free: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
-    """What Ray's tables add up to, for JSON. Pure.
+    """Sum Ray's tables up, for JSON. Pure.
 
     Args:
         nodes: Ray's machines.
