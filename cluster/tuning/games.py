@@ -22,13 +22,13 @@ BUILD = "GOUGI_TUNE"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How pairs are played: the same for all of a run."""
+    """The way in which pairs are played: the same for all of a run."""
 
     games: GameSettings
     names: tuple[str, ...]
-    """Of the values in the vectors."""
+    """Names of the values in the vectors."""
     code: str
-    """What whoever orders has (`code_version`)."""
+    """The version of the ordering process's sources (`code_version`)."""
 
 
 def code_version() -> str:
@@ -99,7 +99,7 @@ _tables: dict[tuple[Order, int], Table] = {}
 
 
 def play_pair(net: bytes, order: Order, pair: GamePair) -> Played:
-    """Play a pair in this process; compile first, where this machine has not yet.
+    """Play a pair in this process; compile first, where this was not done yet on this machine.
 
     Args:
         net: the network's file.

@@ -18,12 +18,12 @@ class Opened:
     """The fleet is there."""
 
     nodes: int
-    """For which its machines have room now."""
+    """The number of nodes for which its machines have room now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Whoever played a pair died; it is played again."""
+    """The process that played a pair died; the pair is played again."""
 
     name: PairName
     why: str

@@ -38,7 +38,7 @@ class Played:
     iteration: int
     pair: int
     points: tuple[float, float]
-    """Of the plus side, in each game: 0, 1/2 or 1."""
+    """Points of the plus side in each game: 0, 1/2 or 1."""
     plies: int = 0
     """Moves of both games."""
     nodes: int = 0
@@ -86,7 +86,7 @@ class Run:
         self.settings = settings
         self.spsa = Spsa(settings.spsa)
         self.games = self.wins = self.losses = 0
-        """Of the plus sides; the rest are draws."""
+        """Results of the plus sides; the rest are draws."""
         self._openings = openings
         self._results: dict[int, dict[int, float]] = {}
         """The leads by iteration and pair, of iterations that miss some yet."""
