@@ -34,8 +34,8 @@ from master.player.events import GameEvent, GameOutcome
 log: structlog.stdlib.BoundLogger = structlog.get_logger("game.connection")
 
 LEAVE_S: Final = 15.0
-"""How long games that are to end may take for that: the server's last word, the record. A thread that a dead disk holds
-is left behind then."""
+"""Seconds that games which are to end have for it: for the server's last word, and the record. A thread that a dead
+disk holds is left behind then."""
 
 
 async def play_games_on_thread(series: Series) -> list[GameOutcome]:
@@ -77,7 +77,8 @@ class _SearcherProxy:
         _call(self._home, self._start, request, listener)
 
     def _start(self, request: SearchRequest, listener: SearchListener) -> None:
-        """At home. A search that is refused is answered by a decision without a move: the player then falls back."""
+        """Start a search, on the caller's loop. A search that is refused is answered by a decision without a move: the
+        player then falls back."""
         try:
             self._searcher.start(request, self._brought_over(listener))
         except Exception:
