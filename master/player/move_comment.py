@@ -26,7 +26,7 @@ class MoveComment:
     depth: int = 0
     nodes: int = 0
     book: str = ""
-    """Which book the move is from."""
+    """The book that the move is from; empty: none."""
 
     @classmethod
     def of(cls, decision: Decision, position: Position, move: int) -> Self:

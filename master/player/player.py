@@ -95,7 +95,7 @@ class Player:
         self.outcome: GameOutcome | None = None
         self._states = States(TRANSITIONS, PlayerState.START, strict=self.settings.validate)
         self._now_ms = 0.0
-        """When the event that is handled happened."""
+        """The time of the event that is handled."""
         self._login = login
         self._next_id = 1
         self._position: Position | None = None
@@ -103,17 +103,17 @@ class Player:
         self._judge: Judge | None = None
         self._moves: list[str] = []
         self._line: tuple[str, ...] = ()
-        """What the last search expects from here on, as long as the game follows it."""
+        """The moves that the last search expects from here on, as long as the game follows them."""
         self._wait: Wait | None = None
-        """What our turn waits for."""
+        """The answer for which our turn waits."""
         self._pondering: SearchRequest | None = None
         """The search that runs on the opponent's time."""
         self._found: PonderFound | None = None
-        """What that has found."""
+        """The results of that search."""
         self._comment = MoveComment()
         self._aborting = ""
         self._wrong_game = ""
-        """Why the game on offer, which was rejected, is another one than we came for."""
+        """The reason why the game on offer, which was rejected, is another one than we came for."""
         self._out: list[Instruction] = []
 
     @property
@@ -122,11 +122,11 @@ class Player:
 
     @property
     def deadline_ms(self) -> float | None:
-        """When a `Tick` has something to do; None: only another event can change anything."""
+        """The time at which a `Tick` has something to do; None: only another event can change anything."""
         return None if self._wait is None else self._wait.deadline_ms
 
     def story(self) -> tuple[Transition[PlayerState], ...]:
-        """How it came to its present state."""
+        """The transitions that led to its present state."""
         return self._states.story()
 
     def handle(self, event: Input, now_ms: float) -> list[Instruction]:
@@ -380,7 +380,7 @@ class Player:
         self._pondering = self._found = None  # it is a part of this search now, or over
 
     def _known_of(self, request: SearchRequest) -> Known | None:
-        """What pondering has found out about the position of ``request``."""
+        """The result of pondering on the position of ``request``."""
         if self._pondering is None or self._found is None:
             return None
         known = self._found.pondered.replies.get(request.reply_to(self._pondering))
