@@ -1,4 +1,4 @@
-"""What the USI front is told, and what it wants done."""
+"""Events and instructions of the USI front."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """What of the fleet the GUI's options decide. Another plan is another fleet."""
+    """The part of the fleet that the GUI's options decide. Another plan is another fleet."""
 
     nodes: int
     hash_mb: int
@@ -70,7 +70,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class PonderFound:
-    """What pondering has found so far."""
+    """The results of pondering so far."""
 
     pondered: Pondered
 
@@ -177,7 +177,7 @@ class Quit:
 
     code: int
     error: str = ""
-    """Why, where that is not what the GUI wanted."""
+    """The reason, where the GUI did not ask for the end."""
 
 
 Instruction = (
