@@ -1,4 +1,4 @@
-"""What ``gougi book show`` prints: a board, and tables of candidates."""
+"""Output of ``gougi book show``: a board, and tables of candidates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def print_board(console: Console, position: Position) -> None:
 
 
 def print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
-    """What was learned about the position."""
+    """Print what the learned book has about the position."""
     if search is None:
         console.print(f"{name}: this position was not searched")
         return

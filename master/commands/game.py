@@ -380,7 +380,7 @@ def _engine(settings: Config) -> EngineSpec:
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
-    """What a node of that kind runs; ``engine``: our own searcher as the section [engine] has it."""
+    """The engine of a node of that kind; ``engine``: our own searcher as the section [engine] has it."""
 
     from cluster.engine_spec import UsiSpec
 

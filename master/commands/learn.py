@@ -28,7 +28,7 @@ _MORE = 'More options of {}, in quotes: "{}".'
 def learn(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
     ] = Path("runs/learn"),
     generations: Annotated[
         int, typer.Option(min=1, metavar="N", help="Generations in all. More may be asked later.")
@@ -50,10 +50,10 @@ def learn(
     ] = None,
     hours: Annotated[
         float | None,
-        typer.Option(metavar="H", help="Stop after so many hours of work, those of earlier pieces included."),
+        typer.Option(metavar="H", help="Stop after H hours of work, earlier parts of the run included."),
     ] = None,
     dollars: Annotated[
-        float | None, typer.Option(metavar="D", help="Stop when the work has cost so much, at --price.")
+        float | None, typer.Option(metavar="D", help="Stop when the work has cost D, at --price.")
     ] = None,
     price: Annotated[
         float | None,

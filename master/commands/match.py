@@ -28,7 +28,7 @@ def match(
     b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Where the match is kept. The same again goes on with it."),
+        typer.Option("--out", metavar="FOLDER", help="Folder of the match. The same command continues it."),
     ] = None,
     games: Annotated[int, typer.Option(min=2, metavar="N", help="Games at most; even, two for each opening.")] = 40,
     nodes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Nodes a move, without a clock.")] = None,
@@ -67,7 +67,7 @@ def match(
         int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
     ] = 2000,
     resign_moves: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --resign: so many moves of a side in a row.")
+        int, typer.Option(min=1, metavar="N", help="For --resign: number of moves of a side in a row.")
     ] = 3,
     resign_by: Annotated[
         str, typer.Option(metavar="both|own", help="For --resign: both sides must see it, or the side that is behind.")

@@ -28,7 +28,7 @@ def train(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
     ] = Path("runs/train"),
     begin: Annotated[
         Path | None,
