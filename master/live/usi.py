@@ -1,4 +1,4 @@
-"""What the USI front hears and does as facts. Pure.
+"""Events and instructions of the USI front as facts. Pure.
 
 A GUI tells no game: it names a position and asks. Positions that go on from each other make a game here, and any other
 begins one anew.
