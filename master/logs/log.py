@@ -42,7 +42,7 @@ _CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "
 
 
 CLOSE_S: Final = 2.0
-"""How long the last lines may take."""
+"""Seconds for writing the last lines."""
 
 
 class LogError(Exception):
