@@ -1,4 +1,5 @@
-"""What is known of the game that is being played: events in, a plain picture out. Shown by `screen` and `lines`.
+"""The state of the game that is being played, for viewers: events in, a plain picture out. Shown by `screen` and
+`lines`.
 
 One player's observer is `GameView.observe`; where the opponent runs in this process too, `GameView.observe_opponent`
 adds what it thinks.
@@ -94,7 +95,7 @@ class GameView:
     most_plies: int | None = None
     """The move at which the game is drawn; None: there is none that we know."""
     delay_ms: float | None = None
-    """How long the server took for the last echo."""
+    """Time that the server took for the last echo."""
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     """The last messages of log and fleet."""
     _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
@@ -129,7 +130,7 @@ class GameView:
 
     @property
     def last_square(self) -> int | None:
-        """Where the last move went."""
+        """The square to which the last move went."""
         return None if self.move is None else usi_target(self.move.usi)
 
     def observe(self, event: GameEvent) -> None:

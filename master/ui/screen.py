@@ -61,11 +61,11 @@ class GameScreen:
         yield grid
 
     def _words(self) -> list[RenderableType]:
-        """For a terminal that is too narrow for a board."""
+        """The view for a terminal that is too narrow for a board."""
         return [self._clocks(), self._last_move(), *self._sides()]
 
     def _progress(self) -> list[RenderableType]:
-        """How far the game is, and the series that it belongs to, with what is left of the time."""
+        """The progress of the game, and of the series that it belongs to, with the time left."""
         view, series = self.view, self._series
         bars: list[RenderableType] = []
         if series is not None and series.total is not None and series.total > 1:
@@ -185,7 +185,7 @@ def _votes(ballots: tuple[Ballot, ...], source: str, sfen: str, colour: int) -> 
 
 
 def result_text(view: GameView) -> str:
-    """How the game ended, in words."""
+    """The end of the game, in words."""
     assert view.outcome is not None
     return result_words(view.outcome, view.names)
 
