@@ -293,4 +293,5 @@ def export(
         lines = [f"{name}: Final = {value}" for name, value in with_vector(constants, changed).items()]
     except VectorError as error:
         raise CommandError(f"{folder}: {error}: it was tuned with other sources") from error
-    print(f"GOUGI_PARAMETERS={vector_text(changed)}" if env else "\n".join(lines))
+    for line in [f"GOUGI_PARAMETERS={vector_text(changed)}"] if env else lines:
+        print(line)

@@ -81,4 +81,5 @@ def test_a_fleet_that_is_closed_while_ray_starts_leaves_nothing(monkeypatch: pyt
         monkeypatch.setattr(tempfile, "tempdir", own)
         monkeypatch.setenv("TMPDIR", own)
         asyncio.run(play())
-        assert not list(Path(own).iterdir())
+        # A node that came as far as its status leaves the user's folder for these, empty.
+        assert {path.name for path in Path(own).rglob("*")} <= {f"gougi-status-{os.getuid()}"}
