@@ -3,7 +3,7 @@
 #   make play [ARGS="--games 2"]        a whole game, live in this terminal
 #   make test                           the tests, but for the slow ones; `make test TESTS=` runs all, as CI does
 #   make lint                           ruff, mypy, import-linter
-#   make checkov                       policies of terraform/ and deploy/; `make test` runs them where this was made once
+#   make checkov                       policies of terraform/ and deploy/; `make test TESTS=` runs them where this was made once
 #   make docs                          the documentation's site, in build/site (docs-serve: shown while it is written)
 #   make diagrams                      draw docs/explanation/diagrams/*.mmd again; needs npm and Chromium
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it

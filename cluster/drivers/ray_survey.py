@@ -70,9 +70,11 @@ def facts(
     """
     playing = {job["JobID"]: job for job in jobs if not job["IsDead"] and _PLAYER in job["Entrypoint"]}
     keepers = [actor for actor in actors if actor["ActorClassName"] == _KEEPER and actor["State"] != "DEAD"]
+    # One that waits for a place may name a machine too: the one that was asked to make it.
+    placed = [keeper for keeper in keepers if keeper["State"] == "ALIVE"]
     machines = []
     for node in nodes:
-        here = [keeper["JobID"] for keeper in keepers if keeper["Address"]["NodeID"] == node["NodeID"]]
+        here = [keeper["JobID"] for keeper in placed if keeper["Address"]["NodeID"] == node["NodeID"]]
         places = int(node["Resources"].get(RESOURCE, 0))
         left = int(free.get(node["NodeID"], {}).get(RESOURCE, 0))
         machines.append(
@@ -87,15 +89,14 @@ def facts(
         )
     players = []
     for job_id, job in sorted(playing.items()):
-        own = [keeper for keeper in keepers if keeper["JobID"] == job_id]
-        there = sum(bool(keeper["Address"]["NodeID"].strip("f")) for keeper in own)
+        there = sum(keeper["JobID"] == job_id for keeper in placed)
         players.append(
             {
                 "job": job_id,
                 "address": job["DriverIPAddress"],
                 "began": job["StartTime"] / 1000,
                 "nodes": there,
-                "waiting": len(own) - there,
+                "waiting": sum(keeper["JobID"] == job_id for keeper in keepers) - there,
             }
         )
     return {"machines": sorted(machines, key=lambda each: (not each["alive"], each["host"])), "players": players}
