@@ -161,7 +161,7 @@ def _refuse_unknown_variables() -> None:
 
 
 def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
-    """Which of the layers the value at ``location`` came from, in words."""
+    """The layer from which the value at ``location`` came, in words."""
     section, key, *_ = (*map(str, location), "")
     if key in given.get(section, {}):
         return "command line"
@@ -171,7 +171,7 @@ def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: P
 
 
 def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
-    """Which value is wrong, and what it should be; in a table within a section by its path, ``kinds[0].threads``."""
+    """The wrong value's name, and what it should be; in a table within a section by its path, ``kinds[0].threads``."""
     section, *path = location
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
     place = f"[{section}] {name}".rstrip()

@@ -12,7 +12,7 @@ from master.csa.names import LOGIN_NAME
 from master.live.listening import parse
 
 ENV_PREFIX = "GOUGI_"
-"""What the name of each variable begins with."""
+"""Prefix of each variable's name."""
 SECRETS = frozenset({("csa", "password"), ("page", "token")})
 """Keys that no file holds and nothing prints: they come from the environment."""
 
@@ -35,7 +35,7 @@ class EngineConfig(_Section):
 
 
 class NodeKindConfig(_Section):
-    """What a node runs: any USI engine, or our own searcher, where it differs from [engine]."""
+    """The engine of a node: any USI engine, or our own searcher, where it differs from [engine]."""
 
     command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A USI engine: its program, by its path on the node's own machine, and arguments. Empty: our own searcher."""
@@ -60,7 +60,7 @@ class ClusterConfig(_Section):
     """The fleet that searches together."""
 
     nodes: Annotated[int, Field(ge=1, le=1024)] = 2
-    """How many nodes search."""
+    """Number of nodes that search."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
     report_port: Annotated[int, Field(ge=0, le=65535)] = 0
@@ -71,10 +71,10 @@ class ClusterConfig(_Section):
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups.
     "auto": what was measured as best for so many nodes and such a budget."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
-    """How many groups vote where the mode is "tiers"."""
+    """Number of groups that vote where the mode is "tiers"."""
     vote: Literal["auto", "majority", "optimistic", "weighted", "score_sum", "mate_first"] = "auto"
-    """Which move wins a vote: most voters, highest score, greatest weight … See docs/explanation/deciding.md.
-    "auto": what was measured as best where the mode is "auto" too, else "majority"."""
+    """The rule by which a move wins a vote: most voters, highest score, greatest weight … See
+    docs/explanation/deciding.md. "auto": what was measured as best where the mode is "auto" too, else "majority"."""
     kinds: tuple[NodeKindConfig, ...] = ()
     """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
@@ -82,11 +82,11 @@ class ClusterConfig(_Section):
     share_depth: Annotated[int, Field(ge=0, le=60)] = 2
     """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
-    """What each node may send to all others together; about as much comes in."""
+    """Bytes a second that each node may send to all others together; about as much comes in."""
 
 
 class VotersConfig(_Section):
-    """How nodes that run our own searcher differ, so that a vote of theirs is more than one opinion."""
+    """Differences between nodes that run our own searcher, so that a vote of theirs is more than one opinion."""
 
     dropout: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """Share of the network's hidden units that each node but the first leaves out, others on each."""
@@ -95,7 +95,7 @@ class VotersConfig(_Section):
     depths: bool = True
     """Whether each node but the first leaves out depths of its own, as threads do."""
     seed: Annotated[int, Field(ge=0, le=1 << 40)] = 1
-    """Of dropout and noise: the same seed makes the same nodes."""
+    """Seed of dropout and noise: the same seed makes the same nodes."""
 
 
 class CsaConfig(_Section):
@@ -125,7 +125,7 @@ class CsaConfig(_Section):
 
 
 class ClockConfig(_Section):
-    """How careful to be with the time."""
+    """Margins and limits of the clock."""
 
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
     """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the
@@ -136,7 +136,7 @@ class ClockConfig(_Section):
 
 
 class PlayConfig(_Section):
-    """How to play on the server."""
+    """Choices for games on the server."""
 
     ponder: bool = True
     """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
@@ -145,7 +145,7 @@ class PlayConfig(_Section):
     resign_moves: Annotated[int, Field(ge=1)] = 4
     """See resign_score."""
     draw_value_black: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
-    """What a draw (repetition, move limit) is worth to us where we are black, in centipawns: -100 avoids draws in even
+    """The value of a draw (repetition, move limit) for us where we are black, in centipawns: -100 avoids draws in even
     positions and worse, 100 looks for them."""
     draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
     """The same where we are white."""
@@ -182,10 +182,10 @@ class BookConfig(_Section):
     ignore_rate: Annotated[int, Field(ge=0, le=100)] = 0
     """BookIgnoreRate: how often the files are left alone, by chance, in percent."""
     look_ahead: Literal["off", "worst", "likely"] = "worst"
-    """What a move is worth: what the book says of it ("off"), or what the opponent's best ("worst") or most played
+    """The value of a move: what the book says of it ("off"), or what the opponent's best ("worst") or most played
     ("likely") reply leaves, where the book knows replies."""
     ibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """How much this opening is wanted beside the others: the rook stays. 0: never from a book."""
+    """Weight of this opening beside the others: the rook stays. 0: never from a book."""
     nakabisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
     """The rook on the fifth file."""
     shikenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
@@ -195,22 +195,22 @@ class BookConfig(_Section):
     mukaibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
     """The rook on the eighth file."""
     answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
-    """How long a book may take to answer, at most a quarter of the move's time; then the search begins without it."""
+    """Time that a book has to answer, at most a quarter of the move's time; then the search begins without it."""
     learn: str = ""
     """The book that learns from its own games, an SQLite file. Made when needed. Empty: nothing is learned."""
     study: bool = True
     """After a lost game the moves before its turn are searched again, for twice the time, while no game is played."""
     study_moves: Annotated[int, Field(ge=1, le=100)] = 4
-    """How many moves of a lost game."""
+    """Number of moves of a lost game to study."""
     study_bad_score: Annotated[int, Field(ge=1, le=30_000)] = 300
     """A game has turned where the score is this bad, in centipawns, and stays so."""
 
 
 class RecordsConfig(_Section):
-    """What stays of a game."""
+    """Records and logs of games."""
 
     folder: str = "records"
-    """Where game records (CSA) and logs go. Made when needed."""
+    """Folder for game records (CSA) and logs. Made when needed."""
 
 
 def _place(text: str) -> str:
@@ -229,7 +229,7 @@ class PageConfig(_Section):
 
 
 class _ReadVariables(BaseModel):
-    """Of [fleet] variables those that gougi itself reads; of the others terraform says what is wrong with them."""
+    """The [fleet] variables that gougi itself reads; terraform checks the others."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -247,7 +247,7 @@ class FleetConfig(_Section):
     """A fleet of machines on AWS, for `gougi fleet`. See docs/reference/aws.md."""
 
     folder: Annotated[str, Field(min_length=1)] = "~/.local/state/gougi/fleet"
-    """Where the fleet's terraform state is kept, and all that belongs to it."""
+    """Folder of the fleet's terraform state, and of all that belongs to it."""
     terraform: str = ""
     """The program. Empty: terraform or tofu, whichever is on the PATH."""
     module: str = ""
@@ -257,17 +257,17 @@ class FleetConfig(_Section):
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,30}[a-z0-9]$")] = "gougi"
     """In the names and the tag "gougi-fleet" of all that belongs to the fleet."""
     nodes: Annotated[int, Field(ge=0, le=1000)] = 1
-    """How many machines search, until `gougi fleet scale` says otherwise."""
+    """Number of machines that search, until `gougi fleet scale` says otherwise."""
     instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)] = ("c7i.4xlarge",)
     """Types of these machines, the preferred one first."""
     csa_password_parameter: str = ""
     """Name of the SSM parameter (SecureString) with the server's password; the password itself stands nowhere here."""
     price_cap_usd: Annotated[float, Field(ge=0)] = 0.0
-    """What one run may cost, in US dollars; the fleet then ends, after the game. 0: no cap."""
+    """The highest cost of one run, in US dollars; the fleet then ends, after the game. 0: no cap."""
     idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
-    """After so many hours without a move the fleet ends. 0: never for that."""
+    """Hours without a move after which the fleet ends. 0: never for that."""
     archive: str = ""
-    """Where records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
+    """Place to which records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
     """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
 
@@ -306,9 +306,9 @@ class LogConfig(_Section):
     file_level: Literal["debug", "info", "warning", "error"] = "debug"
     """The least level that the file gets. With "debug" every line of the server is in it: a game can be replayed."""
     file_mb: Annotated[int, Field(ge=0, le=10_000)] = 16
-    """A log file that has grown to so many MB is set aside and compressed, and a new one begun. 0: never."""
+    """Size in MB at which a log file is set aside and compressed, and a new one begun. 0: never."""
     keep_files: Annotated[int, Field(ge=0)] = 200
-    """So many log files are kept in the folder, of all runs; the oldest are deleted. 0: all are kept."""
+    """Number of log files that stay in the folder, of all runs; the oldest are deleted. 0: all are kept."""
     console_level: Literal["debug", "info", "warning", "error"] = "warning"
     """The least level that the terminal gets."""
 
