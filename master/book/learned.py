@@ -43,11 +43,11 @@ class PlayedGame:
 
 @dataclass(frozen=True, slots=True)
 class BookStats:
-    """What is in the book."""
+    """Counts of the book's content."""
 
     searches: int
     studied: int
-    """Of these, by method II."""
+    """The number of these that method II made."""
     seconds: float
     """Reference seconds of all searches."""
     games: dict[str, int]
@@ -123,7 +123,7 @@ class LearnedBook(Tables):
                 self._add_lesson(lesson, importance=number * _LESSONS_OF_A_GAME - rank)
 
     def set_running(self, notes: GameNotes) -> None:
-        """Keep how far the game has come that is being played; the one before it is forgotten."""
+        """Keep the running game up to its present move; the one before it is forgotten."""
         moves = " ".join(notes.moves)
         self.run(
             "INSERT OR REPLACE INTO running VALUES (1, ?, ?, ?, ?, ?, ?)",
@@ -203,7 +203,7 @@ class LearnedBook(Tables):
         return self.row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
 
     def lessons_left(self) -> int:
-        """How many lessons are in the queue."""
+        """The number of lessons in the queue."""
         return int(self.rows("SELECT count(*) FROM lessons")[0][0])
 
     # Candidates of other books

@@ -1,4 +1,4 @@
-"""Method II: which own moves of a lost game are searched again. Pure.
+"""Method II: the choice of own moves of a lost game that are searched again. Pure.
 
 The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
 the own moves before the turn are searched again, the nearest first, each for twice the time that it has had. The better
@@ -41,7 +41,7 @@ class OwnMove:
     search: BookSearch | None
     """None where nothing was searched: a book move, the only legal one, the last resort."""
     known_score: int | None = None
-    """From our view, where it is known: of the search, or of the book's entry."""
+    """Score from our view, where it is known: of the search, or of the book's entry."""
 
     @property
     def seconds(self) -> float:
@@ -60,13 +60,13 @@ class Lesson:
     """The position itself."""
     ply: int
     seconds: float
-    """How long, in reference seconds (`master.book.searches`)."""
+    """Time to search it, in reference seconds (`master.book.searches`)."""
     pieces: tuple[BookSearch, ...] = ()
     """The searches that it has had so far."""
 
     @property
     def left_seconds(self) -> float:
-        """How long it is still to be searched."""
+        """Time left for this lesson, in reference seconds."""
         return max(0.0, self.seconds - sum(piece.seconds for piece in self.pieces))
 
     def with_piece(self, piece: BookSearch | None) -> Lesson:
@@ -75,7 +75,7 @@ class Lesson:
 
 
 def judged(pieces: Sequence[BookSearch]) -> BookSearch | None:
-    """What the pieces of a lesson say together; None where there is none.
+    """The result of a lesson's pieces together; None where there is none.
 
     A mate where one was found, for us or against us; else the move that most of the time has found, as the longest
     piece that found it has it, with the time of the longest of all.
@@ -94,22 +94,22 @@ def judged(pieces: Sequence[BookSearch]) -> BookSearch | None:
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """What is studied after a lost game."""
+    """Settings of the study after a lost game."""
 
     bad_score: int = 300
     """The evaluation is bad where it is this far below zero, in centipawns."""
     moves: int = 4
-    """How many own moves are searched again after one game."""
+    """Number of own moves that are searched again after one game."""
     factor: float = 2.0
-    """How much longer than before."""
+    """Factor by which a lesson is searched longer than the position was before."""
     most_seconds: float = 3600.0
-    """A position that was searched for so many reference seconds is left; earlier ones are taken instead."""
+    """Reference seconds from which on a position is not searched again; earlier ones are taken instead."""
 
 
 def earlier_lesson(
     lesson: Lesson, found: BookSearch, sfen: str, before: BookSearch | None, settings: StudySettings
 ) -> Lesson | None:
-    """What to study after a lesson that has found its position to be bad: the own move before it.
+    """The lesson that follows one which has found its position to be bad: the own move before it.
 
     Args:
         lesson: what was studied.
@@ -150,7 +150,7 @@ def plan_lessons(
     seconds: Mapping[str, float],
     settings: StudySettings,
 ) -> list[Lesson]:
-    """What a lost game leaves to think about, the most important first.
+    """The lessons that a lost game leaves, the most important first.
 
     Args:
         start_sfen: the game's start position.

@@ -19,7 +19,7 @@ from worker.shogi import Position
 
 
 def book_search_of(decision: Decision) -> BookSearch | None:
-    """What a decision is worth to the book; None where nothing was searched, or the move is no move."""
+    """The search for the book that a decision stands for; None where nothing was searched, or the move is no move."""
     if decision.score is None or not decision.nodes or decision.source not in ("split", "vote"):
         return None
     if decision.pv[:1] != (decision.move,):

@@ -28,7 +28,7 @@ LEARNED: Final = "learned"
 
 @dataclass(frozen=True, slots=True)
 class OpeningSettings:
-    """Which books there are, and how to choose from them."""
+    """The books, and the rules by which a move is chosen from them."""
 
     files: tuple[Path, ...] = ()
     """YaneuraOu DB files; the first that has a move for the position is played from."""
@@ -37,7 +37,7 @@ class OpeningSettings:
     look_ahead: LookAhead = LookAhead.WORST
     style: StyleWeights = field(default_factory=lambda: StyleWeights({}))
     search_nodes: int | None = None
-    """What a search of the whole fleet is limited to, where it is limited by nodes (reproducible games)."""
+    """Node limit of a search of the whole fleet, where it is limited by nodes (reproducible games)."""
 
 
 class OpeningBook:

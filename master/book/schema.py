@@ -18,7 +18,7 @@ from worker.book import BookError
 from worker.files import reason
 
 VERSION: Final = 3
-"""Of the tables, in ``PRAGMA user_version``."""
+"""Version of the tables, in ``PRAGMA user_version``."""
 
 _TABLES: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -89,7 +89,7 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """Held for as long as the file is open; the kernel frees it whatever becomes of the process."""
+    """Take the lock, for as long as the file is open; the kernel frees it whenever the process ends."""
     file = open(f"{path}.lock", "a+b")  # noqa: SIM115 - open for the book's life
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -27,7 +27,7 @@ class BookSearch:
     move: str
     """In USI."""
     score: int
-    """From the side to move."""
+    """Score from the side to move."""
     depth: int
     seconds: float
     """Reference seconds."""

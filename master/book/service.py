@@ -41,7 +41,7 @@ T = TypeVar("T")
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book")
 
 CLOSE_S: Final = 2.0
-"""How long a thread that hangs is waited for in the end."""
+"""Seconds for which a thread that hangs is waited for in the end."""
 
 
 class BookService:
@@ -68,7 +68,8 @@ class BookService:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
         self._last: concurrent.futures.Future[Any] | None = None
         self._undone: deque[str] = deque()
-        """What the thread has not done yet, in its order: what would be written, or empty where it only reads."""
+        """Tasks that the thread has not done yet, in their order: what would be written, or empty where it only
+        reads."""
         self._opening: OpeningBook | None = None
         self._learned: LearnedBook | None = None
         self._speed = Speed()
@@ -157,11 +158,12 @@ class BookService:
     # Study between the games
 
     async def next_lesson(self) -> Lesson | None:
-        """What to think about now; None for nothing, also where the book cannot be read (it is logged)."""
+        """The next lesson; None for none, also where the book cannot be read (it is logged)."""
         return await asyncio.wrap_future(self._submit(self._next_lesson))
 
     async def learned(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
-        """What another search of a lesson brought. How many lessons there are now.
+        """Take the result of another search of a lesson; returns the number of lessons that are left. How many lessons
+        there are now.
 
         One that is not finished stays in the queue, with its pieces.
         """

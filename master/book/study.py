@@ -26,18 +26,18 @@ from worker.score import MATE_BOUND
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book.study")
 
 STOP_S: Final = 1.0
-"""How long a stopped search's decision is waited for before a game."""
+"""Seconds for which a stopped search's decision is awaited before a game."""
 _SLACK_MS: Final = 1000
-"""From the time of a lesson to its hard deadline."""
+"""Milliseconds from the time of a lesson to its hard deadline."""
 _ENOUGH: Final = 0.8
-"""Of the time that a lesson is to have."""
+"""Share of a lesson's time that is enough."""
 _ATTEMPTS: Final = 3
 """Searches of a lesson in one gap, each by the speed of the one before, until it has had enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """A lesson that was searched, for who watches."""
+    """A lesson that was searched, for viewers."""
 
     lesson: Lesson
     decision: Decision
@@ -195,7 +195,7 @@ class StudyingSearcher:
         return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
 
     def _abandon(self) -> None:
-        """A game needs the searcher now: whatever the lesson's search had found is lost."""
+        """Give the lesson up: a game needs the searcher now, and what the lesson's search had found is lost."""
         self._stopping, self._again = True, False
         if self._decision is not None:
             self._decision.cancel()
