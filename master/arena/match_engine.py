@@ -18,13 +18,13 @@ from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
 from worker.usi.process import UsiProcess
 
 _START_S: Final = 60.0
-"""To ``usiok``; on a busy machine an interpreter with its libraries takes its time."""
+"""Seconds to ``usiok``; on a busy machine an interpreter with its libraries takes its time."""
 _READY_S: Final = 900.0
-"""To ``readyok``; Gougi may compile itself."""
+"""Seconds to ``readyok``; Gougi may compile itself."""
 _LONGEST_S: Final = 600.0
-"""For a search without a clock; then the engine counts as hanging."""
+"""Seconds of a search without a clock; then the engine counts as hanging."""
 _STOP_S: Final = 3.0
-"""From ``stop`` to ``bestmove``; then the process is ended."""
+"""Seconds from ``stop`` to ``bestmove``; then the process is ended."""
 
 
 class SilentError(EngineError):
@@ -150,7 +150,7 @@ class MatchEngine:
                 self._drop()
 
     def cpu_ms(self) -> int:
-        """What the process has computed so far; 0 where the system does not tell (only Linux does)."""
+        """CPU time of the process so far, in ms; 0 where the system does not tell (only Linux does)."""
         if self._process is None:
             return 0
         try:
@@ -173,7 +173,7 @@ class MatchEngine:
             process.quit()
 
     def kill(self) -> None:
-        """End the process at once, from any thread: whoever waits for it gets an EngineError."""
+        """End the process at once, from any thread: a thread that waits for it gets an EngineError."""
         self._killed = True
         process = self._process
         if process is not None:

@@ -1,4 +1,4 @@
-"""Where a match keeps itself: settings, openings, a line and a record for each game. A later run goes on with it."""
+"""The folder of a match: settings, openings, a line and a record for each game. A later run goes on with it."""
 
 from __future__ import annotations
 

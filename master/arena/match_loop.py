@@ -22,7 +22,7 @@ _FIRST_SEARCH_MS: Final = 60_000
 _TRIES: Final = 2
 """Starts of a dead engine before the match is ended."""
 _QUIT_S: Final = 5.0
-"""For players to end by themselves after the last game."""
+"""Seconds that engines have to end by themselves after the last game."""
 
 
 class MatchError(Exception):

@@ -17,7 +17,7 @@ FREE: Final = ("games", "concurrency")
 
 
 class ResignBy(enum.StrEnum):
-    """Whose scores end a game that is decided."""
+    """The contestants whose scores end a game that is decided."""
 
     BOTH = "both"
     OWN = "own"
@@ -33,7 +33,7 @@ class Pace:
     byoyomi_ms: int = 0
     increment_ms: int = 0
     margin_ms: int = 300
-    """How far a clock may be overrun, for what operating system and pipes take."""
+    """Time by which a clock may be overrun, for what operating system and pipes take."""
 
     def __post_init__(self) -> None:
         given = [self.nodes is not None, self.depth is not None, self.timed]
@@ -70,7 +70,7 @@ class MatchSettings:
     players: tuple[Contestant, Contestant]
     pace: Pace
     games: int
-    """At most; an even number. A test may end the match sooner."""
+    """Number of games at most; even. A test may end the match sooner."""
     concurrency: int = 1
     seed: int = 1
     max_moves: int = 320
@@ -92,7 +92,7 @@ class MatchSettings:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of A and B."""
+        """Names of A and B."""
         return self.players[0].name, self.players[1].name
 
     def to_json(self) -> dict[str, Any]:
