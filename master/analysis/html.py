@@ -199,7 +199,7 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
 
 
 def _own_score(move: Judged) -> str:
-    """What the best move was worth to who made another: ``+300 for ☖``."""
+    """Score of the best move for the side that made another: ``+300 for ☖``."""
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
         return _score(black_view(move.before.score, move.turn))

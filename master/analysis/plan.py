@@ -1,4 +1,4 @@
-"""Which positions of a game have to be searched, and how a search becomes the evaluation of a position. Pure."""
+"""The positions of a game that have to be searched, and the way from a search to the evaluation of a position. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is known of a position; the score from its side to move (`worker.score`)."""
+    """The evaluation of a position; the score from its side to move (`worker.score`)."""
 
     score: int
     best: str = ""
@@ -46,16 +46,16 @@ class Point:
     """A position of the game."""
 
     ply: int
-    """How many moves were made before it."""
+    """Number of moves made before it."""
     sfen: str
     turn: int
     choices: int
-    """How many legal moves there are, 2 for more than one."""
+    """Number of legal moves, 2 for more than one."""
     search: tuple[str, ...] | None
     """The moves since the start that lead to the position to search: this one, or where its only legal moves lead to.
     None: it takes no search."""
     over: Evaluation | None = None
-    """Where no search is needed: of the position that ``forced`` leads to."""
+    """Evaluation of the position that ``forced`` leads to, where no search is needed."""
     forced: tuple[str, ...] = ()
     """The only legal moves in a row, from here to what is searched."""
 
@@ -116,7 +116,7 @@ def _over(position: Position) -> Evaluation | None:
 
 
 def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:
-    """What has to be searched, each once, the game's last position first.
+    """The positions to search, each once, the game's last position first.
 
     A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
     played move" rest on the same knowledge. docs/measurements/analysis.md has what that was measured to be worth.

@@ -1,4 +1,4 @@
-"""Everything that is told of analysed games, whatever tells it (``table``, ``html``, ``annotate``). Pure."""
+"""Facts about analysed games for every form of output (``table``, ``html``, ``annotate``). Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.score import is_mate, mate_distance
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How it was analysed, for whoever reads the report."""
+    """Settings of the analysis, for the reader of the report."""
 
     engine: str
     """Name of the searcher, and its network."""
@@ -39,7 +39,7 @@ class GameReport:
     game: Game
     points: tuple[Point, ...]
     known: tuple[Evaluation | None, ...]
-    """Of each point."""
+    """Evaluation of each point."""
     moves: tuple[Judged, ...]
     """Between the points."""
     players: tuple[PlayerReport, PlayerReport]

@@ -23,10 +23,10 @@ Found = Callable[[Evaluation, bool], None]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a position is worth: nodes, or time; one of the two."""
+    """The effort for a position: nodes, or time; one of the two."""
 
     nodes: int | None = None
-    """Of every node's search."""
+    """Node limit of every node's search."""
     ms: int | None = None
     multipv: int = 1
 
@@ -136,7 +136,7 @@ class Session:
         self._fault.on_event(name, fields)
 
     def _stop(self) -> None:
-        """What the master's own engine thinks is no analysis: the search that runs ends now."""
+        """End the search that runs: what the master's own engine finds is no analysis."""
         self._searcher.stop(self._search_id)
 
     def _decided(self, decision: Decision) -> None:

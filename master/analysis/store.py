@@ -1,4 +1,4 @@
-"""What was searched, kept as JSON lines, so that an analysis that was interrupted goes on where it was.
+"""Finished searches, kept as JSON lines, so that an interrupted analysis continues where it was.
 
 A line is a position that was searched. Its key is made of the game and of what the search depends on (network, effort,
 fleet): other settings find nothing, and what was found with these stays beside it. A line that a crash has cut short
@@ -51,7 +51,7 @@ class Store:
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
-        """What was found under this key."""
+        """The evaluation under this key; None: there is none."""
         return self._known.get(key)
 
     def add(self, key: str, found: Evaluation) -> None:

@@ -32,7 +32,7 @@ _WIDE = 72
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What a terminal can show."""
+    """The abilities of a terminal."""
 
     width: int
     encoding: str = "utf-8"
@@ -48,7 +48,7 @@ class Terminal:
 
     @property
     def marks(self) -> tuple[str, str]:
-        """Of black and white."""
+        """The marks of black and white."""
         return (self.fit("☗"), self.fit("☖"))
 
 
@@ -205,7 +205,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
 
 
 def notes(settings: Settings, calibrated: bool, terminal: Terminal) -> Text:
-    """What the figures mean, in short."""
+    """The meaning of the figures, in short."""
     text = f"{settings.engine}; {settings.effort}. " + say(
         "Scores are black's view. Loss: of win probability; in bands of centipawns. Bad: {dubious} or worse.",
         dubious=_verdict_word(Quality.DUBIOUS, terminal),
