@@ -133,7 +133,7 @@ class FleetSpec:
     variety: Variety = Variety()
 
     def spec_of(self, number: int) -> NodeKind:
-        """Of node ``number``, from 0 on; of own searchers the first one is as its kind says, the others differ."""
+        """The engine of node ``number``, from 0 on. The first own searcher is as its kind says, the others differ."""
         kind = self.kinds[number % len(self.kinds)]
         if isinstance(kind, UsiSpec):
             return kind

@@ -119,7 +119,7 @@ class Pondering:
             self.begin(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
-        """What the node found stays known."""
+        """Take a node that died off its run; its lines stay known."""
         run = self.run_of(node_id)
         if run is not None:
             run.lost(node_id, now_ms)

@@ -204,7 +204,7 @@ def highest_averages(
             heapq.heappush(averages, (-weights[move] / (own[move] + 1), move))
 
     def settle() -> None:
-        """Where the others have a node each, they are no group any more."""
+        """End the group of the others where each of them has a node."""
         nonlocal shared
         if shared == len(weights) - len(own):
             for move in range(len(own), len(weights)):

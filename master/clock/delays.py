@@ -1,4 +1,4 @@
-r"""What the server charges for a move beyond what we measured: the way of two lines, and how late we are ourselves.
+r"""The server's charge for a move beyond our own measurement: the way of two lines, and our own lateness.
 
 ::
 

@@ -76,7 +76,7 @@ class ClusterConfig(_Section):
     """The rule by which a move wins a vote: most voters, highest score, greatest weight … See
     docs/explanation/deciding.md. "auto": what was measured as best where the mode is "auto" too, else "majority"."""
     kinds: tuple[NodeKindConfig, ...] = ()
-    """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
+    """Engines of the nodes, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
     share_depth: Annotated[int, Field(ge=0, le=60)] = 2

@@ -29,7 +29,7 @@ class Habits:
     least_ms: int = 0
     """No move is played sooner, where the time allows that."""
     full_seconds: bool = True
-    """Where the GUI's times are whole seconds it counts these alone, so that the rest of each is free."""
+    """Whether a GUI whose times are whole seconds counts only these, so that the rest of each second is free."""
     max_moves: int = 0
     """The number of moves after which the game is drawn; 0: never."""
     nodes: int = 0
