@@ -1,6 +1,7 @@
 """A whole live game as a person sees it: `gougi play` with real nodes, its page in a real browser, held by the log.
 
-With ``PICTURES`` set to a folder the pictures of docs/how-to/live-page.md are written there.
+With ``PICTURES`` set to a folder the game is longer, by more nodes, and the pictures of docs/how-to/live-page.md are
+written there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"),
 ]
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
-MOVES = 14
+NODES, MOVES = (4, 70) if "PICTURES" in os.environ else (2, 14)
 
 
 def wait_for(what: Callable[[], Any], timeout_s: float = 240) -> Any:
@@ -64,7 +65,7 @@ def logged(folder: Path) -> Site:
 
 @pytest.fixture
 def playing(tmp_path: Path) -> Iterator[Running]:
-    words = ("play", "--plain", "--page", "0", "--nodes", "2", "--time", "2+1", "--max-moves", str(MOVES))
+    words = ("play", "--plain", "--page", "0", "--nodes", str(NODES), "--time", "2+1", "--max-moves", str(MOVES))
     running = Running([*words, "--records", "records"], tmp_path, env={"GOUGI_PAGE_LISTEN": "127.0.0.1:0"})
     try:
         yield running
@@ -78,7 +79,7 @@ def test_a_whole_live_game(playing: Running, tmp_path: Path) -> None:
         browser.resize(1440, 1250)
         browser.open(url)
         wait_for(lambda: browser.run("return document.querySelectorAll('#board .piece').length") == 40)
-        wait_for(lambda: browser.run("return document.querySelectorAll('[data-leaf]').length") == 2)
+        wait_for(lambda: browser.run("return document.querySelectorAll('[data-leaf]').length") == NODES)
         assert browser.run("return document.querySelector('.plate.turn') !== null")
         wait_for(lambda: len(rows(browser)) >= 3)
         _stepping(browser)
@@ -87,7 +88,7 @@ def test_a_whole_live_game(playing: Running, tmp_path: Path) -> None:
         site = logged(tmp_path / "records")
         _as_logged(browser, site)
         _figures(browser, site)
-        _looks(browser, tmp_path)
+        _looks(browser, site, tmp_path)
         assert browser.complaints() == []
     assert playing.left_behind() == {}
 
@@ -158,8 +159,8 @@ def _as_logged(browser: Browser, site: Site) -> None:
 def _figures(browser: Browser, site: Site) -> None:
     fleet = site.section("fleet", None)
     nodes = browser.run("return [...document.querySelectorAll('[data-node]')].map(row => row.dataset.node)")
-    assert nodes == [node["node"] for node in fleet["nodes"]] == ["node-1", "node-2"]
-    assert "2 of 2 nodes" in browser.text("#fleet-sum")
+    assert nodes == [node["node"] for node in fleet["nodes"]] == [f"node-{number}" for number in range(1, NODES + 1)]
+    assert f"{NODES} of {NODES} nodes" in browser.text("#fleet-sum")
     assert fleet["shared"] is not None
     assert browser.text('[data-figure="least depth"]') == str(fleet["shared"]["min_depth"])
     events = browser.run("return [...document.querySelectorAll('#log li')].map(row => row.dataset.event)")
@@ -170,10 +171,23 @@ def _figures(browser: Browser, site: Site) -> None:
     assert browser.run("return document.querySelectorAll('.curve.theirs').length") == 1
 
 
-def _looks(browser: Browser, folder: Path) -> None:
+def _most_divided(site: Site) -> int:
+    """The ply of our move, the first ones left out, over which the nodes agreed least."""
+    game = site.section("game", "1")
+    found = {}
+    for move in game["moves"][4:]:
+        details = site.details("1", move["ply"] - 1)
+        thought = details[game["mine"]] if details is not None and move["colour"] == game["mine"] else None
+        if thought is not None and thought["ballots"]:
+            members = [ballot["members"] for ballot in thought["ballots"] if ballot["move"] == move["usi"]]
+            found[move["ply"]] = sum(members) / sum(ballot["members"] for ballot in thought["ballots"])
+    return min(found, key=lambda ply: (found[ply], -ply))
+
+
+def _looks(browser: Browser, site: Site, folder: Path) -> None:
     """Light, dark, on a phone, in Japanese: nothing sticks out, and each is a picture."""
     pictures = {}
-    browser.press(LEFT)
+    browser.click(f'#moves [data-ply="{_most_divided(site) - 1}"]')
     pictures["light"] = browser.picture()
     ground = "return getComputedStyle(document.body).backgroundColor"
     light = browser.run(ground)
