@@ -278,9 +278,9 @@ class Search:
         lines: dict[str, Line] = {}
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
-            for name, engine, line, nodes, members in group.voters(self.settings.caution):
+            for name, engine, line, nodes, members, history in group.voters(self.settings.caution):
                 lines[name] = line
-                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members)
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members, tuple(history))
                 by_engine.setdefault(engine, []).append(ballot)
         # Each engine counts depth in its own way.
         slack = self.settings.ballot_depth_slack
