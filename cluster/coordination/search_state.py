@@ -130,6 +130,7 @@ class Search:
             group.works.remove(work)
             group.trunk.pop(work, None)
             work.ballot = None
+            work.opinions.clear()
             self._add(node_id, [work])
         self.dirty = True
         return work, self.group_of(work)

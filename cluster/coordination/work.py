@@ -93,10 +93,10 @@ class Work:
         """Take a line on the whole root as its vote."""
         self.ballot = line
         opinion = Opinion(self.nodes, line.depth, line.score, line.pv[0])
-        if self.opinions and self.opinions[-1][1::2] == opinion[1::2]:
-            self.opinions[-1] = opinion
-        else:
-            self.opinions.append(opinion)
+        last = self.opinions[-1] if self.opinions else None
+        if last is not None and (last.depth, last.move) == (opinion.depth, opinion.move):
+            self.opinions.pop()
+        self.opinions.append(opinion)
 
     def may_work(self, limit: int | None) -> bool:
         """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
