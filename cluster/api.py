@@ -77,8 +77,8 @@ class Ballot:
     members: int = 1
     """So many nodes of the cluster have searched for it."""
     history: tuple[Opinion, ...] = ()
-    """How the voter came to it, the last opinion being the ballot itself: one for each finished iteration and each change
-    of the best move. Empty where it is not known, as of a group with its split tree."""
+    """How the voter came to it: an opinion for each finished iteration and each change of the best move, the last one
+    being the ballot itself. Empty where it is not known, as of a group with its split tree."""
 
 
 @dataclass(frozen=True, slots=True)

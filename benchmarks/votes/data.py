@@ -8,8 +8,8 @@ that their tables are as full as in a game. Where the ballots of a move disagree
 judged by a search behind it, with empty tables. Positions that are decided are left out, those in which all agree are
 only counted: they teach nothing.
 
-FOLDER gets ``data.json`` (what the games depend on) and ``games.jsonl``, a line a game; the same command goes on with it.
-Ctrl-C keeps every finished game.
+FOLDER gets ``data.json`` (what the games depend on) and ``games.jsonl``, a line a game; the same command goes on with
+it. Ctrl-C keeps every finished game.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m benchmarks.votes.train FOLDER [FOLDER …] [--write cluster/voting/learned.json] [--decay X] [--folds N]
 
 A model chooses by a softmax over the moves voted for; it is trained to lose as little winning chance as possible by
-that choice, of each position's ballots, of the first half and of the first quarter of them (fleets of four and two). The
-games are dealt into parts; each part is judged by the model of the others. A choice's loss is that of
+that choice, of each position's ballots, of the first half and of the first quarter of them (fleets of four and two).
+The games are dealt into parts; each part is judged by the model of the others. A choice's loss is that of
 `benchmarks.choices`.
 """
 

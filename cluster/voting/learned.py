@@ -1,8 +1,10 @@
-"""The move that a small model holds for best, by how the voters came to their ballots (`python -m benchmarks.votes.train`).
+"""The move that a small model holds for best, by how the voters came to their ballots.
 
-Each move that somebody votes for has a value: a weighted sum of the features below. Scores count as winning chances, so
-that a hundred centipawns matter less where much is won already. A known win goes to the highest score; a known loss gets
-no hearing while another ballot is open. A voter without a history counts as one that never thought otherwise.
+Each move that somebody votes for has a value: a weighted sum of the features below. Scores count as winning chances,
+so that a hundred centipawns matter less where much is won already. A known win goes to the highest score; a known loss
+gets no hearing while another ballot is open. A voter without a history counts as one that never thought otherwise.
+
+`benchmarks.votes.data` makes what the model learns from, `benchmarks.votes.train` the weights (``learned.json``).
 """
 
 from __future__ import annotations
