@@ -1,6 +1,6 @@
 """Teach the vote `learned` which ballots to trust, and tell what that is worth on positions that it has not seen.
 
-    python -m benchmarks.votes.train FOLDER [FOLDER …] [--write cluster/voting/learned.json] [--decay X] [--folds N]
+    python -m benchmarks.votes.train FOLDER [--write cluster/voting/learned.json] [--decay X] [--folds N]
 
 A model chooses by a softmax over the moves voted for; it is trained to lose as little winning chance as possible by
 that choice, of each position's ballots, of the first half and of the first quarter of them (fleets of four and two).
@@ -50,20 +50,22 @@ class Case:
     """(moves, features)."""
 
 
-def cases_of(games: Sequence[dict[str, Any]], parts: Sequence[int] = (1, 2, 4)) -> list[Case]:
-    """The votes of ``games`` that were not unanimous; of each those of the first 1/n of the voters for every n."""
+def cases_of(games: Sequence[dict[str, Any]], voters: int, parts: Sequence[int] = (1, 2, 4)) -> list[Case]:
+    """The votes of ``games``, by so many voters, that were not unanimous; of each, for every n in ``parts``, what the
+    first 1/n of the voters had to choose from."""
     found = []
     for number, game in enumerate(games):
         for position in game["positions"]:
             ballots = [_ballot(plain) for plain in position["ballots"]]
             chances = {move: 1 / (1 + math.exp(-_cut(score) / _SCALE_CP)) for move, score in position["judged"].items()}
             for part in parts:
-                heard = comparable(ballots[: len(ballots) // part], _SLACK)
+                fleet = voters // part
+                heard = comparable([ballot for ballot in ballots if int(ballot.voter[1:]) <= fleet], _SLACK)
                 if len({ballot.move for ballot in heard}) < 2:
                     continue
                 best = max(chances[ballot.move] for ballot in heard)
                 losses = {ballot.move: best - chances[ballot.move] for ballot in heard}
-                found.append(_case(number, len(ballots) // part, heard, losses))
+                found.append(_case(number, fleet, heard, losses))
     return found
 
 
@@ -131,16 +133,22 @@ def held_out(cases: Sequence[Case], folds: int, decay: float) -> list[float]:
     return [case.losses[choice(case, models[case.game % folds])] for case in cases]
 
 
+def _error(beyond: Array, games: Sequence[int]) -> float:
+    """The standard error of the mean; what comes of one game is not independent."""
+    sums = np.bincount(games, beyond - beyond.mean())
+    return float(np.sqrt((sums**2).sum()) / len(beyond))
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.votes.train", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="+", help="of benchmarks.votes.data")
+    parser.add_argument("folder", type=Path, help="of benchmarks.votes.data")
     parser.add_argument("--write", type=Path, help="file for the weights of all games")
-    parser.add_argument("--decay", type=float, default=1e-4)
+    parser.add_argument("--decay", type=float, default=3e-3)
     parser.add_argument("--folds", type=int, default=10)
     options = parser.parse_args()
-    games = [game for folder in options.folder for game in read_games(folder)]
-    cases = cases_of(games)
+    games = read_games(options.folder)
+    cases = cases_of(games, json.loads((options.folder / "data.json").read_text("utf-8"))["nodes"])
     searched = sum(game["searched"] for game in games)
     print(f"{len(games)} games, {searched} positions, {sum(len(game['positions']) for game in games)} of them judged")
     lost = held_out(cases, options.folds, options.decay)
@@ -159,7 +167,7 @@ def main() -> None:
         print(f"{voters} voters, {len(chosen)} votes that were not unanimous: loss, and beyond that of the majority")
         for name, row in table.items():
             beyond = row - usual
-            error = beyond.std() / math.sqrt(len(row))
+            error = _error(beyond, [cases[index].game for index in chosen])
             print(f"  {name:12}{row.mean():8.3%}{beyond.mean():+9.3%} ± {error:.3%}")
     weights = train(cases, options.decay)
     for name, weight in zip(FEATURES, weights, strict=True):

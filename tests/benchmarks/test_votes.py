@@ -17,9 +17,17 @@ from benchmarks.votes.train import cases_of, choice, held_out, train
 from cluster.voting.learned import FEATURES
 
 
-def voter(move: str, score: int, depth: int) -> dict[str, Any]:
+def voter(number: int, move: str, score: int, depth: int) -> dict[str, Any]:
     history = [[1000, depth, score, move]]
-    return {"voter": "n", "move": move, "score": score, "depth": depth, "nodes": 1000, "pv": move, "history": history}
+    return {
+        "voter": f"n{number}",
+        "move": move,
+        "score": score,
+        "depth": depth,
+        "nodes": 1000,
+        "pv": move,
+        "history": history,
+    }
 
 
 def games(number: int) -> list[dict[str, Any]]:
@@ -28,7 +36,7 @@ def games(number: int) -> list[dict[str, Any]]:
     for _ in range(number):
         scores = [rng.randint(-200, 200) for _ in range(2)]
         depths = rng.sample(range(8, 12), 2)
-        ballots = [voter(move, score, depth) for move, score, depth in zip("ab", scores, depths, strict=True)]
+        ballots = [voter(i, "ab"[i - 1], scores[i - 1], depths[i - 1]) for i in (1, 2)]
         right = "ab"[depths[1] > depths[0]]
         judged = {move: 100 if move == right else 0 for move in "ab"}
         made.append({"searched": 1, "positions": [{"ply": 0, "judged": judged, "ballots": ballots}]})
@@ -36,7 +44,7 @@ def games(number: int) -> list[dict[str, Any]]:
 
 
 def test_it_learns_whom_to_trust() -> None:
-    cases = cases_of(games(60), parts=(1,))
+    cases = cases_of(games(60), 2, (1,))
     weights = train(cases[:40], 1e-4)
     assert [case.losses[choice(case, weights)] for case in cases[40:]] == [0.0] * 20
     assert held_out(cases, 3, 1e-4) == [0.0] * 60
@@ -45,21 +53,23 @@ def test_it_learns_whom_to_trust() -> None:
 
 
 def test_a_decayed_model_is_smaller() -> None:
-    cases = cases_of(games(60), parts=(1,))
+    cases = cases_of(games(60), 2, (1,))
     assert np.abs(train(cases, 1e-2)).sum() < np.abs(train(cases, 1e-5)).sum()
 
 
 def test_subsets_of_the_voters_are_votes_of_their_own() -> None:
-    ballots = [voter("a", 10, 10), voter("b", 20, 10), voter("b", 30, 10), voter("c", 30, 10)]
+    ballots = [voter(1, "a", 10, 10), voter(2, "b", 20, 10), voter(3, "b", 30, 10), voter(4, "c", 30, 10)]
     judged = {"a": 300, "b": 0, "c": -300}
-    found = cases_of([{"searched": 1, "positions": [{"ply": 0, "judged": judged, "ballots": ballots}]}])
+    found = cases_of([{"searched": 1, "positions": [{"ply": 0, "judged": judged, "ballots": ballots}]}], 4)
     assert [(case.voters, sorted(case.losses)) for case in found] == [(4, ["a", "b", "c"]), (2, ["a", "b"])]
     assert found[1].losses == pytest.approx({"a": 0, "b": 0.2311}, abs=1e-4)
 
 
 def test_a_late_voter_is_not_heard() -> None:
-    ballots = [voter("a", 10, 10), voter("b", 20, 3)]
-    assert cases_of([{"searched": 1, "positions": [{"ply": 0, "judged": {"a": 0, "b": 0}, "ballots": ballots}]}]) == []
+    ballots = [voter(1, "a", 10, 10), voter(2, "b", 20, 3)]
+    assert (
+        cases_of([{"searched": 1, "positions": [{"ply": 0, "judged": {"a": 0, "b": 0}, "ballots": ballots}]}], 2) == []
+    )
 
 
 def test_a_game_is_played_and_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
