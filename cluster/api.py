@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,6 @@ class SearchRequest:
         return self.moves[-1]
 
 
-class Opinion(NamedTuple):
-    """What a node would have played at one moment of its search."""
-
-    nodes: int
-    """Searched by it until then."""
-    depth: int
-    score: int
-    move: str
-
-
 @dataclass(frozen=True, slots=True)
 class Ballot:
     """What one voter (a node, or a group with its split tree) wants to play."""
@@ -76,9 +66,6 @@ class Ballot:
     """Searched by all nodes of the voter so far."""
     members: int = 1
     """So many nodes of the cluster have searched for it."""
-    history: tuple[Opinion, ...] = ()
-    """How the voter came to it: an opinion for each finished iteration and each change of the best move, the last one
-    being the ballot itself. Empty where it is not known, as of a group with its split tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cluster.api import Opinion
 from cluster.coordination.roster import speed_class
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import GROUP, Phase
@@ -101,7 +100,7 @@ class Group:
         if multipv == 1:
             work.line = line
             if work.leaf == WHOLE_ROOT:
-                work.vote(line)
+                work.ballot = line
         if self.phase is Phase.PRESEARCH:
             if work not in self.trunk:
                 self.presearch.add(work.node_id, multipv, line)
@@ -174,12 +173,12 @@ class Group:
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
-    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int, int, Sequence[Opinion]]]:
-        """Name, engine, answer, nodes searched, members and history of each voter that has an answer: the group where
-        it has dealt its tree, else each of its nodes."""
+    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int, int]]:
+        """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
+        dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
             return [
-                (work.node_id, work.engine, work.ballot, work.nodes, 1, work.opinions)
+                (work.node_id, work.engine, work.ballot, work.nodes, 1)
                 for work in self.works
                 if work.ballot is not None
             ]
@@ -187,7 +186,7 @@ class Group:
         if line is None:
             return []
         searched = [work.nodes for work in self.works if work.nodes]
-        return [(self.name, self.works[0].engine, line, sum(searched), max(1, len(searched)), ())]
+        return [(self.name, self.works[0].engine, line, sum(searched), max(1, len(searched)))]
 
     def why_redeal(self, settings: Settings) -> str | None:
         """Why the tree should be dealt again by what is known now; None: it should not. To look costs as much as there

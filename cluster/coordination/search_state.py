@@ -130,7 +130,6 @@ class Search:
             group.works.remove(work)
             group.trunk.pop(work, None)
             work.ballot = None
-            work.opinions.clear()
             self._add(node_id, [work])
         self.dirty = True
         return work, self.group_of(work)
@@ -279,9 +278,9 @@ class Search:
         lines: dict[str, Line] = {}
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
-            for name, engine, line, nodes, members, history in group.voters(self.settings.caution):
+            for name, engine, line, nodes, members in group.voters(self.settings.caution):
                 lines[name] = line
-                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members, tuple(history))
+                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members)
                 by_engine.setdefault(engine, []).append(ballot)
         # Each engine counts depth in its own way.
         slack = self.settings.ballot_depth_slack

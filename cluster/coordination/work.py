@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from cluster.api import NodeView, Opinion
+from cluster.api import NodeView
 from cluster.network.messages import Done, Job
 from cluster.split.tree import Leaf, Line
 
@@ -57,8 +57,6 @@ class Work:
     """The last line it reported."""
     ballot: Line | None = None
     """The last line it reported on the whole root: its vote."""
-    opinions: list[Opinion] = field(default_factory=list)
-    """How it came to its vote; of several reports of one depth on the same move the last."""
     lines: dict[int, Line] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0
@@ -88,15 +86,6 @@ class Work:
         since = (self.job_nodes + nps * usual_ms / 1000) * since_ms / known_ms if known_ms else 0.0
         job_nodes = self.job_nodes + round(since)
         return self.spent + (job_nodes if self.job.nodes is None else min(job_nodes, self.job.nodes))
-
-    def vote(self, line: Line) -> None:
-        """Take a line on the whole root as its vote."""
-        self.ballot = line
-        opinion = Opinion(self.nodes, line.depth, line.score, line.pv[0])
-        last = self.opinions[-1] if self.opinions else None
-        if last is not None and (last.depth, last.move) == (opinion.depth, opinion.move):
-            self.opinions.pop()
-        self.opinions.append(opinion)
 
     def may_work(self, limit: int | None) -> bool:
         """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""

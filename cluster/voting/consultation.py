@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from cluster.api import Ballot
-from cluster.voting import learned, majority, mate_first, optimistic, score_sum, weighted
+from cluster.voting import majority, mate_first, optimistic, score_sum, weighted
 from cluster.voting.counting import Count, is_win
 
 
@@ -24,7 +24,6 @@ class Vote(enum.StrEnum):
     WEIGHTED = "weighted"
     SCORE_SUM = "score_sum"
     MATE_FIRST = "mate_first"
-    LEARNED = "learned"
 
 
 _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
@@ -33,7 +32,6 @@ _RULES: Final[Mapping[Vote, Callable[[Sequence[Ballot]], Count]]] = {
     Vote.WEIGHTED: weighted.count,
     Vote.SCORE_SUM: score_sum.count,
     Vote.MATE_FIRST: mate_first.count,
-    Vote.LEARNED: learned.count,
 }
 
 

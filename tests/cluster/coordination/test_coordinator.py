@@ -260,20 +260,6 @@ class TestDecision:
         bench.feed(StopSearch(1))
         assert (bench.decisions[0].score, bench.decisions[0].depth) == (30, 5)
 
-    def test_a_ballot_tells_how_its_voter_came_to_it(self) -> None:
-        bench = Bench(2, replace(SETTINGS, mode=Mode.CONSULT))
-        bench.feed(Start(TIMED))
-        bench.report("n1", 4, 10, "7g7f")
-        bench.report("n1", 5, 20, "7g7f")
-        bench.report("n1", 5, 25, "7g7f", nodes=550)
-        bench.report("n2", 9, 90, "2g2f")
-        bench.report("n1", 5, 40, "2g2f", nodes=580)
-        bench.report("n1", 6, 30, "7g7f")
-        bench.tick(1000)
-        first, second = bench.decisions[0].ballots
-        assert first.history == ((400, 4, 10, "7g7f"), (550, 5, 25, "7g7f"), (580, 5, 40, "2g2f"), (600, 6, 30, "7g7f"))
-        assert second.history == ((900, 9, 90, "2g2f"),)
-
     def test_majority_and_optimistic(self) -> None:
         for vote, move in ((Vote.MAJORITY, "7g7f"), (Vote.OPTIMISTIC, "2g2f")):
             bench = Bench(3, replace(SETTINGS, mode=Mode.CONSULT, vote=vote))
