@@ -1,9 +1,9 @@
 # Gougi. `make play` and `make test` need Linux, GNU make and Python 3.11 or newer; everything else comes from the lock file.
 #
 #   make play [ARGS="--games 2"]        a whole game, live in this terminal
-#   make test [TESTS="-m 'not slow'"]   the test suite
+#   make test                           the tests, but for the slow ones; `make test TESTS=` runs all, as CI does
 #   make lint                           ruff, mypy, import-linter
-#   make checkov                       policies of terraform/ and deploy/; `make test` runs them where this was made once
+#   make checkov                       policies of terraform/ and deploy/; `make test TESTS=` runs them where this was made once
 #   make docs                          the documentation's site, in build/site (docs-serve: shown while it is written)
 #   make diagrams                      draw docs/explanation/diagrams/*.mmd again; needs npm and Chromium
 #   make torch                         PyTorch for `gougi train` and its tests, which are skipped without it
@@ -23,9 +23,10 @@ LOCKED := $(VENV)/.lock-$(call hash,requirements-dev.lock)
 STAMP := $(VENV)/.project-$(call hash,pyproject.toml)
 
 ARGS ?=
-TESTS ?=
+# The slow tests play whole games, kill real processes, compile for other CPUs, boot machines: they take three times as long.
+TESTS ?= -m 'not slow'
 # Test files at a time. Most tests wait for processes of their own, each of which may take a core.
-WORKERS ?= 3
+WORKERS ?= 4
 
 help:
 	@sed -n '2,13s/^# \{0,1\}//p' Makefile

@@ -2,14 +2,14 @@
 
     python -m benchmarks.clock [--games 300] [--seed 1] [--json]
 
-Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the line delays every move
+Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the link delays every move
 there and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's
 deadline, and a made-up search tells its best move, score and vote as it goes on. Four kinds of games, of lengths that
 are made up too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
 for 12 to 35 own moves, to -5000, where we resign after four moves), won ones (the same the other way round), and stuck
 ones, which are lost but do not end: at -3500 they last for 30 to 80 own moves more.
 
-**Used** is what the server charged. **Usable** is that, and what it could have charged besides had our line left at the
+**Used** is what the server charged. **Usable** is that, and what it could have charged besides had our link left at the
 hard limit instead: in the last turn of the game, and in each turn whose byoyomi was lost (all of the main time was gone
 behind it). So main time that is left over counts against us however short the game was; what the margins keep back in
 front of the flag does not: it is in the table by itself.
@@ -61,8 +61,8 @@ DELAY_KEPT = frozenset({"5m+5F, delay 3s"})
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """How long a line takes one way: some milliseconds, and a heavy tail (a Pareto law) up to a worst case."""
+class Link:
+    """Delay of a network link, one way: some milliseconds, and a heavy tail (a Pareto law) up to a worst case."""
 
     least_ms: float
     tail_ms: float
@@ -73,25 +73,25 @@ class Line:
         return min(self.worst_ms, self.least_ms + self.tail_ms * (rng.paretovariate(self.shape) - 1.0))
 
 
-LINES = {
-    "local": Line(0.1, 0.2, 20),
-    "near": Line(8, 4, 120),
-    "far": Line(60, 15, 145),
+LINKS = {
+    "local": Link(0.1, 0.2, 20),
+    "near": Link(8, 4, 120),
+    "far": Link(60, 15, 145),
 }
-"""Lines that the margin of the start is enough for, also where a turn has no more than a second."""
-BAD_LINES = {
-    "farther": Line(200, 20, 350),
-    "slow": Line(350, 20, 450),
-    "jittery": Line(30, 120, 600, shape=1.2),
-    "rough": Line(60, 60, 900, shape=1.2),
-    "seldom": Line(60, 1.5, 800, shape=0.75),
+"""Links that the margin of the start is enough for, also where a turn has no more than a second."""
+BAD_LINKS = {
+    "farther": Link(200, 20, 350),
+    "slow": Link(350, 20, 450),
+    "jittery": Link(30, 120, 600, shape=1.2),
+    "rough": Link(60, 60, 900, shape=1.2),
+    "seldom": Link(60, 1.5, 800, shape=0.75),
 }
 """Worse than the margin of the start: the clock has to find out before the main time is gone. Where there is nothing
 but byoyomi a turn may be lost before it can: there the operator has to raise the margin."""
 
 
 @lru_cache
-def dear_ms(control: TimeControl, line: Line) -> float:
+def dear_ms(control: TimeControl, link: Link) -> float:
     """What a move at once takes of the main time for good, on average."""
 
     def cost(delay_ms: float) -> int:
@@ -99,7 +99,7 @@ def dear_ms(control: TimeControl, line: Line) -> float:
         return 0 if charged < control.byoyomi_ms + control.increment_ms else max(0, charged - control.increment_ms)
 
     rng = random.Random(1)
-    return statistics.fmean(cost(line.way_ms(rng) + line.way_ms(rng)) for _ in range(2000))
+    return statistics.fmean(cost(link.way_ms(rng) + link.way_ms(rng)) for _ in range(2000))
 
 
 @dataclass(slots=True)
@@ -158,7 +158,7 @@ def think(
 
 def play(
     control: TimeControl,
-    line: Line,
+    link: Link,
     kind: str,
     rng: random.Random,
     *,
@@ -175,7 +175,7 @@ def play(
         moves = min(moves, (max_moves + 1) // 2)
     remaining, now, last_score = control.total_ms, 0.0, None
     for number in range(moves):
-        down, up, echo = (line.way_ms(rng) for _ in range(3))
+        down, up, echo = (link.way_ms(rng) for _ in range(3))
         began = now  # we have read the opponent's move; the server sent it `down` before
         known_ms = rng.uniform(0, 20_000) if ponder and rng.random() < 0.5 else 0.0
         budget = clock.budget(now, 2 * number, max_moves, known_ms, last_score)
@@ -202,7 +202,7 @@ def play(
         if last or (remaining == 0 and control.byoyomi_ms):
             left = max(0, min(control.charge(at_most), falls) - charged)
             played.usable_ms += left
-            played.held_ms += min(left, dear_ms(control, line) * (most_moves(2 * number, max_moves) - 1))
+            played.held_ms += min(left, dear_ms(control, link) * (most_moves(2 * number, max_moves) - 1))
         now += up + echo
         clock.moved(charged, now)
         now += rng.expovariate(1 / 5000)
@@ -212,8 +212,8 @@ def play(
     return played
 
 
-def measure(name: str, lines: list[Line], number_of_games: int, seed: int) -> dict[str, float]:
-    """So many games of each kind under a control, over these lines in turns: the table's row."""
+def measure(name: str, links: list[Link], number_of_games: int, seed: int) -> dict[str, float]:
+    """So many games of each kind under a control, over these links in turns: the table's row."""
     row: dict[str, float] = {"games": 0, "flag falls": 0}
     usual, hard = Figures(), Figures()
     for kind in KINDS:
@@ -221,10 +221,10 @@ def measure(name: str, lines: list[Line], number_of_games: int, seed: int) -> di
         games = [
             play(
                 CONTROLS[name],
-                lines[number % len(lines)],
+                links[number % len(links)],
                 kind,
                 rng,
-                max_moves=(None, 256, 320)[number // len(lines) % 3],
+                max_moves=(None, 256, 320)[number // len(links) % 3],
                 delay_kept=name in DELAY_KEPT,
                 ponder=rng.random() < 0.5,
             )
@@ -249,15 +249,15 @@ def measure(name: str, lines: list[Line], number_of_games: int, seed: int) -> di
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--games", type=int, default=300, help="of each kind, for each control, over good and over bad lines"
+        "--games", type=int, default=300, help="of each kind, for each control, over good and over bad links"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = {}
     for name in CONTROLS:
-        for label, lines in (("", LINES), (", bad lines", BAD_LINES)):
-            rows[name + label] = measure(name, list(lines.values()), options.games, options.seed)
+        for label, links in (("", LINKS), (", bad links", BAD_LINKS)):
+            rows[name + label] = measure(name, list(links.values()), options.games, options.seed)
     if options.json:
         print(json.dumps({"machine": machine(), "controls": rows}, indent=2))
     else:

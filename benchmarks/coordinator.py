@@ -17,9 +17,9 @@ import random
 import time
 
 from benchmarks.figures import Figures, machine, show
-from cluster.api import SearchRequest
+from cluster.api import SearchRequest, StartSearch
 from cluster.coordination.coordinator import Coordinator
-from cluster.coordination.events import Event, NodeJoined, NodeLost, Received, SendJob, Start, StopNode, Tick
+from cluster.coordination.events import Event, NodeJoined, NodeLost, Received, SendJob, StopNode, Tick
 from cluster.coordination.root import prepare_rules
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.host import spare_the_collector
@@ -46,7 +46,7 @@ class Fleet:
         for number in range(nodes):
             self.feed(NodeJoined(f"n{number}"), 0)
         request = SearchRequest(1, STARTPOS, ("7g7f", "3c3d"), soft_ms=10**7, hard_ms=10**7)
-        self.start_us = self.feed(Start(request), 0)
+        self.start_us = self.feed(StartSearch(request), 0)
 
     def feed(self, event: Event, now_ms: int) -> float:
         """Microseconds that the coordinator took."""

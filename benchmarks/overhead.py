@@ -114,8 +114,8 @@ class Watch:
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     """The figures of a fleet of so many nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
-    # Without a trunk, so that every node gets a leaf; engines that wait have no tables to share.
-    settings = Settings(mode=Mode.SPLIT, trunk=0, share_depth=0)
+    # No root searchers, so that every node gets a leaf; engines that wait have no tables to share.
+    settings = Settings(mode=Mode.SPLIT, root_share=0, share_depth=0)
     searcher = RaySearcher(nodes, None, paced_engine, paced_engine, settings)
     watch = Watch()
     await searcher.open(watch.listener())

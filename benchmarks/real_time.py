@@ -57,7 +57,7 @@ def _used(stat: Path) -> tuple[str, float]:
 
 
 @dataclass
-class Player:
+class EngineProcess:
     """One engine's process. ``nodes`` 0: the single searcher, else the nodes of its fleet."""
 
     process: UsiProcess
@@ -155,7 +155,7 @@ class Row:
 
 
 @contextmanager
-def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
+def started(nodes: int, net: str, hash_mb: int) -> Iterator[EngineProcess]:
     """An engine that is ready; of a fleet, with all of its nodes."""
     log = Path(tempfile.mkdtemp(prefix="real-time-"))
     words = ["usi", "--records", str(log)] if nodes else ["usi", "--single"]
@@ -173,27 +173,27 @@ def started(nodes: int, net: str, hash_mb: int) -> Iterator[Player]:
                 break
             time.sleep(0.1)
         time.sleep(_SETTLED_S if nodes else 0)
-        yield Player(process, nodes, log)
+        yield EngineProcess(process, nodes, log)
     finally:
         process.quit()
         shutil.rmtree(log)
 
 
-def measure(players: list[Player], ms: int, row: Row) -> None:
+def measure(engines: list[EngineProcess], ms: int, row: Row) -> None:
     """One round: all search the same positions at the same time."""
     total = shown = 0
     for sfen in POSITIONS[:_MOVES]:
-        for player in players:
-            player.new_game()
-        before = [player.cpu() for player in players]
-        for player in players:
-            player.search(sfen, ms)
-        for player in players:
-            said = player.searched()
+        for engine in engines:
+            engine.new_game()
+        before = [engine.cpu() for engine in engines]
+        for engine in engines:
+            engine.search(sfen, ms)
+        for engine in engines:
+            said = engine.searched()
             shown += said
-            total += player.counted(said)
-        for player, used in zip(players, before, strict=True):
-            row.cpu.update(player.cpu() - used)
+            total += engine.counted(said)
+        for engine, used in zip(engines, before, strict=True):
+            row.cpu.update(engine.cpu() - used)
     row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
     row.nodes.append(total / len(POSITIONS[:_MOVES]))
     row.shown.append(shown / total)
@@ -217,9 +217,9 @@ def main() -> None:
             *((f"{size} nodes", 1, size) for size in sizes),
         ]:
             with ExitStack() as stack:
-                players = [stack.enter_context(started(nodes, words.net, words.hash)) for _ in range(many)]
+                engines = [stack.enter_context(started(nodes, words.net, words.hash)) for _ in range(many)]
                 for ms in map(int, words.ms.split(",")):
-                    measure(players, ms, rows[ms, name])
+                    measure(engines, ms, rows[ms, name])
     facts: dict[str, dict[str, dict[str, object]]] = defaultdict(dict)
     for (ms, name), row in rows.items():
         facts[str(ms)][name] = row.facts(statistics.median(rows[ms, "single"].nodes))

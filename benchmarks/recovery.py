@@ -149,9 +149,9 @@ async def _keeper(fleet: Fleet, since: float) -> tuple[float, int]:
 
 
 async def _nursery(fleet: Fleet, since: float) -> tuple[float, int]:
-    places = fleet.searcher._places
-    assert places is not None
-    name = nursery_name(places._run)
+    supervisor = fleet.searcher._supervisor
+    assert supervisor is not None
+    name = nursery_name(supervisor._run)
     before = holder(name)
     assert before is not None
     _send([before])

@@ -2,10 +2,10 @@
 
     python -m benchmarks.soak_csa [--games 200] [--pairs 4] [--seed S] [--margin MS] [--folder F] [--json]
 
-Pairs of players (each the local searcher behind `master.game.thread`, as `gougi play` has it) play 5 s + 1 s (Fischer)
-and 1 s byoyomi in turns on `benchmarks.far_side`. In half of the pairs one player searches until its clock says stop;
-the others have few nodes. Asserted: no flag falls, no illegal move, no line off turn; every game that was cut was cut
-by the injected faults; every record, ours and the server's, CSA and KIF, is there and is read by rsshogi.
+Pairs of players (each the local searcher behind `master.game.connection_thread`, as `gougi play` has it) play 5 s + 1 s
+(Fischer) and 1 s byoyomi in turns on `benchmarks.far_side`. In half of the pairs one player searches until its clock
+says stop; the others have few nodes. Asserted: no flag falls, no illegal move, no line off turn; every game that was
+cut was cut by the injected faults; every record, ours and the server's, CSA and KIF, is there and is read by rsshogi.
 
 Printed besides: where the time of the turns went. "Down and up" are the ways of the opponent's move to our player and
 of our line to the server, the waiting for a core at either end included: the margin that a turn needed. Ctrl-C ends
@@ -38,10 +38,10 @@ from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
 from master.clock import ClockSettings
 from master.csa.address import ServerAddress
+from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings
 from master.game.loop import Series
 from master.game.replay import read_log
-from master.game.thread import play_games_apart
 from master.logs.log import open_log
 from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, Note
 from master.player.inputs import ServerLine
@@ -93,7 +93,8 @@ async def play(address: ServerAddress, number: int, side: str, time: str, folder
     await searcher.open(Listener())
     try:
         observers = [lambda event: played.add(name, event)]
-        await play_games_apart(Series(address, login, searcher, settings, observers, stop=played.stop, backoff=QUICK))
+        series = Series(address, login, searcher, settings, observers, stop=played.stop, backoff=QUICK)
+        await play_games_on_thread(series)
     finally:
         await searcher.close()
 

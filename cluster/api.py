@@ -1,4 +1,4 @@
-"""What the master sees of the cluster: a request in, progress and one decision out.
+"""The master's view of the cluster: a request in, progress and one decision out.
 
 A driver (`cluster.drivers.ray_driver`, `cluster.drivers.local_driver`, `cluster.lab.virtual.driver`) runs the same pure
 coordinator behind this face. Scores are `worker.score` scores from the side to move at the root; moves are USI text.
@@ -30,12 +30,12 @@ class SearchRequest:
     searchmoves: tuple[str, ...] = ()
     """The root moves to choose from; empty: all."""
     multipv: int = 1
-    """How many root moves `Progress.lines` and `Decision.lines` give a line of. With more than one the nodes look at
-    several moves each instead of the best alone: for analysis, not for play."""
+    """The number of root moves for which `Progress.lines` and `Decision.lines` give a line. With more than one the
+    nodes look at several moves each instead of the best alone: for analysis, not for play."""
     max_moves: int = 0
-    """The game is drawn once the position has so many moves behind it, by its move number; 0: never."""
+    """The number of moves, by the position's move number, after which the game is drawn; 0: never."""
     draw_black: int = 0
-    """What a draw is worth to black where black is to move at the root, in centipawns."""
+    """The value of a draw for black where black is to move at the root, in centipawns."""
     draw_white: int = 0
 
     def reply_to(self, pondered: SearchRequest) -> str:
@@ -54,8 +54,40 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class StartSearch:
+    """Begin a search, as `OpenSearcher.start`. One that still runs is decided first, with what is known."""
+
+    request: SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class PonderSearch:
+    """Search on the opponent's time, as `OpenSearcher.ponder`. A search that still runs is decided first."""
+
+    request: SearchRequest
+    expected: str = ""
+    """A reply that is pondered on in any case; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetimeSearch:
+    """Aim at another soft time for the search that runs, as `OpenSearcher.retime`."""
+
+    search_id: int
+    soft_ms: int
+    """From the search's start."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopSearch:
+    """Ask for the decision now, as `OpenSearcher.stop`; pondering ends without one."""
+
+    search_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ballot:
-    """What one voter (a node, or a group with its split tree) wants to play."""
+    """The move that one voter (a node, or a group with its split tree) wants to play."""
 
     voter: str
     move: str
@@ -65,7 +97,7 @@ class Ballot:
     nodes: int = 0
     """Searched by all nodes of the voter so far."""
     members: int = 1
-    """So many nodes of the cluster have searched for it."""
+    """The number of nodes that searched for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +117,19 @@ class NodeView:
     node_id: str
     alive: bool
     job: str
-    """What it searches, in words: ``7g7f``, ``others``, ``all``, ``idle``."""
+    """The part that it searches, in words: ``7g7f``, ``others``, ``all``, ``idle``."""
     depth: int
     score: int | None
     nodes: int
     nps: int
     pv: tuple[str, ...] = ()
     seldepth: int = 0
-    """Of its last report; 0: its engine does not tell."""
+    """The last report's; 0: its engine does not tell."""
     hashfull: int = 0
     """Use of its transposition table in permille, as last reported."""
     speed: float = 1.0
-    """Beside the median of the nodes with the same engine, over its last searches (`cluster.coordination.roster`)."""
+    """Relative to the median of the nodes with the same engine, over its last searches
+    (`cluster.coordination.roster`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +146,12 @@ class Progress:
     agreement: float = 1.0
     """As `Decision.agreement`, for what would be played now."""
     lines: tuple[RootLine, ...] = ()
-    """The best root moves, best first; as many as `SearchRequest.multipv` asks for, where so many are known."""
+    """The best root moves, best first: `SearchRequest.multipv` of them, or fewer where fewer are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What pondering has found out about a position so far."""
+    """The result of pondering on one position so far."""
 
     move: str
     score: int
@@ -128,7 +161,8 @@ class Known:
     """As `Decision.agreement`."""
     pondered_ms: int
     fleet_ms: int
-    """What the whole fleet would have taken for as much: ``pondered_ms`` times the share of it that was there."""
+    """The time that the whole fleet would have taken for the same search: ``pondered_ms`` times the share of it that
+    searched."""
     lines: tuple[RootLine, ...] = ()
     """As `Progress.lines`; the first is that of ``move``."""
 
@@ -144,7 +178,7 @@ class Pondered:
 
     search_id: int
     replies: Mapping[str, Known]
-    """By reply of the opponent; of those of which something is known."""
+    """Results by the opponent's reply, for the replies that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +202,22 @@ class Decision:
     ballots: tuple[Ballot, ...] = ()
     fleet: tuple[NodeView, ...] = ()
     wasted: int = 0
-    """Of ``nodes``: searched in jobs that brought nothing to the decision. A presearch counts for the one node whose
-    ranking was taken, a job in a split where a line of it entered the tree, a vote where its ballot was counted."""
+    """The part of ``nodes`` that was searched in jobs that brought nothing to the decision. A presearch counts for the
+    one node whose ranking was taken, a job in a split where a line of it entered the tree, a vote where its ballot was
+    counted."""
     agreement: float = 1.0
     """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
     pondered_ms: int = 0
-    """How long this position had been pondered when the search was asked for (a ponder hit); not in ``elapsed_ms``,
-    but what was searched in that time is in ``nodes``."""
+    """Time for which this position had been pondered when the search was asked for (a ponder hit). It is not in
+    ``elapsed_ms``, but the nodes searched in that time are in ``nodes``."""
     lines: tuple[RootLine, ...] = ()
     """As `Progress.lines`; the first is that of ``move``."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchListener:
-    """Where one search, or pondering, is told of. Called on the driver's event loop; must not block."""
+    """Receiver of the progress and the decision of one search, or of one pondering. Called on the driver's event loop;
+    must not block."""
 
     on_progress: Callable[[Progress], None] = field(default=lambda _: None)
     on_decision: Callable[[Decision], None] = field(default=lambda _: None)
@@ -195,7 +231,7 @@ SILENT: Final = SearchListener()
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where a fleet is told of, from its opening to its end. Called on the driver's event loop; must not block."""
+    """Receiver of a fleet's events, from its opening to its end. Called on the driver's event loop; must not block."""
 
     on_event: Callable[[str, dict[str, object]], None] = field(default=lambda _name, _fields: None)
     """Fleet events for log and viewer: ``node_joined``, ``node_lost``, ``report_refused`` … with their fields."""
@@ -249,7 +285,7 @@ class Searcher(OpenSearcher, Protocol):
     """The whole fleet, or one local engine, from its start to its end."""
 
     async def open(self, listener: Listener) -> None:
-        """Start; returns when a search can begin, by whoever is there yet. Raises FleetError with why not."""
+        """Start the fleet; returns as soon as one searcher is ready. Raises FleetError with why not."""
 
     async def close(self) -> None:
         """End every search and process that `open` started. The listener is not called again."""

@@ -1,4 +1,4 @@
-"""How a node makes its engine, as values that travel to it: our own searcher, or any USI engine by its path."""
+"""The recipe for a node's engine, as values that travel to it: our own searcher, or any USI engine by its path."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class EngineSpec:
     noise_cp: float = 0.0
     """Standard deviation of the noise on the evaluation, in centipawns."""
     seed: int = 0
-    """Of dropout and noise."""
+    """Seed of dropout and noise."""
     number: int = 0
-    """Which depths are left out, as by that number among the threads of Lazy SMP. 0: none."""
+    """Depths to leave out, by this thread number in Lazy SMP. 0: none."""
 
     def build(self, networks: Networks | None = None) -> Engine:
         """Make the engine, with its network out of ``networks`` where given.
@@ -92,7 +92,7 @@ NodeKind = EngineSpec | UsiSpec
 
 @dataclass(frozen=True, slots=True)
 class Variety:
-    """How nodes of one kind differ from each other. Node 0 is always as it is: one voter sees everything."""
+    """Differences between the nodes of one kind. Node 0 is always as it is: one voter sees everything."""
 
     dropout: float = 0.0
     noise: float = 0.0
@@ -133,7 +133,7 @@ class FleetSpec:
     variety: Variety = Variety()
 
     def spec_of(self, number: int) -> NodeKind:
-        """Of node ``number``, from 0 on; of own searchers the first one is as its kind says, the others differ."""
+        """The engine of node ``number``, from 0 on. The first own searcher is as its kind says, the others differ."""
         kind = self.kinds[number % len(self.kinds)]
         if isinstance(kind, UsiSpec):
             return kind

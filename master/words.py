@@ -33,7 +33,7 @@ _EXPECTED: Final = {
 
 
 def fault(problem: Mapping[str, Any], secret: bool = False) -> str:
-    """What is wrong with a value, and what was expected: ``'x' is not a whole number``.
+    """The fault of a value, and what was expected: ``'x' is not a whole number``.
 
     Args:
         problem: of `pydantic.ValidationError.errors`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,33 @@ from hypothesis import settings
 # judged by itself; new ones are looked for at every other run, and by `benchmarks.fuzz`.
 settings.register_profile("gougi", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("gougi")
+
+
+# Files that take a minute or more begin first: with several files at a time, no long one is left over for the end.
+LONG = (
+    "master/cloud/test_end_to_end.py",
+    "cluster/tuning/test_ray_tasks.py",
+    "master/cloud/test_machines.py",
+    "worker/nnue/test_paths.py",
+    "master/test_cli.py",
+    "master/test_full_disk.py",
+    "worker/test_portable.py",
+    "cluster/drivers/test_ray_driver.py",
+    "master/practice/test_embedded.py",
+    "master/commands/test_train_command.py",
+    "cluster/drivers/test_ray_hosts.py",
+    "master/commands/test_learn_command.py",
+    "master/test_lab_real.py",
+    "worker/mate/test_solver.py",
+    "master/commands/test_tune_command.py",
+    "master/clock/test_games.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Bring the tests of long files to the front; the order within a file stays."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path, len(LONG)))
 
 
 @pytest.fixture(scope="module", autouse=True)

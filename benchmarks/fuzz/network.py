@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.fuzz.target import Target, client_lines, server_lines
-from cluster.api import Decision, SearchRequest
+from cluster.api import Decision, SearchRequest, StartSearch
 from cluster.network.messages import (
     Done,
     Heartbeat,
@@ -30,7 +30,7 @@ from cluster.sharing.table import MEANING_BYTES, BatchError, decode_batch, encod
 from master.clock import ClockSettings
 from master.csa.lines import LineProtocol
 from master.player.inputs import BookReplied, Connected, ConnectionLost, Decided, Input, Prepared, ServerLine, Tick
-from master.player.instructions import AskBook, Login, PlayerSettings, PrepareSearcher, Send, StartSearch
+from master.player.instructions import AskBook, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_room import Room
 from worker.engine import Bound

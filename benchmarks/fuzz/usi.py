@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from benchmarks.fuzz.target import Target
-from cluster.api import Decision
+from cluster.api import Decision, StartSearch
 from master.usi.events import (
     AskBook,
     BookReplied,
@@ -21,7 +21,6 @@ from master.usi.events import (
     Prepared,
     Quit,
     SolveMate,
-    StartSearch,
     Tick,
 )
 from master.usi.front import UsiFront

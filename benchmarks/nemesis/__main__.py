@@ -26,7 +26,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.nemesis.history import History
-from benchmarks.nemesis.player import Games, Player, PlayerError, watch_sleep
+from benchmarks.nemesis.player_process import Games, PlayerError, PlayerProcess, watch_sleep
 from benchmarks.nemesis.processes import listening_ports, send
 from benchmarks.nemesis.schedule import ENDING, Kind, Strike, burst
 
@@ -70,8 +70,8 @@ class Nemesis:
             self._games.stop()
         self.faults += self.history.faults()
 
-    def _begin(self) -> Player:
-        player = Player(self._nodes, self._folder, self.history)
+    def _begin(self) -> PlayerProcess:
+        player = PlayerProcess(self._nodes, self._folder, self.history)
         try:
             typer.echo(f"ready after {player.open():.1f} s")
         except PlayerError:

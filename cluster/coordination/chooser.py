@@ -1,4 +1,4 @@
-"""Which strategy for how many nodes and which budget: from a table that the laboratory measured, not from belief.
+"""The choice of a strategy for a number of nodes and a budget, from a table that the laboratory measured.
 
 The table is a JSON file of points (`gougi lab --table` enters them; ``cluster/measured.json`` comes with the package)::
 
@@ -30,7 +30,7 @@ from cluster.voting.consultation import Vote
 from worker.files import reason, replace_file
 
 _LONG_MS = 10_000
-"""For a search without end."""
+"""The budget of a search without end."""
 
 
 class TableError(ValueError):
@@ -137,8 +137,8 @@ def _nearest(table: Sequence[Measured], nodes: int, budget: float) -> Sequence[M
 
 
 def resolved(settings: Settings, table: Sequence[Measured], nodes: int, budget: float) -> Settings:
-    """``settings`` with a mode that says what is done: where it is `Mode.AUTO`, mode, vote and whatever else the name
-    of the chosen strategy changes. One node has nothing to choose; without a table all consult.
+    """Resolve `Mode.AUTO`: ``settings`` with the mode, the vote and whatever else the name of the chosen strategy
+    changes. Other modes stay.
 
     A vote that ``settings`` name is kept, and then the choice is between strategies that were measured with that vote
     and those that hold none; where no such vote was measured, the best mode of all counts by it.

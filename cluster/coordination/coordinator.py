@@ -6,19 +6,20 @@ fall) is a plain unit test, and the same code runs on real nodes and in virtual 
 
 A search, in order::
 
-    Start ─ no move, one move, declaration ───────────────────► decided ("forced")
+    StartSearch ─ no move, one move, declaration ───────────────────► decided ("forced")
       │
       └─ groups, each on its way (`Group`), and their vote ───────► decided: soft time and an answer ·
                                 all jobs over · a proven mate · StopSearch · hard deadline
 
-    Ponder ─ as `Pondering` says, until the next Start, which may be a hit, or StopSearch; nothing is decided
+    PonderSearch ─ `Pondering`, until the next StartSearch, which may be a hit, or StopSearch; nothing is decided
 
 Invariants, checked after each event with `Settings.validate`:
 
-- every `Start` is followed by exactly one `Decide`, at the latest by the first event at or after its hard deadline;
+- every `StartSearch` is followed by exactly one `Decide`, at the latest by the first event at or after its hard
+  deadline;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
-- each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf, the
-  trunk aside, whose nodes all search the whole root;
+- each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
+  except the root searchers, which all search the whole root;
 - the leaves of a group's tree hold each legal move exactly once;
 - every line that is kept is legal from the root.
 """
@@ -27,33 +28,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import Measured, budget, resolved
-from cluster.coordination.course import Course, LastResort, say_decision, stop_the_idle
-from cluster.coordination.events import (
-    FALLBACK,
-    Event,
-    Instruction,
-    NodeJoined,
-    NodeLost,
-    Ponder,
-    Received,
-    Retime,
-    Start,
-    StopSearch,
-    Tick,
-)
+from cluster.coordination.events import FALLBACK, Event, Instruction, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Orders
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
+from cluster.coordination.search_run import LastResort, SearchRun, say_decision, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
 from cluster.coordination.story import Happened, Key, Story
 from cluster.network.messages import Done, Heartbeat, Report
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from worker.states import States
 
 
@@ -77,10 +66,10 @@ class Coordinator:
         self.orders = Orders()
         self.roster = Roster()
         self._fallback_live = False
-        self._course: Course | None = None
+        self._run: SearchRun | None = None
         self._pondering: Pondering | None = None
-        """Never beside ``_course``."""
-        self._last: Course | None = None
+        """Never beside ``_run``."""
+        self._last: SearchRun | None = None
         """The last search that was decided: its lines say what the opponent may reply."""
         self._last_search_id = -1
         self._states = States(COORDINATOR, CoordinatorState.IDLE, strict=self.settings.validate)
@@ -99,7 +88,7 @@ class Coordinator:
         return self.state is CoordinatorState.PONDERING
 
     def story(self, key: Key | None = None) -> list[Happened]:
-        """What happened to a search (by its id) or a node (by its name), or to all, the oldest first, as far as it is
+        """The history of a search (by its id), of a node (by its name), or of all, oldest first, as far as it is
         remembered: to look for a fault."""
         return self._story.of(key)
 
@@ -111,24 +100,24 @@ class Coordinator:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.
 
         Raises:
-            ValueError: a `Start` that cannot be searched (position, moves, limits, a search id that does not rise); the
-                coordinator is as it was.
+            ValueError: a `StartSearch` that cannot be searched (position, moves, limits, a search id that does not
+                rise); the coordinator is as it was.
         """
         self.orders.out = []
         self._story.heard(event, now_ms)
         match event:
             case Received():
                 self._received(event.message, now_ms)
-            case Start():
+            case StartSearch():
                 self._start(event.request, now_ms)
-            case Ponder():
+            case PonderSearch():
                 self._ponder(event.request, event.expected, now_ms)
-            case Retime():
-                if (course := self._course_of(event.search_id)) is not None:
-                    course.retime(event.soft_ms)
+            case RetimeSearch():
+                if (run := self._run_of(event.search_id)) is not None:
+                    run.retime(event.soft_ms)
             case StopSearch():
-                if (course := self._course_of(event.search_id)) is not None:
-                    course.stop(now_ms)
+                if (run := self._run_of(event.search_id)) is not None:
+                    run.stop(now_ms)
                 elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
                     self._end_pondering(now_ms)
             case NodeJoined():
@@ -137,14 +126,14 @@ class Coordinator:
                 self._lost(event.node_id, event.reason, now_ms)
             case Tick():
                 pass
-        if self._course is not None:
-            if not self._course.over:
-                self._course.advance(now_ms)
-            if self._course.over:
-                self._course, self._last = None, self._course
+        if self._run is not None:
+            if not self._run.over:
+                self._run.advance(now_ms)
+            if self._run.over:
+                self._run, self._last = None, self._run
                 self._states.to(CoordinatorState.IDLE, now_ms)
             else:
-                self._course.publish(now_ms)
+                self._run.publish(now_ms)
         elif self._pondering is not None:
             self._pondering.advance(now_ms)
         self._story.said(self.orders.out, now_ms)
@@ -153,8 +142,8 @@ class Coordinator:
         return self.orders.out
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When the next `Tick` is due, later than ``now_ms``; None: only an event can change anything."""
-        under_way = self._course or self._pondering
+        """The time of the next `Tick`, later than ``now_ms``; None: only an event can change anything."""
+        under_way = self._run or self._pondering
         return None if under_way is None else under_way.wake_ms(now_ms)
 
     def _start(self, request: SearchRequest, now_ms: int) -> None:
@@ -177,19 +166,19 @@ class Coordinator:
         soft = None if request.soft_ms is None else now_ms + request.soft_ms
         if soft is not None and hard is not None:
             soft = min(soft, hard)
-        course = pondered
-        if course is None:
+        run = pondered
+        if run is None:
             search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
-            course = Course(search, self.orders)
-        self._course = course
-        course.last_resort, course.search.earlier = self._last_resort, self._earlier(request, root)
+            run = SearchRun(search, self.orders)
+        self._run = run
+        run.last_resort, run.search.earlier = self._last_resort, self._earlier(request, root)
         if pondered is None:
-            course.begin(tuple(self.roster), self._fallback_live, now_ms)
+            run.begin(tuple(self.roster), self._fallback_live, now_ms)
         else:
-            course.hit(request, soft, hard, self._fallback_live, now_ms)
+            run.hit(request, soft, hard, self._fallback_live, now_ms)
 
-    def _earlier(self, request: SearchRequest, root: Root) -> Line | None:
-        """What the last search expected to be played in this position, by the deepest of its lines."""
+    def _earlier(self, request: SearchRequest, root: Root) -> TreeLine | None:
+        """The line that the last search expected from this position on, from the deepest of its lines."""
         if self._last is None:
             return None
         before = self._last.search
@@ -227,14 +216,14 @@ class Coordinator:
             self._states.to(CoordinatorState.IDLE, now_ms)
 
     def _decide_what_runs(self, now_ms: int) -> None:
-        if self._course is not None:
-            self._course.decide(now_ms)
-            self._course, self._last = None, self._course
+        if self._run is not None:
+            self._run.decide(now_ms)
+            self._run, self._last = None, self._run
             self._states.to(CoordinatorState.IDLE, now_ms)
 
-    def _course_of(self, search_id: int) -> Course | None:
-        course = self._course
-        return course if course is not None and course.search.request.search_id == search_id else None
+    def _run_of(self, search_id: int) -> SearchRun | None:
+        run = self._run
+        return run if run is not None and run.search.request.search_id == search_id else None
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
         move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]
@@ -245,53 +234,53 @@ class Coordinator:
         node_id = facts.node_id
         if node_id == FALLBACK:
             self._fallback_live = True
-            if self._course is not None:
-                self._course.fallback_joined(now_ms)
+            if self._run is not None:
+                self._run.fallback_joined(now_ms)
             return
         if node_id in self.roster:
             self._lost(node_id, "began anew", now_ms)
         self.roster.join(facts)
         self.orders.log("node_joined", node=node_id, live=len(self.roster))
-        if (under_way := self._course or self._pondering) is not None:
+        if (under_way := self._run or self._pondering) is not None:
             under_way.joined(node_id, now_ms)
 
     def _lost(self, node_id: str, reason: str, now_ms: int) -> None:
         if node_id == FALLBACK:
             self._fallback_live = False
             self.orders.log("fallback_lost", reason=reason)
-            if self._course is not None:
-                self._course.fallback_lost()
+            if self._run is not None:
+                self._run.fallback_lost()
             return
         if node_id not in self.roster:
             return
         self.roster.leave(node_id)
         self.orders.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
-        if (under_way := self._course or self._pondering) is not None:
+        if (under_way := self._run or self._pondering) is not None:
             under_way.lost(node_id, now_ms)
 
     def _received(self, message: Report | Done | Heartbeat, now_ms: int) -> None:
-        course = self._course
+        run = self._run
         if self._pondering is not None:
-            course = self._pondering.course_of(message.node_id)
+            run = self._pondering.run_of(message.node_id)
         if isinstance(message, Heartbeat):
-            if course is None:
+            if run is None:
                 stop_the_idle(message, self.orders)
             else:
-                course.heartbeat(message, now_ms)
-        elif course is not None:
-            course.received(message, now_ms)
+                run.heartbeat(message, now_ms)
+        elif run is not None:
+            run.received(message, now_ms)
         if self._last is not None and isinstance(message, Done):
             self._last.ended(message)
 
     def _check(self) -> None:
-        assert self.searching == (self._course is not None), f"{self.state.name} is not what runs"
+        assert self.searching == (self._run is not None), f"{self.state.name} is not what runs"
         assert self.pondering == (self._pondering is not None), f"{self.state.name} is not what runs"
-        if self._course is not None:
+        if self._run is not None:
             assert self._pondering is None, "a search, and pondering beside it"
-            check(self._course.search, self.roster)
+            check(self._run.search, self.roster)
         elif self._pondering is not None:
-            searches = [course.search for course in self._pondering.active()]
+            searches = [run.search for run in self._pondering.active()]
             for search in searches:
                 check(search, self.roster)
-            nodes = [node_id for search in searches for node_id in search.works]
+            nodes = [node_id for search in searches for node_id in search.assignments]
             assert len(nodes) == len(set(nodes)), f"a node ponders twice: {nodes}"

@@ -1,11 +1,11 @@
-"""What goes into the coordinator and what comes out: plain values, so that a search can be logged and replayed."""
+"""The coordinator's events and instructions: plain values, so that a search can be logged and replayed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Final
 
-from cluster.api import Decision, Pondered, Progress, SearchRequest
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 from cluster.network.messages import Done, Heartbeat, Job, Report
 
 FALLBACK: Final = "fallback"
@@ -34,37 +34,6 @@ class NodeLost:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """Begin a search. One that still runs is decided first, with what is known."""
-
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Ponder:
-    """Ponder while the opponent thinks, in the position of ``request``. A search that still runs is decided first."""
-
-    request: SearchRequest
-    expected: str = ""
-    """A reply that is pondered on in any case; see `cluster.api.Searcher.ponder`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retime:
-    """The master aims at another soft time for the search that runs, counted from its `Start`."""
-
-    search_id: int
-    soft_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class StopSearch:
-    """The master wants the decision now; pondering ends without one."""
-
-    search_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class Received:
     """A message from a node, decoded but of unknown truth."""
 
@@ -76,7 +45,7 @@ class Tick:
     """Nothing but time has passed."""
 
 
-Event = NodeJoined | NodeLost | Start | Ponder | Retime | StopSearch | Received | Tick
+Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | StopSearch | Received | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +66,14 @@ class StopNode:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """The search is over. Exactly one for each `Start`."""
+    """The search is over. Exactly one for each `StartSearch`."""
 
     decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Show this to whoever watches."""
+    """Show the progress to viewers."""
 
     progress: Progress
 

@@ -21,22 +21,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.roster import speed_class
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import GROUP, Phase
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Job
 from cluster.split.dealing import deal
 from cluster.split.ranking import Presearch
 from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Leaf, Legal, Line, Tree, as_seen, inherit, leaves
+from cluster.split.tree import Caution, Leaf, Legal, Tree, TreeLine, as_seen, inherit, leaves
 from cluster.split.windows import Window, windows
 from worker.engine import Bound
 from worker.states import TransitionError
 
 _SMALL = 16
-"""In a group of so many nodes every report is looked at for whether the tree should be dealt again."""
+"""Up to this size of a group every report leads to the question whether the tree should be dealt again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,49 +44,50 @@ class Group:
     """See the module's text. Times are milliseconds of the driver's clock."""
 
     name: str
-    """Of the voter: the node's id where it is one node, else ``split``, or ``group-1`` … where there are several."""
-    works: list[Work]
+    """The voter's name: the node's id where it is one node, else ``split``, or ``group-1`` … where there are
+    several."""
+    assignments: list[Assignment]
     """In the order in which the nodes came; the dead stay."""
     phase: Phase = Phase.WHOLE
     presearch: Presearch = field(default_factory=lambda: Presearch(1))
-    trunk: dict[Work, None] = field(default_factory=dict)
+    root_searchers: dict[Assignment, None] = field(default_factory=dict)
     """The nodes that search the whole root all the time, through presearch and deals."""
-    trunk_line: Line | None = None
+    root_result: TreeLine | None = None
     """The deepest line that they have found since the presearch."""
     presearch_until_ms: int | None = None
     """None: the presearch ends by its node or depth limit."""
     tree: Tree = WHOLE_ROOT
-    lines: dict[Leaf, Line] = field(default_factory=dict)
-    """What is known of the tree's leaves."""
-    known: dict[tuple[str, ...], Line] = field(default_factory=dict)
-    """What was found out about moves, in the presearch and under every tree so far (`cluster.split.tree.Known`)."""
+    lines: dict[Leaf, TreeLine] = field(default_factory=dict)
+    """The lines known of the tree's leaves."""
+    known: dict[tuple[str, ...], TreeLine] = field(default_factory=dict)
+    """Lines known of moves, from the presearch and from every tree so far (`cluster.split.tree.Known`)."""
     windows: Mapping[Leaf, Window] = field(default_factory=dict)
-    """What is to be found out about the tree's leaves, as of the last deal."""
+    """The score range to find out for each leaf, as of the last deal."""
     contenders: frozenset[str] = frozenset()
     """The moves that were in contention then."""
     dealt_ms: int = 0
-    """When that was."""
+    """The time of the last deal."""
     furthest: int = 0
     """The most nodes that one of its nodes has searched."""
     dealt_furthest: int = 0
-    """How many that were at the last deal."""
+    """`furthest` at the last deal."""
     _finished: dict[Leaf, Job] = field(default_factory=dict)
     """Leaves whose search came to its end by itself, with that job; some may be of an earlier tree."""
-    _ended: dict[Work, None] = field(default_factory=dict)
-    """Whose jobs came to their end since the last deal."""
+    _ended: dict[Assignment, None] = field(default_factory=dict)
+    """Assignments whose jobs have ended since the last deal."""
     _first: Leaf | None = None
-    """The leaf that the trunk has, as a part of the whole root."""
+    """The leaf that the root searchers have, as a part of the whole root."""
     _unlooked: int = 0
     """Reports since it was last asked whether the tree should be dealt again."""
     _standing: Standing | None = None
     """The tree with its lines; None: something changed since it was asked for."""
-    _merged: Line | None = None
-    """What that comes to, with the trunk."""
+    _merged: TreeLine | None = None
+    """The group's line, merged from the tree and the root searchers."""
 
     @property
     def is_lone(self) -> bool:
         """Whether it is one node that searches the whole root."""
-        return self.phase is Phase.WHOLE and len(self.works) == 1
+        return self.phase is Phase.WHOLE and len(self.assignments) == 1
 
     def enter(self, phase: Phase) -> None:
         """Go on to ``phase``. Raises TransitionError: there is no way to it from the present one."""
@@ -94,40 +95,41 @@ class Group:
             raise TransitionError(f"{self.name}: from {self.phase} to {phase}: not in the table")
         self.phase = phase
 
-    def take_line(self, work: Work, line: Line, multipv: int) -> None:
-        """Enter a checked line of ``work``'s job. A leaf keeps a deeper line that it had from an earlier job."""
-        self.furthest = max(self.furthest, work.nodes)
+    def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
+        """Enter a checked line of ``assignment``'s job. A leaf keeps a deeper line that it had from an earlier job."""
+        self.furthest = max(self.furthest, assignment.nodes)
         if multipv == 1:
-            work.line = line
-            if work.leaf == WHOLE_ROOT:
-                work.ballot = line
+            assignment.line = line
+            if assignment.leaf == WHOLE_ROOT:
+                assignment.ballot = line
         if self.phase is Phase.PRESEARCH:
-            if work not in self.trunk:
-                self.presearch.add(work.node_id, multipv, line)
+            if assignment not in self.root_searchers:
+                self.presearch.add(assignment.node_id, multipv, line)
         elif multipv != 1:
             return
         elif self.phase is Phase.WHOLE:
-            work.job_counts = True
-        elif work in self.trunk:
-            if self.trunk_line is None or line.depth >= self.trunk_line.depth:
-                self.trunk_line = line
-                self._found(work)
+            assignment.job_counts = True
+        elif assignment in self.root_searchers:
+            if self.root_result is None or line.depth >= self.root_result.depth:
+                self.root_result = line
+                self._found(assignment)
                 if self._first is not None and self._first.holds(line.pv):
                     self.lines[self._first] = line
         else:
-            known = self.lines.get(work.leaf)
+            known = self.lines.get(assignment.leaf)
             if known is None or line.depth >= known.depth:
-                self.lines[work.leaf] = line
-                self._found(work)
-                self._learn(work.leaf, line)
+                self.lines[assignment.leaf] = line
+                self._found(assignment)
+                self._learn(assignment.leaf, line)
 
-    def _found(self, work: Work) -> None:
-        work.job_counts = True
+    def _found(self, assignment: Assignment) -> None:
+        assignment.job_counts = True
         self._standing = None
         self._unlooked += 1
 
-    def _learn(self, leaf: Leaf, line: Line) -> None:
-        """Of several moves that are worth "at most this" nothing is known of the one that the line begins with."""
+    def _learn(self, leaf: Leaf, line: TreeLine) -> None:
+        """Keep a leaf's line as knowledge of its first move. An upper bound on several moves says nothing about the
+        first of them."""
         if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
             return
         key = line.pv[: len(leaf.path) + 1]
@@ -135,82 +137,95 @@ class Group:
         if known is None or line.depth >= known.depth:
             self.known[key] = line
 
-    def merged(self, caution: Caution) -> Line | None:
+    def merged(self, caution: Caution) -> TreeLine | None:
         """The answer of a group in ``SPLIT``: what its tree comes to, or None where nothing is known of it."""
         self.standing(caution)
         return self._merged
 
     def standing(self, caution: Caution) -> Standing:
-        """How the tree stands by what is known now."""
+        """The tree with its lines as they are now."""
         if self._standing is None:
             self._standing = Standing(self.tree, self.lines, caution)
-            self._merged = self._standing.best(self.trunk_line)
+            self._merged = self._standing.best(self.root_result)
         return self._standing
 
-    def choose_trunk(self, nodes: Sequence[Work], share: float, speeds: Mapping[str, float], least: int = 0) -> None:
-        """Of ``nodes`` this share (`Settings.trunk`), or ``least``, is the trunk: those that are already first, the
-        oldest before the others, then the fastest. ``speeds``: as `deal` has them."""
+    def choose_root_searchers(
+        self, nodes: Sequence[Assignment], share: float, speeds: Mapping[str, float], least: int = 0
+    ) -> None:
+        """Make a share of ``nodes`` the root searchers: those that are so already, the oldest first, then the fastest.
+
+        Args:
+            share: `Settings.root_share`.
+            speeds: as `deal` has them.
+            least: the number of nodes to take at least.
+        """
         wanted = max(least, 1, round(share * len(nodes))) if share else least
-        places = {work: place for place, work in enumerate(self.trunk)}
-        ordered = sorted(nodes, key=lambda work: (places.get(work, len(places)), -_class(work, speeds)))
-        self.trunk = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
+        places = {assignment: place for place, assignment in enumerate(self.root_searchers)}
+        ordered = sorted(
+            nodes, key=lambda assignment: (places.get(assignment, len(places)), -_class(assignment, speeds))
+        )
+        self.root_searchers = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
 
     @property
     def presearch_runs(self) -> bool:
-        return any(work.busy and work not in self.trunk for work in self.works)
+        return any(assignment.busy and assignment not in self.root_searchers for assignment in self.assignments)
 
-    def ranked(self) -> tuple[Line, ...]:
-        """What the presearch, and the trunk beside it, have found, best first; of several lines of a move the first."""
-        deepest = max((work.ballot for work in self.trunk if work.ballot), key=lambda line: line.depth, default=None)
+    def ranked(self) -> tuple[TreeLine, ...]:
+        """Lines found by the presearch and by the root searchers, best first; one for each move."""
+        deepest = max(
+            (assignment.ballot for assignment in self.root_searchers if assignment.ballot),
+            key=lambda line: line.depth,
+            default=None,
+        )
         lines = (*((deepest,) if deepest else ()), *self.presearch.lines())
         return tuple({line.pv[0]: line for line in reversed(lines)}.values())[::-1]
 
-    def begin_split(self, found: Sequence[Line]) -> None:
+    def begin_split(self, found: Sequence[TreeLine]) -> None:
         """The presearch is over; ``found``: `ranked`, one line at least."""
         self.enter(Phase.SPLIT)
-        self.trunk_line = found[0] if self.trunk else None
+        self.root_result = found[0] if self.root_searchers else None
         self._standing = None  # there may be nobody yet to deal the tree to
         self.known = {line.pv[:1]: line for line in found}
         self.known[()] = found[0]
 
-    def voters(self, caution: Caution) -> list[tuple[str, str, Line, int, int]]:
+    def voters(self, caution: Caution) -> list[tuple[str, str, TreeLine, int, int]]:
         """Name, engine, answer, nodes searched and members of each voter that has an answer: the group where it has
         dealt its tree, else each of its nodes."""
         if self.phase is not Phase.SPLIT:
             return [
-                (work.node_id, work.engine, work.ballot, work.nodes, 1)
-                for work in self.works
-                if work.ballot is not None
+                (assignment.node_id, assignment.engine, assignment.ballot, assignment.nodes, 1)
+                for assignment in self.assignments
+                if assignment.ballot is not None
             ]
         line = self.merged(caution)
         if line is None:
             return []
-        searched = [work.nodes for work in self.works if work.nodes]
-        return [(self.name, self.works[0].engine, line, sum(searched), max(1, len(searched)))]
+        searched = [assignment.nodes for assignment in self.assignments if assignment.nodes]
+        return [(self.name, self.assignments[0].engine, line, sum(searched), max(1, len(searched)))]
 
     def why_redeal(self, settings: Settings) -> str | None:
-        """Why the tree should be dealt again by what is known now; None: it should not. To look costs as much as there
-        are leaves: in a large group it is done for every so many reports."""
-        if not self._ended and self._unlooked <= (len(self.works) if len(self.works) > _SMALL else 0):
+        """The reason to deal the tree again, by the lines that are known now; None: there is none. To look costs as
+        much as there are leaves: in a large group it is done for every so many reports."""
+        if not self._ended and self._unlooked <= (len(self.assignments) if len(self.assignments) > _SMALL else 0):
             return None
         self._unlooked = 0
-        for work in self._ended:
-            if work.done:
-                return f"the job of {work.leaf.label} is over"
+        for assignment in self._ended:
+            if assignment.done:
+                return f"the job of {assignment.leaf.label} is over"
         patience = settings.patience
         standing, best = self.standing(settings.caution), self.merged(settings.caution)
         why = reason(standing, self.contenders, best)
         if why is not None:
             return why
         wanted = windows(standing)
-        held = {work.leaf for work in self.works if work.job is not None}
-        if self.trunk and self._first is not None:
+        held = {assignment.leaf for assignment in self.assignments if assignment.job is not None}
+        if self.root_searchers and self._first is not None:
             held.add(self._first)
-        for work in self.works:
-            leaf = work.leaf
-            if work.job is None or leaf not in wanted or work in self.trunk:
+        for assignment in self.assignments:
+            leaf = assignment.leaf
+            if assignment.job is None or leaf not in wanted or assignment in self.root_searchers:
                 continue
-            if window_is_lost(work.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
+            if window_is_lost(assignment.job, leaf, self.lines.get(leaf), wanted[leaf], patience.window_slack):
                 return f"the window of {leaf.label} is lost"
             if is_decided(leaf, standing, best, patience.ahead):
                 return f"{leaf.label} is decided"
@@ -220,12 +235,12 @@ class Group:
                 return f"{leaf.label} is due"
         return None
 
-    def job_ended(self, work: Work) -> None:
-        """The job of ``work`` is over before its time: its leaf needs no more, and it can be given another."""
-        if self.phase is Phase.SPLIT and work not in self.trunk and work.job is not None:
-            self._ended[work] = None
-            if work.leaf in self.lines:
-                self._finished[work.leaf] = work.job
+    def job_ended(self, assignment: Assignment) -> None:
+        """The job of ``assignment`` is over before its time: its leaf needs no more, and it can be given another."""
+        if self.phase is Phase.SPLIT and assignment not in self.root_searchers and assignment.job is not None:
+            self._ended[assignment] = None
+            if assignment.leaf in self.lines:
+                self._finished[assignment.leaf] = assignment.job
 
     def _settled(self, wanted: Mapping[Leaf, Window], settings: Settings) -> set[Leaf]:
         """The leaves of the tree whose jobs are over, if what they were to find out still matters."""
@@ -237,12 +252,12 @@ class Group:
         }
 
     def deal(
-        self, nodes: Sequence[Work], legal: Legal, settings: Settings, speeds: Mapping[str, float]
-    ) -> tuple[list[tuple[Work, Leaf]], list[Work]]:
-        """Deal the tree anew over ``nodes`` (one at least), by what is known. The trunk has its first leaf.
+        self, nodes: Sequence[Assignment], legal: Legal, settings: Settings, speeds: Mapping[str, float]
+    ) -> tuple[list[tuple[Assignment, Leaf]], list[Assignment]]:
+        """Deal the tree anew over ``nodes`` (one at least), by what is known. The root searchers have its first leaf.
 
         Leaves that stay, stay where they are searched, if what they were to find out still matters; of the others the
-        likeliest go to the fastest nodes. A node for which there is no leaf joins the trunk, if there is one.
+        likeliest go to the fastest nodes. A node for which there is no leaf joins the root searchers, if there are any.
 
         Args:
             speeds: by node id, as `cluster.coordination.roster.Roster.speeds`.
@@ -255,17 +270,17 @@ class Group:
         self.known.update(standing.survey())
         if best is not None:
             self.known[()] = self.known[best.pv[:1]] = best
-        self.choose_trunk(nodes, settings.trunk, speeds)
-        if not self.trunk:
-            self.trunk_line = None
-        others = [work for work in nodes if work not in self.trunk]
+        self.choose_root_searchers(nodes, settings.root_share, speeds)
+        if not self.root_searchers:
+            self.root_result = None
+        others = [assignment for assignment in nodes if assignment not in self.root_searchers]
         waiting = self._settled(windows(standing), settings)
         waiting.update(leaf for leaf in self.lines if is_decided(leaf, standing, best, patience.ahead))
         for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
-            tree = deal(self.known, legal, len(others) + bool(self.trunk) + more, settings.dealing, caution)
+            tree = deal(self.known, legal, len(others) + bool(self.root_searchers) + more, settings.dealing, caution)
             self._first, *rest = leaves(tree)
             wanted = dict.fromkeys(
-                leaf for leaf in (rest if self.trunk else (self._first, *rest)) if leaf not in waiting
+                leaf for leaf in (rest if self.root_searchers else (self._first, *rest)) if leaf not in waiting
             )
             if len(wanted) <= len(others):
                 break
@@ -278,38 +293,38 @@ class Group:
         self.dealt_furthest = self.furthest
         self._standing, self._unlooked = None, 0
         usable = set(others)
-        given: list[tuple[Work, Leaf]] = []
-        free: list[Work] = []
-        taken: list[Work] = []
-        for work in self.works:
-            leaf = work.leaf
-            if work in self.trunk:
-                if not _searches_all(work):
-                    given.append((work, WHOLE_ROOT))
+        given: list[tuple[Assignment, Leaf]] = []
+        free: list[Assignment] = []
+        taken: list[Assignment] = []
+        for assignment in self.assignments:
+            leaf = assignment.leaf
+            if assignment in self.root_searchers:
+                if not _searches_all(assignment):
+                    given.append((assignment, WHOLE_ROOT))
                 continue
-            if work.job is None or leaf not in wanted or work in self._ended:
-                (free if work in usable else taken).append(work)
+            if assignment.job is None or leaf not in wanted or assignment in self._ended:
+                (free if assignment in usable else taken).append(assignment)
                 continue
             del wanted[leaf]
-            lost = window_is_lost(work.job, leaf, self.lines.get(leaf), self.windows[leaf], patience.window_slack)
-            if lost and work in usable:
-                given.append((work, leaf))
+            lost = window_is_lost(assignment.job, leaf, self.lines.get(leaf), self.windows[leaf], patience.window_slack)
+            if lost and assignment in usable:
+                given.append((assignment, leaf))
         self._ended.clear()
-        free.sort(key=lambda work: -_class(work, speeds))
-        places = match([(work.leaf, _class(work, speeds)) for work in free], wanted)
+        free.sort(key=lambda assignment: -_class(assignment, speeds))
+        places = match([(assignment.leaf, _class(assignment, speeds)) for assignment in free], wanted)
         given += [(free[place], leaf) for place, leaf in zip(places, wanted, strict=False)]
         busy = set(places)
-        left = [work for place, work in enumerate(free) if place not in busy]
-        if not self.trunk:
+        left = [assignment for place, assignment in enumerate(free) if place not in busy]
+        if not self.root_searchers:
             return given, taken + left
-        self.trunk.update(dict.fromkeys(left))
-        return given + [(work, WHOLE_ROOT) for work in left if not _searches_all(work)], taken
+        self.root_searchers.update(dict.fromkeys(left))
+        return given + [(assignment, WHOLE_ROOT) for assignment in left if not _searches_all(assignment)], taken
 
 
-def _searches_all(work: Work) -> bool:
-    """Whether its job is that of the trunk."""
-    return work.job is not None and work.job.multipv == 1 and work.leaf == WHOLE_ROOT
+def _searches_all(assignment: Assignment) -> bool:
+    """Whether its job is that of a root searcher."""
+    return assignment.job is not None and assignment.job.multipv == 1 and assignment.leaf == WHOLE_ROOT
 
 
-def _class(work: Work, speeds: Mapping[str, float]) -> int:
-    return speed_class(speeds.get(work.node_id, 1.0))
+def _class(assignment: Assignment, speeds: Mapping[str, float]) -> int:
+    return speed_class(speeds.get(assignment.node_id, 1.0))

@@ -1,14 +1,14 @@
-"""What must hold in a running search after every event (`Settings.validate`); a breach is a fault of ours."""
+"""Checks of what must hold in a running search after every event (`Settings.validate`); a breach is a fault of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from cluster.coordination.assignment import WHOLE_ROOT
 from cluster.coordination.group import Group
 from cluster.coordination.root import Root
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase
-from cluster.coordination.work import WHOLE_ROOT
 from cluster.split.dealing import check_tree
 from cluster.split.standing import Standing
 from cluster.split.tree import leaves
@@ -17,30 +17,40 @@ from cluster.split.tree import leaves
 def check(search: Search, live: Collection[str]) -> None:
     """Raises AssertionError with the first invariant that does not hold. ``live``: the nodes that can search now."""
     root = search.root
-    for work in search.works.values():
-        assert work.alive == (work.node_id in live), f"{work.node_id}: alive is {work.alive}"
-        assert work.job is None or (work.alive and not work.failed), f"{work.node_id} cannot have a job"
-        for line in (*([work.line] if work.line else ()), *work.lines.values()):
-            assert root.legal_part(line.pv) == line.pv, f"{work.node_id}: PV is not legal"
-        groups = [group for group in search.groups if work in group.works]
-        assert groups == [search.group_of(work)], f"{work.node_id} is in {len(groups)} groups"
-    assert sum(len(group.works) for group in search.groups) == len(search.works), "a group holds a stranger"
+    for assignment in search.assignments.values():
+        assert assignment.alive == (assignment.node_id in live), f"{assignment.node_id}: alive is {assignment.alive}"
+        assert assignment.job is None or (assignment.alive and not assignment.failed), (
+            f"{assignment.node_id} cannot have a job"
+        )
+        for line in (*([assignment.line] if assignment.line else ()), *assignment.lines.values()):
+            assert root.legal_part(line.pv) == line.pv, f"{assignment.node_id}: PV is not legal"
+        groups = [group for group in search.groups if assignment in group.assignments]
+        assert groups == [search.group_of(assignment)], f"{assignment.node_id} is in {len(groups)} groups"
+    assert sum(len(group.assignments) for group in search.groups) == len(search.assignments), "a group holds a stranger"
     presearching = [group for group in search.groups if group.phase is Phase.PRESEARCH]
     assert set(search.presearching) == set(presearching), "the groups in presearch were not counted"
     names = [group.name for group in search.groups]
     assert len(names) == len(set(names)), f"two groups have one name: {names}"
-    assert search.busy() == any(work.busy for work in search.works.values()), "the busy were not counted"
+    assert search.busy() == any(assignment.busy for assignment in search.assignments.values()), (
+        "the busy were not counted"
+    )
     for group in search.groups:
         _check_group(group, root)
         if group.phase is Phase.SPLIT:
-            merged = Standing(group.tree, group.lines, search.settings.caution).best(group.trunk_line)
+            merged = Standing(group.tree, group.lines, search.settings.caution).best(group.root_result)
             assert group.merged(search.settings.caution) == merged, f"{group.name}: its answer is out of date"
 
 
 def _check_group(group: Group, root: Root) -> None:
-    held = [work.leaf for work in group.works if work.job is not None and work not in group.trunk]
+    held = [
+        assignment.leaf
+        for assignment in group.assignments
+        if assignment.job is not None and assignment not in group.root_searchers
+    ]
     if group.phase is not Phase.SPLIT:
-        assert group.phase is Phase.PRESEARCH or len(group.works) == 1, f"{group.name}: nobody shares out the root"
+        assert group.phase is Phase.PRESEARCH or len(group.assignments) == 1, (
+            f"{group.name}: nobody shares out the root"
+        )
         assert all(leaf == WHOLE_ROOT for leaf in held), f"{group.name}: a leaf without a tree"
         return
     assert len(held) == len(set(held)), f"{group.name}: a leaf is searched twice: {[leaf.label for leaf in held]}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import Instruction, LogEvent, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Job
 from cluster.split.tree import Leaf
 from cluster.split.windows import OPEN, Window
@@ -21,45 +21,45 @@ class Orders:
         self.out: list[Instruction] = []
         self.last_job_id = 0
 
-    def give(self, search: Search, group: Group, work: Work, leaf: Leaf, now_ms: int) -> None:
+    def give(self, search: Search, group: Group, assignment: Assignment, leaf: Leaf, now_ms: int) -> None:
         """A job for ``leaf``; where the node's budget is used up, none."""
-        work.settle(now_ms)
-        job = node_job(search, group, work, leaf, self.last_job_id + 1, now_ms)
+        assignment.settle(now_ms)
+        job = node_job(search, group, assignment, leaf, self.last_job_id + 1, now_ms)
         if job is None:
-            self.take_away(work, now_ms)
+            self.take_away(assignment, now_ms)
         else:
-            self._send(work, job, leaf, now_ms)
+            self._send(assignment, job, leaf, now_ms)
 
-    def give_fallback(self, search: Search, work: Work, now_ms: int) -> None:
+    def give_fallback(self, search: Search, assignment: Assignment, now_ms: int) -> None:
         """The whole root, within the fallback's own limits."""
-        self._send(work, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
+        self._send(assignment, fallback_job(search, self.last_job_id + 1, now_ms), WHOLE_ROOT, now_ms)
 
-    def take_away(self, work: Work, now_ms: int) -> None:
-        """Whatever ``work`` does is to end."""
-        if work.busy and work.job is not None:
-            self.out.append(StopNode(work.node_id, work.job.job_id))
-        work.settle(now_ms)
-        work.drop()
+    def take_away(self, assignment: Assignment, now_ms: int) -> None:
+        """End the job of ``assignment``, if it has one."""
+        if assignment.busy and assignment.job is not None:
+            self.out.append(StopNode(assignment.node_id, assignment.job.job_id))
+        assignment.settle(now_ms)
+        assignment.drop()
 
     def log(self, name: str, **fields: object) -> None:
         self.out.append(LogEvent(name, fields))
 
-    def _send(self, work: Work, job: Job, leaf: Leaf, now_ms: int) -> None:
+    def _send(self, assignment: Assignment, job: Job, leaf: Leaf, now_ms: int) -> None:
         self.last_job_id = job.job_id
-        work.give(job, leaf, now_ms)
-        self.out.append(SendJob(work.node_id, job))
+        assignment.give(job, leaf, now_ms)
+        self.out.append(SendJob(assignment.node_id, job))
 
 
-def node_job(search: Search, group: Group, work: Work, leaf: Leaf, job_id: int, now_ms: int) -> Job | None:
+def node_job(search: Search, group: Group, assignment: Assignment, leaf: Leaf, job_id: int, now_ms: int) -> Job | None:
     """The job for ``leaf`` of the group's tree: in the presearch with its MultiPV and its share of the limits.
 
     A node limit holds for all that a node does in one search. None: this node's is used up.
     """
     request, settings = search.request, search.settings
-    nodes = None if request.nodes is None else max(0, request.nodes - work.nodes)
+    nodes = None if request.nodes is None else max(0, request.nodes - assignment.nodes)
     depth, multipv = request.depth, request.multipv
     window = group.windows.get(leaf, OPEN)
-    if group.phase is Phase.PRESEARCH and work not in group.trunk:
+    if group.phase is Phase.PRESEARCH and assignment not in group.root_searchers:
         multipv = group.presearch.multipv
         if nodes is not None and request.nodes is not None:
             nodes = min(nodes, max(1, int(request.nodes * settings.presearch_share)))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from worker.score import MATE_BOUND
 
 
-def best_lines(found: Mapping[str, Iterable[Line]], count: int, depth_slack: int) -> list[Line]:
+def best_lines(found: Mapping[str, Iterable[TreeLine]], count: int, depth_slack: int) -> list[TreeLine]:
     """A line for each of the best root moves, ``count`` at most, the highest score first.
 
     Args:
@@ -25,7 +25,7 @@ def best_lines(found: Mapping[str, Iterable[Line]], count: int, depth_slack: int
         depth_slack: a line this many plies less deep than the deepest of its engine still counts, as in
             `cluster.voting.consultation.comparable`; a known win always does.
     """
-    best: dict[str, Line] = {}
+    best: dict[str, TreeLine] = {}
     for lines in found.values():
         for move, line in _by_move(lines, depth_slack).items():
             if move not in best or line.score > best[move].score:
@@ -33,9 +33,9 @@ def best_lines(found: Mapping[str, Iterable[Line]], count: int, depth_slack: int
     return sorted(best.values(), key=lambda line: (-line.score, -line.depth))[:count]
 
 
-def _by_move(lines: Iterable[Line], depth_slack: int) -> dict[str, Line]:
-    """Of one engine's lines for each first move the deepest, of equal ones the best."""
-    best: dict[str, Line] = {}
+def _by_move(lines: Iterable[TreeLine], depth_slack: int) -> dict[str, TreeLine]:
+    """The deepest line for each first move, of one engine's lines; the best of equally deep ones."""
+    best: dict[str, TreeLine] = {}
     for line in sorted(lines, key=lambda line: (line.depth, line.score)):
         best[line.pv[0]] = line
     deepest = max((line.depth for line in best.values()), default=0)

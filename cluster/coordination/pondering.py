@@ -2,9 +2,9 @@
 
 ::
 
-    Ponder ─ likely replies known ────────────────────► a `Course` for each ─ Start for one ─► hit: it goes on
-       │                                                       ▲            ─ other Start ───► miss: all stop
-       └─ none ─► scouting: the opponent's position, MultiPV ──┘            ─ StopSearch ────► all stop
+    PonderSearch ─ likely replies known ──────────────► a `SearchRun` for each ─ StartSearch for one ─► hit: it goes on
+       │                                                       ▲               ─ other StartSearch ───► miss: all stop
+       └─ none ─► scouting: the opponent's position, MultiPV ──┘               ─ StopSearch ──────────► all stop
 
 How likely a reply is follows from the lines that are known (`likelihoods`): those of the search that chose our move, as
 far as they go through it, or else those of the scouting. Nodes go to replies by highest averages, so that a likelier
@@ -24,19 +24,19 @@ from dataclasses import replace
 from typing import Final
 
 from cluster.api import Known, Pondered, SearchRequest
-from cluster.coordination.course import Course
 from cluster.coordination.events import PublishPondered
 from cluster.coordination.jobs import Orders
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
+from cluster.coordination.search_run import SearchRun
 from cluster.coordination.search_state import Search
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SearchState
 from cluster.split.dealing import likelihood
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 
 _REFRESH_MS: Final = 1000
-"""So often what is known is told, where it does not change: the nodes searched do, and who watches wants to see it."""
+"""Milliseconds between two publications where only node counts have changed."""
 
 
 class Pondering:
@@ -56,12 +56,13 @@ class Pondering:
         settings: Settings,
         roster: Roster,
         orders: Orders,
-        hints: Sequence[Line] = (),
+        hints: Sequence[TreeLine] = (),
         expected: str = "",
     ) -> None:
         self.request = request
-        self.courses: dict[str, Course] = {}
-        """By reply, the likeliest first; empty while scouting, and where nothing is to be searched."""
+        self.runs: dict[str, SearchRun] = {}
+        """Runs by the opponent's reply, the likeliest first; empty while scouting, and where nothing is to be
+        searched."""
         self._root = root
         self._settings = settings
         self._roster = roster
@@ -69,7 +70,7 @@ class Pondering:
         self._hints = tuple(hints)
         self._expected = expected
         self._likely: dict[str, float] = {}
-        self._scouts: Course | None = None
+        self._scouts: SearchRun | None = None
         self._scouting_until_ms = 0
         self._dealt = False
         """Something was known to deal by."""
@@ -81,53 +82,53 @@ class Pondering:
             return
         if self._hints or self._expected:
             self._deal(self._hints, now_ms)
-            if self.courses:
+            if self.runs:
                 return  # else what is likely leaves us no choice, and something less likely is looked for
-        settings = replace(self._settings, mode=Mode.SPLIT, trunk=0)  # every node is to rank the replies
-        self._scouts = self._course(replace(self.request, multipv=1), self._root, settings, now_ms)
+        settings = replace(self._settings, mode=Mode.SPLIT, root_share=0)  # every node is to rank the replies
+        self._scouts = self._new_run(replace(self.request, multipv=1), self._root, settings, now_ms)
         self._scouts.begin(tuple(self._roster), False, now_ms)
         self._scouting_until_ms = now_ms + self._settings.presearch_max_ms
 
     def end(self, now_ms: int) -> None:
         """Stop all jobs."""
-        for course in self.active():
-            course.abandon(now_ms)
+        for run in self.active():
+            run.abandon(now_ms)
 
-    def active(self) -> Iterator[Course]:
-        """Every course under way, the scouts' too."""
+    def active(self) -> Iterator[SearchRun]:
+        """Every run under way, the scouts' too."""
         if self._scouts is not None:
             yield self._scouts
-        yield from self.courses.values()
+        yield from self.runs.values()
 
-    def course_of(self, node_id: str) -> Course | None:
-        """The one that ``node_id`` works, or worked, for."""
-        return next((course for course in self.active() if node_id in course.search.works), None)
+    def run_of(self, node_id: str) -> SearchRun | None:
+        """The one in which ``node_id`` has, or had, an assignment."""
+        return next((run for run in self.active() if node_id in run.search.assignments), None)
 
     def joined(self, node_id: str, now_ms: int) -> None:
         """A node that comes back goes where it was; a new one to the reply that has fewest nodes for its likelihood."""
-        course = self.course_of(node_id)
-        if course is None and self.courses:
+        run = self.run_of(node_id)
+        if run is None and self.runs:
             fleet = len(self._roster)
-            reply = max(self.courses, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
-            course = self.courses[reply]
-        if course is not None:
-            course.joined(node_id, now_ms)
+            reply = max(self.runs, key=lambda reply: self._likely[reply] / (fleet + self._nodes_of(reply)))
+            run = self.runs[reply]
+        if run is not None:
+            run.joined(node_id, now_ms)
         elif self._scouts is not None:
             self._scouts.joined(node_id, now_ms)
         elif not self._dealt:
             self.begin(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
-        """What the node found stays known."""
-        course = self.course_of(node_id)
-        if course is not None:
-            course.lost(node_id, now_ms)
+        """Take a node that died off its run; its lines stay known."""
+        run = self.run_of(node_id)
+        if run is not None:
+            run.lost(node_id, now_ms)
 
     def advance(self, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
         if self._scouts is None:
-            for course in self.courses.values():
-                course.advance(now_ms)
+            for run in self.runs.values():
+                run.advance(now_ms)
             self._publish(now_ms)
             return
         search = self._scouts.search
@@ -143,17 +144,17 @@ class Pondering:
             self._deal(self._hints, now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When time alone brings something about, later than ``now_ms``; None: never."""
-        times = [course.wake_ms(now_ms) for course in self.courses.values()]
+        """The time at which something is due, later than ``now_ms``; None: never."""
+        times = [run.wake_ms(now_ms) for run in self.runs.values()]
         if self._scouts is not None and self._scouting_until_ms > now_ms:
             times.append(self._scouting_until_ms)
         if (due := self._due_ms) is not None:
             times.append(max(due, now_ms + 1))
         return min((time for time in times if time is not None), default=None)
 
-    def _known(self, course: Course, now_ms: int) -> Known | None:
-        """What is known of the position that ``course`` searches, if there is anything."""
-        search = course.search
+    def _known(self, run: SearchRun, now_ms: int) -> Known | None:
+        """The result for the position that ``run`` searches; None: there is none yet."""
+        search = run.search
         answer = search.nodes_answer()
         if answer is None or answer.line is None:
             return None
@@ -169,26 +170,26 @@ class Pondering:
             lines=search.best_lines(answer.line),
         )
 
-    def hit(self, request: SearchRequest, now_ms: int) -> Course | None:
-        """The course that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
-        limits and nodes (`Course.hit`)."""
+    def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
+        """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
+        limits and nodes (`SearchRun.hit`)."""
         found = self._hit(request)
-        for course in self.active():
-            if course is not found:
-                course.abandon(now_ms)
+        for run in self.active():
+            if run is not found:
+                run.abandon(now_ms)
         return found
 
-    def _hit(self, request: SearchRequest) -> Course | None:
-        return self.courses.get(request.reply_to(self.request))
+    def _hit(self, request: SearchRequest) -> SearchRun | None:
+        return self.runs.get(request.reply_to(self.request))
 
     @property
     def _is_dirty(self) -> bool:
         """Whether something changed since it was last published."""
-        return any(course.search.dirty for course in self.courses.values())
+        return any(run.search.dirty for run in self.runs.values())
 
     @property
     def _due_ms(self) -> int | None:
-        """When it is to be published what is known; None: not before something changes."""
+        """The time at which to publish what is known; None: not before something changes."""
         if self._published_ms is None:
             return 0 if self._is_dirty else None
         return self._published_ms + (self._settings.progress_ms if self._is_dirty else _REFRESH_MS)
@@ -197,9 +198,9 @@ class Pondering:
         if (due := self._due_ms) is None or now_ms < due:
             return
         known: dict[str, Known] = {}
-        for reply, course in self.courses.items():
-            course.search.dirty = False
-            if (found := self._known(course, now_ms)) is not None:
+        for reply, run in self.runs.items():
+            run.search.dirty = False
+            if (found := self._known(run, now_ms)) is not None:
                 known[reply] = found
         if known:
             self._published_ms = now_ms
@@ -207,13 +208,13 @@ class Pondering:
 
     @property
     def _width(self) -> int:
-        """How many replies are searched behind."""
+        """The number of replies that are searched."""
         return min(self._settings.ponder_replies, len(self._roster), len(self._root.legal))
 
     def _nodes_of(self, reply: str) -> int:
-        return len(self.courses[reply].search.usable())
+        return len(self.runs[reply].search.usable())
 
-    def _deal(self, lines: Sequence[Line], now_ms: int) -> None:
+    def _deal(self, lines: Sequence[TreeLine], now_ms: int) -> None:
         """Give the nodes to the replies that are likeliest by ``lines``, the fastest of them to the likeliest."""
         likely = likelihoods(lines, self._settings.ponder_temperature)
         if self._expected:
@@ -236,18 +237,18 @@ class Pondering:
         dealt: dict[str, list[str]] = {}
         for reply, (request, root) in roots.items():
             if seats[reply]:
-                course = self.courses[reply] = self._course(request, root, self._settings, now_ms)
+                run = self.runs[reply] = self._new_run(request, root, self._settings, now_ms)
                 dealt[reply], nodes = nodes[: seats[reply]], nodes[seats[reply] :]
-                course.begin(dealt[reply], False, now_ms)
+                run.begin(dealt[reply], False, now_ms)
         self._orders.log("pondering", search_id=self.request.search_id, replies=dealt)
 
-    def _course(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> Course:
+    def _new_run(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> SearchRun:
         search = Search(request, root, settings, now_ms, None, None, self._roster, SearchState.PONDERED)
-        return Course(search, self._orders)
+        return SearchRun(search, self._orders)
 
 
-def likelihoods(lines: Sequence[Line], temperature: float) -> dict[str, float]:
-    """How likely each first move of ``lines`` is to be played by the side to move, all together 1; empty: no lines.
+def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, float]:
+    """Probability that each first move of ``lines`` is played by the side to move; they add up to 1; empty: no lines.
 
     A softmax over the scores at ``temperature`` centipawns. Several lines with one move add up: voters who agree are
     more likely to be right.

@@ -1,4 +1,4 @@
-"""What the coordinator knows of its nodes beyond one search: who can search, with what, and how fast. Pure."""
+"""The coordinator's knowledge of its nodes beyond one search: who can search, with what, and how fast. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST_MS = 20
 
 
 USUAL_NPS = 700_000.0
-"""Of one core of today's servers, for a node of which nothing is known yet."""
+"""Nodes a second of one core of today's servers, for a node of which nothing is known yet."""
 _STEP = math.log(1.25)
 
 
@@ -27,10 +27,11 @@ def speed_class(speed: float) -> int:
 
 
 @dataclass(slots=True)
-class Member:
-    """One node. ``facts``: as it joined."""
+class RosterNode:
+    """A node and its speed."""
 
     facts: NodeJoined
+    """As it joined."""
     samples: deque[float] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
     """Nodes a second, of its last searches."""
 
@@ -44,7 +45,7 @@ class Roster:
     """The nodes that can search, in the order in which they came; without the fallback."""
 
     def __init__(self) -> None:
-        self._live: dict[str, Member] = {}
+        self._live: dict[str, RosterNode] = {}
         self._speeds: dict[str, float] | None = None
 
     def __contains__(self, node_id: object) -> bool:
@@ -57,7 +58,7 @@ class Roster:
         return len(self._live)
 
     def join(self, facts: NodeJoined) -> None:
-        self._live[facts.node_id] = Member(facts)
+        self._live[facts.node_id] = RosterNode(facts)
         self._speeds = None
 
     def leave(self, node_id: str) -> None:
@@ -65,41 +66,41 @@ class Roster:
         self._speeds = None
 
     def facts(self, node_id: str) -> NodeJoined:
-        """As the node joined; of one that is not here, that nothing is known."""
-        member = self._live.get(node_id)
-        return member.facts if member else NodeJoined(node_id)
+        """The node as it joined; for one that is not here, a value that says nothing."""
+        node = self._live.get(node_id)
+        return node.facts if node else NodeJoined(node_id)
 
     def measured(self, node_id: str, nodes: int, time_ms: int) -> None:
         """A job of the node is over."""
-        member = self._live.get(node_id)
-        if member is not None and nodes and time_ms >= _LEAST_MS:
-            member.samples.append(nodes * 1000 / time_ms)
+        node = self._live.get(node_id)
+        if node is not None and nodes and time_ms >= _LEAST_MS:
+            node.samples.append(nodes * 1000 / time_ms)
             self._speeds = None
 
     def nps_of(self, node_id: str) -> float:
         """Nodes a second of one node; 0: unknown."""
-        member = self._live.get(node_id)
-        return member.nps if member is not None else 0.0
+        node = self._live.get(node_id)
+        return node.nps if node is not None else 0.0
 
     @property
     def nps(self) -> float:
         """Nodes a second of the median node, `USUAL_NPS` where nothing is known."""
-        known = [member.nps for member in self._live.values() if member.nps]
+        known = [node.nps for node in self._live.values() if node.nps]
         return statistics.median(known) if known else USUAL_NPS
 
     @property
     def speeds(self) -> dict[str, float]:
-        """By node id: how fast it is beside the median of the nodes with the same engine, which is 1; other engines
-        count nodes in their own way. 1 where nothing is known."""
+        """Speeds by node id, relative to the median of the nodes with the same engine, which is 1; other engines count
+        nodes in their own way. Unknown speeds are 1."""
         if self._speeds is None:
-            nps = {node_id: member.nps for node_id, member in self._live.items()}
+            nps = {node_id: node.nps for node_id, node in self._live.items()}
             by_engine: dict[str, list[float]] = {}
-            for node_id, member in self._live.items():
+            for node_id, node in self._live.items():
                 if nps[node_id]:
-                    by_engine.setdefault(member.facts.engine, []).append(nps[node_id])
+                    by_engine.setdefault(node.facts.engine, []).append(nps[node_id])
             usual = {engine: statistics.median(values) for engine, values in by_engine.items()}
             self._speeds = {
-                node_id: nps[node_id] / usual[member.facts.engine] if nps[node_id] else 1.0
-                for node_id, member in self._live.items()
+                node_id: nps[node_id] / usual[node.facts.engine] if nps[node_id] else 1.0
+                for node_id, node in self._live.items()
             }
         return self._speeds

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
 from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
+from cluster.coordination.assignment import Assignment
 from cluster.coordination.group import Group
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SEARCH, Phase, SearchState
-from cluster.coordination.work import Work
-from cluster.split.tree import Line, as_seen
+from cluster.split.tree import TreeLine, as_seen
 from cluster.voting.consultation import comparable, count
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
@@ -23,10 +23,10 @@ from worker.states import States
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What would be played now. ``line`` is None where no search stands behind the move."""
+    """The answer that would be played now. ``line`` is None where no search stands behind the move."""
 
     move: str
-    line: Line | None
+    line: TreeLine | None
     source: str
     ballots: tuple[Ballot, ...] = ()
     agreement: float = 1.0
@@ -47,17 +47,17 @@ class Search:
     first: InitVar[SearchState] = SearchState.RUNNING
     """``PONDERED``: it goes on until it is a hit, or abandoned."""
     pondered_ms: int = 0
-    """How long it had been going on when it became a hit."""
+    """Time from its begin to the hit, in ms."""
     groups: list[Group] = field(default_factory=list)
-    works: dict[str, Work] = field(default_factory=dict)
-    """By node id, in the order in which the nodes came; the dead stay, for viewers."""
-    fallback: Work | None = None
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+    """Assignments by node id, in the order in which the nodes came; the dead stay, for viewers."""
+    fallback: Assignment | None = None
     """None: there is no fallback now."""
-    fallback_line: Line | None = None
-    earlier: Line | None = None
-    """What the search before it expected to be played here."""
-    decided: Line | None = None
-    """What it ended with."""
+    fallback_line: TreeLine | None = None
+    earlier: TreeLine | None = None
+    """The line that the search before it expected here."""
+    decided: TreeLine | None = None
+    """The line that it ended with."""
     published_ms: int = -(2**40)
     dirty: bool = False
     """Something changed since the last progress."""
@@ -72,7 +72,7 @@ class Search:
     """``_answer`` is not what the groups say now."""
     _named: int = 0
     """Groups that were given a name of their own."""
-    _busy: Work | None = None
+    _busy: Assignment | None = None
     """One that was busy when last looked."""
 
     def __post_init__(self, first: SearchState) -> None:
@@ -99,109 +99,112 @@ class Search:
         return self.pondering or is_infinite(self.request)
 
     def nodes(self, now_ms: int) -> int:
-        """Nodes searched until now, as `Work.searched` has it."""
-        return sum(work.searched(now_ms, self.roster.nps_of(work.node_id)) for work in self.works.values())
+        """Nodes searched until now, as `Assignment.searched` has it."""
+        return sum(
+            assignment.searched(now_ms, self.roster.nps_of(assignment.node_id))
+            for assignment in self.assignments.values()
+        )
 
     # --- nodes and groups -----------------------------------------------------------------------------------------
 
     def form(self, node_ids: Iterable[str], now_ms: int) -> None:
         """Put the nodes into the groups with which the search begins. One that cannot share a tree is its own."""
-        self.works = {node_id: self._new_work(node_id) for node_id in node_ids}
-        works = self._sharers()
-        parts = min(self.settings.groups, len(works)) if self.settings.mode is Mode.TIERS else 1
+        self.assignments = {node_id: self._new_assignment(node_id) for node_id in node_ids}
+        assignments = self._sharers()
+        parts = min(self.settings.groups, len(assignments)) if self.settings.mode is Mode.TIERS else 1
         if self.settings.mode is Mode.CONSULT or not self.may_split(now_ms):
-            parts = len(works)
+            parts = len(assignments)
         for index in range(parts):
-            part = works[index * len(works) // parts : (index + 1) * len(works) // parts]
+            part = assignments[index * len(assignments) // parts : (index + 1) * len(assignments) // parts]
             self._add(part[0].node_id if len(part) == 1 else self._new_name(), part)
-        sharers = set(works)
-        for work in self.works.values():
-            if work not in sharers:
-                self._add(work.node_id, [work])
+        sharers = set(assignments)
+        for assignment in self.assignments.values():
+            if assignment not in sharers:
+                self._add(assignment.node_id, [assignment])
 
-    def back(self, node_id: str) -> tuple[Work, Group]:
+    def back(self, node_id: str) -> tuple[Assignment, Group]:
         """A node that was here comes back: to the group that it was of, unless it has become one that does not fit."""
-        work, facts = self.works[node_id], self.roster.facts(node_id)
-        group = self.group_of(work)
-        fits = facts.can_split and facts.engine == work.engine
-        work.engine, work.can_split = facts.engine, facts.can_split
-        work.alive, work.failed, work.refused = True, False, 0
-        if not fits and len(group.works) > 1:
-            group.works.remove(work)
-            group.trunk.pop(work, None)
-            work.ballot = None
-            self._add(node_id, [work])
+        assignment, facts = self.assignments[node_id], self.roster.facts(node_id)
+        group = self.group_of(assignment)
+        fits = facts.can_split and facts.engine == assignment.engine
+        assignment.engine, assignment.can_split = facts.engine, facts.can_split
+        assignment.alive, assignment.failed, assignment.refused = True, False, 0
+        if not fits and len(group.assignments) > 1:
+            group.assignments.remove(assignment)
+            group.root_searchers.pop(assignment, None)
+            assignment.ballot = None
+            self._add(node_id, [assignment])
         self.dirty = True
-        return work, self.group_of(work)
+        return assignment, self.group_of(assignment)
 
-    def join(self, node_id: str, now_ms: int) -> tuple[Work, Group]:
+    def join(self, node_id: str, now_ms: int) -> tuple[Assignment, Group]:
         """A node that comes when this search has begun already: to the smallest group that shares out a tree, or could
         with it, where there are as many groups as there are to be; else it is a group of its own.
 
         In ``SPLIT`` a group of more than one node comes first: the others search the whole root, and it is one tree.
         """
-        work = self.works[node_id] = self._new_work(node_id)
+        assignment = self.assignments[node_id] = self._new_assignment(node_id)
         most = {Mode.SPLIT: 1, Mode.TIERS: self.settings.groups, Mode.CONSULT: 0}[self.settings.mode]
         worth = self._worth_splitting(now_ms)
         groups = [
             group
             for group in self.groups
-            if any(other.can_split and other.engine == work.engine for other in group.works)
+            if any(other.can_split and other.engine == assignment.engine for other in group.assignments)
             and (group.phase is not Phase.WHOLE or (worth and self.usable(group)))
         ]
-        if work.can_split and 0 < most <= len(groups):
+        if assignment.can_split and 0 < most <= len(groups):
             one = self.settings.mode is Mode.SPLIT
             group = min(groups, key=lambda group: (one and group.is_lone, len(self.usable(group))))
             if group.is_lone:
                 group.name = self._new_name()
-            group.works.append(work)
+            group.assignments.append(assignment)
             self._group_of[node_id] = group
         else:
-            self._add(node_id, [work])
+            self._add(node_id, [assignment])
         self.dirty = True
-        return work, self._group_of[node_id]
+        return assignment, self._group_of[node_id]
 
     def scatter(self, group: Group) -> None:
         """Make each node of ``group`` a group of its own, which searches the whole root."""
         self.groups.remove(group)
         self.presearching.remove(group)
-        for work in group.works:
-            self._add(work.node_id, [work])
+        for assignment in group.assignments:
+            self._add(assignment.node_id, [assignment])
         self._stale = True
 
-    def _sharers(self) -> list[Work]:
+    def _sharers(self) -> list[Assignment]:
         """The nodes that can share out a tree: of one engine, that most of them have, for scores and depths of
         different ones do not compare."""
-        able = [work for work in self.usable() if work.can_split]
-        engines = Counter(work.engine for work in able)
+        able = [assignment for assignment in self.usable() if assignment.can_split]
+        engines = Counter(assignment.engine for assignment in able)
         most = max(engines, key=lambda engine: engines[engine], default="")
-        return [work for work in able if work.engine == most]
+        return [assignment for assignment in able if assignment.engine == most]
 
-    def _new_work(self, node_id: str) -> Work:
+    def _new_assignment(self, node_id: str) -> Assignment:
         facts = self.roster.facts(node_id)
-        return Work(node_id, facts.can_split, facts.engine)
+        return Assignment(node_id, facts.can_split, facts.engine)
 
     def _new_name(self) -> str:
         self._named += 1
         return "split" if self.settings.mode is Mode.SPLIT and self._named == 1 else f"group-{self._named}"
 
-    def _add(self, name: str, works: list[Work]) -> None:
-        group = Group(name, works)
+    def _add(self, name: str, assignments: list[Assignment]) -> None:
+        group = Group(name, assignments)
         self.groups.append(group)
-        self._group_of.update((work.node_id, group) for work in works)
+        self._group_of.update((assignment.node_id, group) for assignment in assignments)
 
-    def group_of(self, work: Work) -> Group:
-        return self._group_of[work.node_id]
+    def group_of(self, assignment: Assignment) -> Group:
+        return self._group_of[assignment.node_id]
 
-    def usable(self, group: Group | None = None) -> list[Work]:
+    def usable(self, group: Group | None = None) -> list[Assignment]:
         """The nodes, of a group or of all, that can be given another job."""
-        works = self.works.values() if group is None else group.works
-        return [work for work in works if work.may_work(self.request.nodes)]
+        assignments = self.assignments.values() if group is None else group.assignments
+        return [assignment for assignment in assignments if assignment.can_take_job(self.request.nodes)]
 
     def busy(self) -> bool:
         """Whether any node, the fallback aside, searches. Cheap, as long as the same one does."""
         if self._busy is None or not self._busy.busy:
-            self._busy = next((work for work in self.works.values() if work.busy), None)
+            self._busy = next((assignment for assignment in self.assignments.values() if assignment.busy), None)
         return self._busy is not None
 
     def may_split(self, now_ms: int) -> bool:
@@ -232,19 +235,19 @@ class Search:
 
     # --- what is known --------------------------------------------------------------------------------------------
 
-    def take_line(self, work: Work, line: Line, multipv: int) -> None:
-        """Enter a checked line of ``work``'s job."""
+    def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
+        """Enter a checked line of ``assignment``'s job."""
         if self.request.multipv > 1:
-            work.lines[multipv] = line
-        self.group_of(work).take_line(work, line, multipv)
+            assignment.lines[multipv] = line
+        self.group_of(assignment).take_line(assignment, line, multipv)
         self.changed(line)
 
-    def changed(self, *lines: Line) -> None:
-        """What a group knows has changed, by ``lines`` among others."""
+    def changed(self, *lines: TreeLine) -> None:
+        """Note that a group's lines have changed, ``lines`` among them."""
         self._stale = self.dirty = True
         self._mate_proven |= any(proves_mate(line) for line in lines)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[TreeLine]:
         """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
 
         Of leaves of which nothing is known yet, what their moves can be worth at most (`cluster.split.tree.inherit`).
@@ -255,10 +258,10 @@ class Search:
             elif group.phase is Phase.PRESEARCH and (found := group.presearch.lines()):
                 yield from found
             else:
-                yield from (work.ballot for work in group.works if work.ballot is not None)
+                yield from (assignment.ballot for assignment in group.assignments if assignment.ballot is not None)
 
     def nodes_answer(self) -> Answer | None:
-        """What the nodes would play now, or None where none has an answer."""
+        """The nodes' answer now; None: no node has one."""
         if self._stale:
             self._answer, self._stale = self._vote(), False
             if lines := self._several_lines():
@@ -267,7 +270,7 @@ class Search:
         return self._answer
 
     def answer(self) -> Answer | None:
-        """What would be played now: the nodes' word, else the fallback's; None where neither has one."""
+        """The answer that would be played now: the nodes', else the fallback's; None: neither has one."""
         found = self.nodes_answer()
         if found is None and self.fallback_line is not None:
             return Answer(self.fallback_line.pv[0], self.fallback_line, "fallback")
@@ -275,7 +278,7 @@ class Search:
 
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
-        lines: dict[str, Line] = {}
+        lines: dict[str, TreeLine] = {}
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
             for name, engine, line, nodes, members in group.voters(self.settings.caution):
@@ -297,18 +300,19 @@ class Search:
         """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
         total = 0
         for group in self.groups:
-            for work in group.works:
-                counts = group.name in counted and work.job_counts
+            for assignment in group.assignments:
+                counts = group.name in counted and assignment.job_counts
                 if group.phase is not Phase.SPLIT:
-                    counts = work.node_id in counted
-                running = work.searched(now_ms, self.roster.nps_of(work.node_id)) - work.spent
-                total += work.wasted + (0 if counts else running)
+                    counts = assignment.node_id in counted
+                running = assignment.searched(now_ms, self.roster.nps_of(assignment.node_id)) - assignment.spent
+                total += assignment.wasted + (0 if counts else running)
         return total
 
     # --- the end --------------------------------------------------------------------------------------------------
 
     def time_is_up(self, now_ms: int) -> bool:
-        """At the soft time an answer is needed too: of the nodes, or after some patience of the fallback."""
+        """Whether the search ends now. At the soft time an answer is needed too: the nodes', or after some patience the
+        fallback's."""
         if self.hard_ms is not None and now_ms >= self.hard_ms:
             return True
         if self.soft_ms is None or now_ms < self.soft_ms:
@@ -318,13 +322,13 @@ class Search:
         patience_over = now_ms >= self.soft_ms + self.settings.answer_grace_ms or not self.busy()
         return self.fallback_line is not None and patience_over
 
-    def work_is_over(self) -> bool:
+    def nothing_to_gain(self) -> bool:
         """Whether waiting any longer can bring nothing: a proven mate, or every job over."""
         if self.infinite:
             return False
         if self.busy():
             return self.won()
-        if self.soft_ms is not None and not any(work.alive for work in self.works.values()):
+        if self.soft_ms is not None and not any(assignment.alive for assignment in self.assignments.values()):
             return False  # a node may come back before the soft time
         return self.nodes_answer() is not None or self._nothing_runs()
 
@@ -356,35 +360,38 @@ class Search:
             lines=self.best_lines(line),
         )
 
-    def best_lines(self, line: Line | None) -> tuple[RootLine, ...]:
+    def best_lines(self, line: TreeLine | None) -> tuple[RootLine, ...]:
         """The best root moves as `Progress.lines` has them; ``line``: that of the answer, which is the first."""
         lines = self._several_lines() or ([line] if line is not None else [])
         return tuple(RootLine(line.score, line.depth, line.pv) for line in lines)
 
-    def _several_lines(self) -> list[Line]:
+    def _several_lines(self) -> list[TreeLine]:
         """The best root moves' lines, where several are asked for and nodes have found some."""
         if self.request.multipv == 1:
             return []
-        found: dict[str, list[Line]] = {}
-        for work in self.works.values():
-            found.setdefault(work.engine, []).extend(work.lines.values())
+        found: dict[str, list[TreeLine]] = {}
+        for assignment in self.assignments.values():
+            found.setdefault(assignment.engine, []).extend(assignment.lines.values())
         return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
 
     def views(self, now_ms: int) -> tuple[NodeView, ...]:
         roster = self.roster
         return tuple(
-            work.view(roster.speeds.get(work.node_id, 1.0), work.searched(now_ms, roster.nps_of(work.node_id)))
-            for work in self.works.values()
+            assignment.view(
+                roster.speeds.get(assignment.node_id, 1.0),
+                assignment.searched(now_ms, roster.nps_of(assignment.node_id)),
+            )
+            for assignment in self.assignments.values()
         )
 
 
 def _share(ballots: Sequence[Ballot], move: str) -> float:
-    """Of the nodes that voted, those that are for ``move``; 1 where there was no vote."""
+    """The share of the voting nodes that are for ``move``; 1 where there was no vote."""
     total = sum(ballot.members for ballot in ballots)
     return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
 
-def proves_mate(line: Line) -> bool:
+def proves_mate(line: TreeLine) -> bool:
     """Whether ``line`` is a mate by the root's side to move, and no longer than the search was deep."""
     return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
 
@@ -394,9 +401,9 @@ def is_infinite(request: SearchRequest) -> bool:
     return request.soft_ms is None and request.nodes is None and request.depth is None
 
 
-def lines_below(before: SearchRequest, lines: Iterable[Line], request: SearchRequest) -> list[Line]:
-    """What ``lines``, found in the position of ``before``, say of that of ``request``, if that is some moves on: lines
-    of the side to move there.
+def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: SearchRequest) -> list[TreeLine]:
+    """Lines for the position of ``request``, from ``lines`` that were found some moves before it, in the position of
+    ``before``; seen by the side to move in the new position.
 
     Without those that only say that a reply is no better than so much: nothing tells that it would be played.
     """

@@ -1,4 +1,4 @@
-"""How the fleet searches: plain values with the defaults in one place."""
+"""Settings of the fleet's search: plain values with the defaults in one place."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from cluster.split.tree import Caution
 from cluster.voting.consultation import Vote
 
 USUAL_VOTE: Final = Vote.MAJORITY
-_SHARES: Final = frozenset({"trunk", "presearch_share"})
+_SHARES: Final = frozenset({"root_share", "presearch_share"})
 _COUNTS: Final = frozenset({"groups", "presearch_multipv", "refusals", "ponder_replies"})
 
 
 class Mode(enum.StrEnum):
-    """What the nodes of one search do."""
+    """The work of the nodes of one search."""
 
     AUTO = "auto"
-    """What the laboratory found best for so many nodes and such a budget (`cluster.coordination.chooser`)."""
+    """The mode that the laboratory found best for the number of nodes and the budget
+    (`cluster.coordination.chooser`)."""
     SPLIT = "split"
     """Share the root moves; below two nodes or a small budget all search the same, as in ``CONSULT``."""
     CONSULT = "consult"
@@ -43,11 +44,12 @@ class Settings:
     groups: int = 4
     """Voters in ``TIERS``, their nodes as even as possible; 4 is Gikou's figure. Fewer where there are fewer nodes."""
     vote: Vote | None = None
-    """How ballots are counted, whatever the mode. None: what was measured as best, in ``AUTO``; else `USUAL_VOTE`."""
+    """The rule that counts ballots, whatever the mode. None: what was measured as best, in ``AUTO``; else
+    `USUAL_VOTE`."""
     caution: Caution = field(default_factory=Caution)
     dealing: Dealing = field(default_factory=Dealing)
     patience: Patience = field(default_factory=Patience)
-    trunk: float = 0.75
+    root_share: float = 0.75
     """Share of a group's nodes that search the whole root all the time, while the others test its moves: one node at
     least, and all but one at most; 0: none, every node has a leaf of its own."""
     ballot_depth_slack: int = 4
@@ -77,13 +79,13 @@ class Settings:
     deadline_margin_ms: int = 10
     """The decision leaves this long before the hard deadline: a timer on a busy machine comes late."""
     answer_grace_ms: int = 250
-    """How long after the soft time silent nodes are waited for before the fallback's word is taken."""
+    """Time after the soft time for which silent nodes are waited for, before the fallback's answer is taken."""
     stop_grace_ms: int = 100
-    """How long a stop may wait for the first answer where nothing at all is known yet."""
+    """Time that a stop may wait for the first answer where nothing at all is known yet."""
     resend_ms: int = 400
     """A heartbeat that does not know of a job sent this long ago means that the job was lost."""
     refusals: int = 5
-    """A node that sent so many reports that are not legal gets no job in that search any more."""
+    """The number of illegal reports after which a node gets no more job in that search."""
     progress_ms: int = 100
     """The shortest time between two `Progress` of one search."""
 
@@ -91,7 +93,7 @@ class Settings:
     """Nodes send each other what they write into their tables from this depth on, or from a deeper one where that would
     be too much (`cluster.sharing.table`); 0: nothing."""
     share_bytes_per_s: int = 8_000_000
-    """What a node may send to all who listen to it, together; as much comes in."""
+    """Bytes a second that a node may send to all its listeners together; the same amount comes in."""
 
     fallback_nodes: int | None = None
     """Node limit of the fallback's search while nodes live, where it shares the CPU with them. None: it searches all
@@ -104,5 +106,5 @@ class Settings:
 
     @property
     def counting(self) -> Vote:
-        """How ballots are counted where nobody has said so either."""
+        """The rule that counts ballots, where none was set."""
         return self.vote or USUAL_VOTE

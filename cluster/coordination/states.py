@@ -18,12 +18,12 @@ class CoordinatorState(enum.Enum):
 
 COORDINATOR: Final[Mapping[CoordinatorState, Mapping[CoordinatorState, str]]] = {
     CoordinatorState.IDLE: {
-        CoordinatorState.SEARCHING: "Start",
-        CoordinatorState.PONDERING: "Ponder",
+        CoordinatorState.SEARCHING: "StartSearch",
+        CoordinatorState.PONDERING: "PonderSearch",
     },
     CoordinatorState.PONDERING: {
-        CoordinatorState.SEARCHING: "Start, a ponder hit or a miss",
-        CoordinatorState.IDLE: "StopSearch, another Ponder, or a forced move",
+        CoordinatorState.SEARCHING: "StartSearch, a ponder hit or a miss",
+        CoordinatorState.IDLE: "StopSearch, another PonderSearch, or a forced move",
     },
     CoordinatorState.SEARCHING: {CoordinatorState.IDLE: "decided"},
 }
@@ -51,7 +51,7 @@ SEARCH: Final[Mapping[SearchState, Mapping[SearchState, str]]] = {
 
 
 class Phase(enum.StrEnum):
-    """What a group does. In ``WHOLE`` it has one node."""
+    """The phases of a group. In ``WHOLE`` it has one node."""
 
     WHOLE = "whole"
     PRESEARCH = "presearch"

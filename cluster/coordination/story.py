@@ -1,4 +1,4 @@
-"""What happened to one search or one node: the coordinator's last events and instructions, by what they concern.
+"""The history of one search or one node: the coordinator's last events and instructions, by their subject.
 
 Kept for whoever looks for a fault: cheap to write, and put into words only where it is asked for. Without reports,
 heartbeats, ticks and what is published, which come by the hundred.
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
 from cluster.coordination.events import (
     Decide,
     Event,
@@ -18,13 +19,9 @@ from cluster.coordination.events import (
     LogEvent,
     NodeJoined,
     NodeLost,
-    Ponder,
     Received,
-    Retime,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
 )
 from cluster.network.messages import Done
 
@@ -52,8 +49,7 @@ class Story:
         self._kept: deque[tuple[int, tuple[Key, ...], str, tuple[object, ...]]] = deque(maxlen=_REMEMBERED)
 
     def of(self, key: Key | None) -> list[Happened]:
-        """What happened to the search or the node of that id, the oldest first, as far as it is remembered; None: to
-        all."""
+        """The history of the search or the node of that id, oldest first, as far as it is remembered; None: of all."""
         return [
             Happened(at_ms, about, words.format(*values))
             for at_ms, about, words, values in self._kept
@@ -73,16 +69,16 @@ class Story:
                 self.tell(at_ms, about, words, done.job_id, done.nodes, done.time_ms, done.error)
             return
         match event:
-            case Start(request):
+            case StartSearch(request):
                 self.tell(
                     at_ms, (request.search_id,), "start: soft {} ms, hard {} ms, {} moves made",
                     request.soft_ms, request.hard_ms, len(request.moves),
                 )  # fmt: skip
-            case Ponder(request, expected):
+            case PonderSearch(request, expected):
                 self.tell(
                     at_ms, (request.search_id,), "ponder: {} moves made, expected {!r}", len(request.moves), expected
                 )
-            case Retime(search_id, soft_ms):
+            case RetimeSearch(search_id, soft_ms):
                 self.tell(at_ms, (search_id,), "retime: soft {} ms", soft_ms)
             case StopSearch(search_id):
                 self.tell(at_ms, (search_id,), "stop")

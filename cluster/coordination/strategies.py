@@ -25,7 +25,7 @@ class StrategyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How a fleet searches, and what that is called; two names that differ in nothing become one."""
+    """Settings of a fleet's search, and their name; two names that differ in nothing become one."""
 
     name: str
     settings: Settings
@@ -35,7 +35,7 @@ class Strategy:
 
 
 SINGLE = Strategy("single", Settings(mode=Mode.CONSULT))
-"""Of one node, which has nothing to split or to vote on."""
+"""The strategy of a single node, which has nothing to split or to vote on."""
 
 
 def offered() -> tuple[str, ...]:

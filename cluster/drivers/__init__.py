@@ -1,1 +1,2 @@
-"""Drivers that carry the coordinator's instructions out: over Ray, in this process; and whatever keeps nodes alive."""
+"""Drivers that carry the coordinator's instructions out, over Ray or in this process; and the parts that keep nodes
+alive."""

@@ -1,4 +1,4 @@
-"""What no waiting would make better: a cluster that refuses us, an engine that cannot be made. Pure."""
+"""Faults that no waiting removes: a cluster that refuses us, an engine that cannot be made. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Faults:
 
     local: bool
     broken: str = ""
-    """Why there will be no fleet, in words for a person; empty: there may be one. The first fault stays."""
+    """The reason why there will be no fleet, in words for a person; empty: there may be one. The first fault stays."""
     _lived: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
 
@@ -27,7 +27,7 @@ class Faults:
         self._break(why)
 
     def lives(self, node_id: str) -> None:
-        """A node, or the fallback, can search: whatever keeps it from that later may pass."""
+        """Note that a node, or the fallback, can search: a later fault of it may pass."""
         self._lived.add(node_id)
         self._failed.discard(node_id)
 

@@ -1,4 +1,4 @@
-"""Who is there: nodes that join, die, fall silent and come back. Pure; time is an argument.
+"""The nodes of a fleet: they join, die, fall silent and come back. Pure; time is an argument.
 
 A node is known by its id; each life of its process is an *incarnation*. A node is **live** from its `Hello` until the
 next life of it has begun, it leaves, or nothing was heard of it for ``timeout_ms``. One that was only silent (a stopped
@@ -18,7 +18,7 @@ Change = NodeJoined | NodeLost
 
 
 @dataclass(slots=True)
-class Member:
+class FleetMember:
     """One node as the master knows it."""
 
     hello: Hello
@@ -42,7 +42,7 @@ class Fleet:
 
     def __init__(self, timeout_ms: int = 800) -> None:
         self.timeout_ms = timeout_ms
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, FleetMember] = {}
         self._superseded: set[str] = set()
         """Peers in whose place another one has said hello."""
         self._looked_ms = 0
@@ -76,7 +76,7 @@ class Fleet:
             self._superseded.add(member.hello.peer)
             if member.live:
                 changes.append(NodeLost(node_id, "its process began anew"))
-        self.members[node_id] = Member(hello, now_ms)
+        self.members[node_id] = FleetMember(hello, now_ms)
         return [*changes, _joined(hello)]
 
     def heard(self, peer: str, now_ms: int) -> list[Change]:
@@ -91,7 +91,7 @@ class Fleet:
         return [_joined(member.hello)]
 
     def gone(self, peer: str, reason: str) -> list[Change]:
-        """That life of the node is over: it died, or leaves. No effect where a newer one has begun."""
+        """End that life of the node: it died, or leaves. No effect where a newer one has begun."""
         member = self.members.get(peer.rpartition("/")[0])
         if member is None or member.hello.peer != peer or member.gone:
             return []
@@ -99,7 +99,7 @@ class Fleet:
         return self._lose(member, reason)
 
     def silences(self, now_ms: int) -> dict[str, float]:
-        """For how many seconds nothing was heard of each live node. From any thread."""
+        """Seconds since the last message of each live node, by node id. From any thread."""
         members = list(self.members.items())
         return {node_id: max(0, now_ms - member.heard_ms) / 1000 for node_id, member in members if member.live}
 
@@ -127,7 +127,7 @@ class Fleet:
                 changes += self._lose(member, f"not heard of for {silent} ms")
         return changes
 
-    def _lose(self, member: Member, reason: str) -> list[Change]:
+    def _lose(self, member: FleetMember, reason: str) -> list[Change]:
         if not member.live:
             return []
         member.live = False

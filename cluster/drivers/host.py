@@ -1,4 +1,5 @@
-"""What every driver on a real clock shares: it feeds the coordinator, keeps its timer and carries out what it says."""
+"""The part that all drivers on a real clock share: it feeds the coordinator, keeps its timer and carries its
+instructions out."""
 
 from __future__ import annotations
 
@@ -10,7 +11,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from cluster.api import SILENT, FleetError, Listener, SearchListener, SearchRequest
+from cluster.api import (
+    SILENT,
+    FleetError,
+    Listener,
+    PonderSearch,
+    RetimeSearch,
+    SearchListener,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
@@ -18,14 +29,10 @@ from cluster.coordination.events import (
     Event,
     Instruction,
     LogEvent,
-    Ponder,
     Publish,
     PublishPondered,
-    Retime,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
     Tick,
 )
 from cluster.coordination.root import prepare_rules
@@ -37,11 +44,11 @@ from worker.warming import Warming, WarmingError
 _log = logging.getLogger(__name__)
 
 _STORY = 50
-"""So many steps of a story are logged beside a fault."""
+"""Steps of a story that are logged beside a fault."""
 
 
 class Transport(Protocol):
-    """How orders reach the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
+    """Sends orders to the nodes. Must return at once and raise nothing: a node that is not there is a lost node."""
 
     def send(self, node_id: str, order: Job | Stop | NewGame) -> None: ...
 
@@ -99,9 +106,9 @@ class CoordinatorHost:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._searches: dict[int, SearchListener] = {}
-        """By search id, who hears of the search, or pondering, that runs."""
+        """The listener of each search, or pondering, that runs, by search id."""
 
-    def begin(self, event: Start | Ponder, listener: SearchListener) -> None:
+    def begin(self, event: StartSearch | PonderSearch, listener: SearchListener) -> None:
         """Feed the beginning of a search, or of pondering, of which ``listener`` is to hear.
 
         Raises:
@@ -186,23 +193,24 @@ class CoordinatorHost:
 
 
 class HostedSearcher:
-    """What every `cluster.api.Searcher` over a `CoordinatorHost` does alike. ``_host`` is None while it is not open."""
+    """The methods that every `cluster.api.Searcher` over a `CoordinatorHost` shares. ``_host`` is None while it is not
+    open."""
 
     name: str
     _host: CoordinatorHost | None
 
     def start(self, request: SearchRequest, listener: SearchListener = SILENT) -> None:
         """See `cluster.api.Searcher.start`."""
-        self._opened().begin(Start(request), listener)
+        self._opened().begin(StartSearch(request), listener)
 
     def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         """See `cluster.api.Searcher.ponder`."""
-        self._opened().begin(Ponder(request, expected), listener)
+        self._opened().begin(PonderSearch(request, expected), listener)
 
     def retime(self, search_id: int, soft_ms: int) -> None:
         """See `cluster.api.Searcher.retime`."""
         if self._host is not None:
-            self._host.handle(Retime(search_id, soft_ms))
+            self._host.handle(RetimeSearch(search_id, soft_ms))
 
     def stop(self, search_id: int) -> None:
         """See `cluster.api.Searcher.stop`."""

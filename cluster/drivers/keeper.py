@@ -35,15 +35,15 @@ class Keeper:
         return orphan
 
     def keep(self, node_id: str, spec: bytes) -> None:
-        """From now on that node lives here; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
+        """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
         assert self._link is not None
         self._kept = (node_id, spec)
         with contextlib.suppress(OSError):  # the nursery was killed just now: `watch` goes to the next one
             self._link.ask("keep", *self._kept)
 
     def watch(self) -> None:
-        """Have the node kept, whatever becomes of the nursery. Does not return: a caller that gets Ray's error knows
-        that the place is lost."""
+        """Have the node kept, even where the nursery ends. Does not return: a caller that gets Ray's error knows that
+        the place is lost."""
         while True:
             if self._link is not None:
                 with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 NODES: Final = 2000
 """Four to seven plies of a middle game; 3 to 6 ms of processor time."""
 _MOST_MS: Final = 20
-"""On a machine that is so busy that even this takes long."""
+"""Time limit in ms, for a machine that is so busy that even this search takes long."""
 
 
 class LastResort:
@@ -45,7 +45,7 @@ class LastResort:
                 self._engine = NumbaEngine(hash_mb=1)
 
     def search(self, job: Job) -> SearchInfo | None:
-        """What a few plies say about the position of ``job``, by its rules and its moves to choose from.
+        """Search the position of ``job`` for a few plies, by its rules and its moves to choose from.
 
         None where the engine is not loaded, or fails; never raises: a move has to go out.
         """
@@ -64,4 +64,4 @@ class LastResort:
 
 
 LAST_RESORT: Final = LastResort()
-"""That of this process."""
+"""The last resort of this process."""

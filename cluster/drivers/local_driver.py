@@ -71,7 +71,7 @@ class LocalSearcher(HostedSearcher):
             self._runner.handle(order)
 
     def _emit(self, message: Report | Done | Starves) -> None:
-        """On the runner's thread: over to the loop. A loop that is closed has no more use for it."""
+        """Pass a message from the runner's thread to the loop. A loop that is closed has no more use for it."""
         assert self._loop is not None
         try:
             self._loop.call_soon_threadsafe(self._receive, message)

@@ -37,11 +37,11 @@ RESOURCE: Final = "searcher"
 """The custom Ray resource of which a machine has one for each node that it can run."""
 
 _LOOK_S: Final = 0.25
-"""How often it is looked whether Ray's own processes live."""
+"""Seconds between two checks that Ray's own processes live."""
 _PATIENCE_S: Final = 10.0
 """A Ray that answers nothing for so long is of no use."""
 _STARTING_S: Final = 90.0
-"""How long a raylet may take to be there; Ray itself would wait for 30 s, which a machine under a load of 15 needs."""
+"""Seconds that a raylet has to start; Ray itself would wait for 30 s, which a machine under a load of 15 needs."""
 
 _LONGEST_PARENT: Final = 107 - len(
     "/gougi-abcdefgh/ray/session_2026-11-22_10-15-45_564657_1234567/sockets/plasma_store"
@@ -67,7 +67,7 @@ _ENVIRONMENT: Final = {
 
 
 class RayRefused(FleetError):
-    """What no second attempt makes better."""
+    """A refusal that no second attempt changes."""
 
 
 class ActorDied(Exception):
@@ -76,18 +76,19 @@ class ActorDied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RayFacts:
-    """What is known of Ray once it is there."""
+    """Facts about Ray once it is there."""
 
     host: str
     """This machine's address as the others see it."""
     capacity: int
-    """How many nodes the cluster's machines offer."""
+    """The number of nodes for which the cluster's machines have room."""
     address: str
     """``host:port`` of its head."""
     processes: dict[str, int]
     """Ray's own processes (``gcs_server``, ``raylet``) by name, where we started them."""
     folder: str
-    """Where their logs are, and the token of a cluster of our own (``token``, mode 600); empty: not ours to say."""
+    """The folder of their logs, and of the token of a cluster of our own (``token``, mode 600); empty: not ours to
+    say."""
 
 
 class RayCluster:
@@ -140,14 +141,14 @@ class RayCluster:
         return number
 
     async def share(self, value: bytes) -> int:
-        """Put something where every task can read it; `work` gets it by the number returned."""
+        """Put something where every task can read it; `run_task` gets it by the number returned."""
         import ray
 
         number = next(self._numbers)
         self._shared[number] = await self._call(lambda: ray.put(value))
         return number
 
-    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+    async def run_task(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
         """Run ``function(what was shared, *arguments)`` on a machine that has room for a node, and return its result.
 
         Raises:
@@ -204,7 +205,7 @@ class RayCluster:
             await self._call(ray.shutdown)
 
     def remove_folder(self) -> None:
-        """For the end, when Ray's processes are gone."""
+        """Remove Ray's folder, at the end, when its processes are gone."""
         if self._folder is not None:
             self._folder.remove()
             self._folder = None
@@ -224,7 +225,7 @@ class RayCluster:
         return "" if alive else "this machine's raylet is dead"
 
     async def _knock(self) -> None:
-        """Where nobody listens, Ray would try for minutes, on a thread that cannot be called back."""
+        """Try whether anybody listens. Ray itself would try for minutes, on a thread that cannot be called back."""
         if self._address is None or self._address == "auto":
             return
         host, _, port = self._address.rpartition(":")
@@ -341,6 +342,6 @@ def _reason(error: RayError) -> str:
 
 
 def _last_line(error: BaseException) -> str:
-    """What an exception says in one line: of a remote traceback, which Ray passes as text, the last one."""
+    """An exception in one line; a remote traceback, which Ray passes as text, by its last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:500] if lines else type(error).__name__

@@ -16,7 +16,7 @@ from cluster.drivers.fallback import Fallback
 from cluster.drivers.faults import Faults
 from cluster.drivers.fleet import Change, Fleet
 from cluster.drivers.host import CoordinatorHost, HostedSearcher, now_ms, prepare_this_machine
-from cluster.drivers.places import Places, place_of
+from cluster.drivers.node_supervisor import NodeSupervisor, place_of
 from cluster.drivers.ray_cluster import RayFacts
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
@@ -46,10 +46,10 @@ from worker.engine import Engine
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
-"""How often silent nodes are looked for."""
+"""Seconds between two looks for silent nodes."""
 _PATIENCE_S = 5.0
-"""How long `open` waits for more than the fallback: for this machine's own nodes, which come at the same time, or for
-the first word of a cluster elsewhere, which may refuse us."""
+"""Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which come at the same time,
+or for the first word of a cluster elsewhere, which may refuse us."""
 _LOCAL_FALLBACK_NODES = 3_000
 """Nodes that the fallback searches (9 to 12 ms) before it rests, on a machine that it shares with the fleet's nodes.
 If the nodes die later their last lines are still there, and it goes on without this limit. 20,000 nodes took 8 % of a
@@ -105,7 +105,7 @@ class RaySearcher(HostedSearcher):
         self._metrics = metrics
         self._node_metrics = node_metrics
         self._address = address
-        self._places: Places | None = None
+        self._supervisor: NodeSupervisor | None = None
         self._fleet = Fleet()
         self._channel: ChannelServer | None = None
         self._fallback: Fallback | None = None
@@ -113,7 +113,7 @@ class RaySearcher(HostedSearcher):
         self._sharing: FleetSharing | None = None
         self._status: StatusFile | None = None
         self._capacity: int | None = nodes if address is None else None
-        """How many nodes there are places for; None: Ray has not said yet."""
+        """The number of places for nodes; None: Ray has not said yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._refusals = Refusals()
@@ -187,9 +187,9 @@ class RaySearcher(HostedSearcher):
         if self._fallback is not None:
             await self._fallback.close()
             self._fallback = None
-        if self._places is not None:
-            await self._places.close()
-            self._places = None
+        if self._supervisor is not None:
+            await self._supervisor.close()
+            self._supervisor = None
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -242,12 +242,12 @@ class RaySearcher(HostedSearcher):
                 self.send,
                 lambda name, fields: host.log(name, **fields),
             )
-        self._places = Places(self._address, self._wanted, self, self._spec)
-        self._places.open()
+        self._supervisor = NodeSupervisor(self._address, self._wanted, self, self._spec)
+        self._supervisor.open()
         await self._can_begin()
 
     def _spec(self, node_id: str) -> NodeSpec:
-        """What a node of that id needs to know."""
+        """The values that the node of that id needs."""
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
@@ -277,21 +277,21 @@ class RaySearcher(HostedSearcher):
         self._begun = True
 
     def ray_found(self, facts: RayFacts) -> None:
-        """`cluster.drivers.places.Master`."""
+        """`cluster.drivers.node_supervisor.Master`."""
         self._host_of_ray = facts.host
         self._capacity = facts.capacity
         self._changed.set()
 
     def ray_refused(self, why: str) -> None:
-        """`cluster.drivers.places.Master`: while the fleet opens, that is the end of it."""
+        """`cluster.drivers.node_supervisor.Master`: while the fleet opens, that is the end of it."""
         self._look_for_a_fault(lambda: self._faults.refused(why))
 
     def is_live(self, node_id: str) -> bool:
-        """`cluster.drivers.places.Master`."""
+        """`cluster.drivers.node_supervisor.Master`."""
         return self._fleet.peer(node_id) is not None
 
     def adopted(self, node_id: str) -> None:
-        """`cluster.drivers.places.Master`. One that was sent away has no place to hold any more: another life of it
+        """`cluster.drivers.node_supervisor.Master`. A node that was sent away gives its place up: another life of it
         begins.
         """
         member = self._fleet.members.get(node_id)
@@ -299,7 +299,7 @@ class RaySearcher(HostedSearcher):
             self._channel.send(member.hello.peer, End(again=True))
 
     def log(self, name: str, **fields: object) -> None:
-        """`cluster.drivers.places.Master`: tell the listener."""
+        """`cluster.drivers.node_supervisor.Master`: tell the listener."""
         if self._host is not None:
             self._host.log(name, **fields)
 

@@ -1,4 +1,4 @@
-"""`cluster.drivers.ray_cluster` in a process of its own, so that whatever becomes of Ray, the master plays on.
+"""`cluster.drivers.ray_cluster` in a process of its own, so that the master plays on when Ray fails.
 
 Ray's native code ends the process that it is in when it can do no more. Measured (Ray 2.60): 60 s after the death of
 its GCS, without a word. Here that is the end of this one process; `RayProcess.ended` tells, and the master starts
@@ -32,11 +32,11 @@ from cluster.network.frames import frame, read_frame
 _T = TypeVar("_T")
 
 _LONGEST_LINE = 1 << 24
-"""Of Ray's errors, in bytes: beyond it nobody would read them any more, and Ray would stand still."""
+"""Bytes of Ray's errors in one line, at most: beyond it nobody would read them any more, and Ray would stand still."""
 _LEAVING_S = 3.0
-"""How long the goodbye to a cluster of others may take."""
+"""Seconds for the goodbye to a cluster of others."""
 _PING_S = 2.0
-"""How often the process is asked whether it lives."""
+"""Seconds between two checks that the process lives."""
 _ANSWER_S = 10.0
 """A process that does not say so in that time hangs."""
 _FIRST_ANSWER_S = 60.0
@@ -117,9 +117,9 @@ class RayProcess:
         number: int = await self._ask("share", value)
         return number
 
-    async def work(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
-        """As `RayCluster.work`; function, arguments and result must be picklable."""
-        result: _T = await self._ask("work", function, shared, *arguments)
+    async def run_task(self, function: Callable[..., _T], shared: int, *arguments: object) -> _T:
+        """As `RayCluster.run_task`; function, arguments and result must be picklable."""
+        result: _T = await self._ask("run_task", function, shared, *arguments)
         return result
 
     async def ready(self, actor: int) -> str:
@@ -178,7 +178,7 @@ class RayProcess:
             del self._replies[number]
 
     async def _look_whether_it_hangs(self) -> None:
-        """What is asked of Ray may take its time; the process itself answers at once."""
+        """Ping the process, which answers at once; only calls to Ray may take their time."""
         limit_s = _FIRST_ANSWER_S
         try:
             while True:

@@ -1,4 +1,4 @@
-"""What a Ray cluster says of itself, for whoever asks: machines, places for nodes, who has them, who plays.
+"""Survey of a Ray cluster: machines, places for nodes, who has them, who plays.
 
 Its head (the GCS) is asked, and nothing joined: no raylet need run here. In a process of its own, with a time limit,
 for Ray's native code takes its time, and ends the process that it is in when it can do no more.
@@ -20,7 +20,7 @@ LIMIT_S: Final = 20.0
 """Ray's import takes 1 to 2 s, on a busy machine some more; where nobody answers it tries for 15 s."""
 _KEEPER: Final = "Keeper"
 _PLAYER: Final = "cluster.drivers.ray_process"
-"""What stands in the command of a player's process for Ray."""
+"""Text in the command of a player's process for Ray."""
 
 
 def survey(address: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def facts(
     jobs: Iterable[Mapping[str, Any]],
     free: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Any]:
-    """What Ray's tables add up to, for JSON. Pure.
+    """Sum Ray's tables up, for JSON. Pure.
 
     Args:
         nodes: Ray's machines.
@@ -70,9 +70,11 @@ def facts(
     """
     playing = {job["JobID"]: job for job in jobs if not job["IsDead"] and _PLAYER in job["Entrypoint"]}
     keepers = [actor for actor in actors if actor["ActorClassName"] == _KEEPER and actor["State"] != "DEAD"]
+    # One that waits for a place may name a machine too: the one that was asked to make it.
+    placed = [keeper for keeper in keepers if keeper["State"] == "ALIVE"]
     machines = []
     for node in nodes:
-        here = [keeper["JobID"] for keeper in keepers if keeper["Address"]["NodeID"] == node["NodeID"]]
+        here = [keeper["JobID"] for keeper in placed if keeper["Address"]["NodeID"] == node["NodeID"]]
         places = int(node["Resources"].get(RESOURCE, 0))
         left = int(free.get(node["NodeID"], {}).get(RESOURCE, 0))
         machines.append(
@@ -87,15 +89,14 @@ def facts(
         )
     players = []
     for job_id, job in sorted(playing.items()):
-        own = [keeper for keeper in keepers if keeper["JobID"] == job_id]
-        there = sum(bool(keeper["Address"]["NodeID"].strip("f")) for keeper in own)
+        there = sum(keeper["JobID"] == job_id for keeper in placed)
         players.append(
             {
                 "job": job_id,
                 "address": job["DriverIPAddress"],
                 "began": job["StartTime"] / 1000,
                 "nodes": there,
-                "waiting": len(own) - there,
+                "waiting": sum(keeper["JobID"] == job_id for keeper in keepers) - there,
             }
         )
     return {"machines": sorted(machines, key=lambda each: (not each["alive"], each["host"])), "players": players}

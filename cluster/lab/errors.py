@@ -1,4 +1,4 @@
-"""What the laboratory says where it cannot go on."""
+"""Errors that end the laboratory."""
 
 from __future__ import annotations
 

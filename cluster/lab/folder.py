@@ -1,4 +1,4 @@
-"""Where a laboratory keeps itself: settings, openings, a line for each game. A later run goes on where one ended."""
+"""The folder of a laboratory: settings, openings, a line for each game. A later run goes on where one ended."""
 
 from __future__ import annotations
 

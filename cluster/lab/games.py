@@ -17,7 +17,7 @@ from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, play_game
 
 SEARCH_MS: Final = 1000
-"""What a search takes in virtual time."""
+"""Virtual time of a search."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Side:
         return decision
 
     def ponder(self, number: int, sfen: str, moves: tuple[str, ...], for_ms: int) -> None:
-        """What this side did while the opponent searched the position after ``moves``."""
+        """Ponder as this side did while the opponent searched the position after ``moves``."""
         if self.ponders:
             self.fleet.ponder(SearchRequest(number, sfen, moves), for_ms)
 

@@ -9,7 +9,7 @@ from cluster.lab.report import PointResult, elo_text
 from worker.svg import COLOURS, document, elo_span, elo_ticks, line, spot, text
 
 _WIDTH, _HEIGHT = 640, 500
-"""Without the legend."""
+"""Size of the plot without the legend."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 60, 60
 _LETTER = 8
 """Pixels of a letter of the legend, at most."""

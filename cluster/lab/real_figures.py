@@ -8,7 +8,7 @@ from typing import Any, Final
 from cluster.lab.errors import LabError
 
 KINDS: Final = ("nodes", "master", "fallback", "ray")
-"""Of a player's processes; the nursery counts as the master's."""
+"""Kinds of a player's processes; the nursery counts as the master's."""
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class RealFigures:
     asked_ms: int = 0
     """Summed over its searches: the time that they were given."""
     used_ms: float = 0.0
-    """From the asking to the answer, as a GUI would see it."""
+    """Time from request to answer, as a GUI would see it."""
     late_ms: float = 0.0
     """The most by which one of them was later than asked."""
     nodes_s: float = 0.0
@@ -31,7 +31,7 @@ class RealFigures:
     without_nodes: int = 0
     """Moves for which no node had an answer: the fallback's, or less."""
     starved: int = 0
-    """How often a node said that it does not get its core."""
+    """Number of times that a node said that it does not get its core."""
 
     def add(self, other: RealFigures) -> None:
         for item in fields(self):
@@ -59,7 +59,7 @@ class RealGame:
     cores: tuple[int, ...]
     """Those of the machine on which A's processes ran."""
     cores_b: tuple[int, ...]
-    """Of B; the same ones, but where a side ponders."""
+    """Cores of B; those of A, except where a side ponders."""
     seconds: float
     load_start: float
     """The machine's load over the last minute when the game began."""
@@ -67,12 +67,12 @@ class RealGame:
     others: float
     """Cores' worth of work on the game's cores that was of neither side, on average."""
     voids: int
-    """How often the game was begun before, and was void: a process died."""
+    """Number of times that the game was begun before and was void: a process died."""
     a: RealFigures = field(default_factory=RealFigures)
     b: RealFigures = field(default_factory=RealFigures)
 
     def to_plain(self) -> dict[str, Any]:
-        """For the game's line."""
+        """The figures for the game's line of JSON."""
         return {
             "cores": list(self.cores),
             "cores_b": list(self.cores_b),

@@ -1,4 +1,4 @@
-"""What is kept of a game: one line of JSON, checked when it is read again."""
+"""The record of a game: one line of JSON, checked when it is read again."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from cluster.lab.schedule import Game, Point
 
 @dataclass(slots=True)
 class SideFigures:
-    """What one side did in a game, or in many."""
+    """Figures of one side in a game, or in many."""
 
     moves: int = 0
     """Moves that were searched; those that need no search are left out."""
     nodes: int = 0
     """Nodes searched, all of its nodes together."""
     wasted: int = 0
-    """Of them for nothing (`cluster.api.Decision.wasted`)."""
+    """Nodes of these that brought nothing (`cluster.api.Decision.wasted`)."""
     redeals: int = 0
-    """How often a tree was dealt again within a search."""
+    """Number of times that a tree was dealt again within a search."""
     votes: int = 0
     """Moves with two ballots or more."""
     agreement: float = 0.0
@@ -52,13 +52,12 @@ class GameRecord:
     game: Game
     points: float
     end: str
-    """How it ended, in words: ``mate``, ``score``, ``declaration``, ``repetition``, ``perpetual check``,
-    ``move limit``."""
+    """The end in words: ``mate``, ``score``, ``declaration``, ``repetition``, ``perpetual check``, ``move limit``."""
     moves: tuple[str, ...]
     a: SideFigures
     b: SideFigures
     real: RealGame | None = None
-    """Of a game in real time."""
+    """Figures of a game in real time."""
 
     def to_line(self) -> str:
         """One line of JSON, without the line's end."""

@@ -1,4 +1,4 @@
-"""What the games say: figures by point, as plain values and as a table. Pure."""
+"""Figures of the games by point, as plain values and as a table. Pure."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class PointResult:
     a: SideFigures
     b: SideFigures
     real: RealResult | None = None
-    """Of games in real time."""
+    """Figures of games in real time."""
 
     @property
     def agreement(self) -> float | None:
-        """Of A's voters: the mean share of ballots for the move played, 0 to 1; None where nobody voted."""
+        """Agreement of A's voters: the mean share of ballots for the move played, 0 to 1; None where nobody voted."""
         return self.a.agreement / self.a.votes if self.a.votes else None
 
     @property
     def redeals(self) -> float:
-        """Of A, a game."""
+        """Re-deals of A, a game."""
         return self.a.redeals / max(1, self.tally.games)
 
     @property

@@ -1,4 +1,4 @@
-"""Which games a laboratory plays, and in which order."""
+"""The games of a laboratory, in their order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cluster.lab.settings import MOST_NODES
 
 @dataclass(frozen=True, slots=True, order=True)
 class Point:
-    """One point of the plot: strategy A with so many nodes."""
+    """One point of the plot: strategy A with a number of nodes."""
 
     strategy: str
     nodes: int

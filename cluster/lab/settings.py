@@ -1,4 +1,4 @@
-"""What a laboratory plays: everything that decides the games of one folder, and who the opponent is."""
+"""Settings of a laboratory: everything that decides the games of one folder, and the opponent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Opponent:
 
     strategy: str | None = None
     nodes: int | None = None
-    """Of a strategy; None: as many as A has."""
+    """Number of nodes of a strategy; None: as many as A has."""
     times: float = 1.0
 
     @classmethod
@@ -48,12 +48,12 @@ class Opponent:
             raise LabError(f"against {text}: expected a number of times such as 4x, or a strategy ({error})") from None
 
     def fleet(self, nodes: int) -> int:
-        """How many nodes B has against ``nodes`` of A."""
+        """The number of nodes of B against ``nodes`` of A."""
         return 1 if self.strategy is None else self.nodes or nodes
 
     @property
     def words(self) -> str:
-        """For people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
+        """The opponent for people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
         if self.strategy is None:
             return "one node" if self.times == 1 else f"one node with {self.times:g} times the budget"
         return f"{self.strategy} with {self.nodes or 'as many'} node{'' if self.nodes == 1 else 's'}"
@@ -77,12 +77,12 @@ class LabSettings:
     against: str = "1x"
     """As `Opponent.parse` takes it."""
     seed: int = 1
-    """Of the openings."""
+    """Seed of the openings."""
     net: str = ""
     """Names the network: its file's SHA-256, so that another of the same name is another."""
     fv_scale: int | None = None
     hash_mb: int = 4
-    """Of every node."""
+    """Table size of every node."""
     max_moves: int = 320
     """A game that is longer is a draw, counted from move 1 of the opening."""
     resign_cp: int = 2000
@@ -118,7 +118,7 @@ class LabSettings:
 
     @property
     def title(self) -> str:
-        """What the Elo is over, and at what pace."""
+        """The title of the plot: the opponent of the Elo, and the pace."""
         pace = f"{self.ms} ms a move in real time" if self.ms else f"{self.budget} nodes a move for each node"
         return f"Elo over {self.opponent.words}; {pace}"
 

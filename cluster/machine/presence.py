@@ -109,7 +109,7 @@ def present(folder: Path) -> tuple[NodePresence, ...]:
 
 
 def started(pid: int) -> int:
-    """When a process started, in clock ticks since boot; 0: there is none of that id."""
+    """The start of a process, in clock ticks since boot; 0: there is no process of that id."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

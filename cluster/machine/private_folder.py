@@ -36,9 +36,9 @@ class _Owner:
 
     pid: int
     started: int
-    """In ticks since the boot."""
+    """Start of the process, in ticks since the boot."""
     namespace: int
-    """Of process numbers: each container has its own."""
+    """The namespace of process numbers: each container has its own."""
     boot: str
     host: str
 
@@ -192,7 +192,7 @@ def _myself() -> _Owner:
 
 
 def _started(pid: int) -> int | None:
-    """When a process started, in ticks since the boot; None: there is no such process."""
+    """The start of a process, in ticks since the boot; None: there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

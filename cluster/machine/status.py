@@ -1,4 +1,4 @@
-"""How a fleet is, as its master sees it: nodes, losses, the last decision; in a file that only its user reads.
+"""The state of a fleet as its master sees it: nodes, losses, the last decision; in a file that only its user reads.
 
 The master writes ``master-PID.json`` (mode 600) in a private folder: that which ``GOUGI_RUN_DIR`` names, else one in
 ``XDG_RUNTIME_DIR``, else one of this user in the folder for temporary files. `masters` reads what is there; a file
@@ -25,11 +25,11 @@ from worker.trust import only_ours
 
 _LOSSES_KEPT: Final = 50
 _EVERY_S: Final = 0.5
-"""How often the file is written while a search runs; what happens to the fleet is written at once."""
+"""Seconds between two writes of the file while a search runs; fleet events are written at once."""
 
 
 class FleetState:
-    """What the events of a fleet add up to. Pure; times are seconds since 1970."""
+    """State of a fleet, summed up from its events. Pure; times are seconds since 1970."""
 
     def __init__(self, name: str, began: float) -> None:
         self._head: dict[str, Any] = {"name": name, "began": began, "ray": "starting", "address": ""}
@@ -210,7 +210,7 @@ def _is_current(facts: Any) -> bool:
 
 
 def masters() -> list[dict[str, Any]]:
-    """What the masters of this user on this machine say, the oldest first. Raises OSError: as `folder`."""
+    """The state files of this user's masters on this machine, the oldest first. Raises OSError: as `folder`."""
     found = []
     for path in folder().glob("master-*.json"):
         with contextlib.suppress(OSError, ValueError):

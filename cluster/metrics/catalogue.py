@@ -17,7 +17,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a series beside ea
 
 
 class Kind(StrEnum):
-    """How a metric moves."""
+    """The ways in which a metric moves."""
 
     COUNTER = "counter"
     """It only rises, from 0 at the start of the process."""
@@ -36,9 +36,9 @@ class Metric:
     meaning: str
     labels: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    """Of the only label, where they are known: these series are there from the start, with 0."""
+    """Values of the only label, where they are known: these series are there from the start, with 0."""
     buckets: tuple[float, ...] = ()
-    """Of a histogram: upper bounds."""
+    """Upper bounds of a histogram."""
 
 
 SHORT_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -58,7 +58,7 @@ REDEALS: Final = (
     "leaf over",
     "other",
 )
-"""Why a tree is dealt again, as `cluster.metrics.fleet.why_dealt` has it."""
+"""Reasons to deal a tree again, as `cluster.metrics.fleet.why_dealt` has them."""
 NODE_STATES: Final = ("starting", "ready", "lost")
 ENTRIES: Final = ("sent", "received", "used", "dropped")
 
@@ -139,7 +139,7 @@ FLEET: Final = (
     NODE_ANSWER, NODE_JOINS, NODE_LOSSES, NODE_STARVED, DECISIONS, SEARCH_TIME, SEARCHED, WASTED, REDEALT, RESENT,
     JOBS_FAILED, REFUSED, PONDER_HITS, PONDER_MISSES, SHARED_BYTES, SHARED_ENTRIES,
 )  # fmt: skip
-"""What the master says of its fleet."""
+"""Metrics of the master about its fleet."""
 
 WORKER_INFO: Final = Metric(
     "gougi_worker_info",
@@ -176,7 +176,7 @@ NODE: Final = (
     WORKER_INFO, WORKER_SEARCHED, WORKER_TIME, WORKER_JOBS, WORKER_REPORTS, WORKER_NPS, WORKER_DEPTH, WORKER_HASHFULL,
     WORKER_STARVED, WORKER_BYTES, WORKER_ENTRIES,
 )  # fmt: skip
-"""What a node says of itself, beside the usual ``process_`` metrics."""
+"""Metrics of a node about itself, beside the usual ``process_`` metrics."""
 
 
 class Meters:

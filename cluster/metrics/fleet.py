@@ -26,7 +26,7 @@ _VIEWS: Final = (
 )  # fmt: skip
 """Made when they are asked for."""
 _OPEN_JOBS: Final = 4096
-"""So many jobs at most are waited for; of those beyond no answer is measured."""
+"""Jobs whose answer is awaited, at most; the answers of more are not measured."""
 _COUNTED: Final[Mapping[str, Metric]] = {
     "node_joined": catalogue.NODE_JOINS,
     "job_resent": catalogue.RESENT,
@@ -108,11 +108,11 @@ class FleetMetrics:
                 self._meters.add(catalogue.SHARED_ENTRIES, count, what)
 
     def node_urls(self) -> dict[str, str]:
-        """Where nodes that are there serve metrics of their own, by node."""
+        """Addresses at which live nodes serve metrics of their own, by node."""
         return {node: url for node, url in list(self._urls.items()) if self._states.get(node) == "ready"}
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """For the registry, from any thread."""
+        """Give the registry its figures, on any thread."""
         states = list(self._states.values())
         nodes = _family(catalogue.NODES)
         for state in catalogue.NODE_STATES:
@@ -173,7 +173,7 @@ class FleetMetrics:
 
 
 def entries_of(shared: Shared) -> tuple[int, int, int, int]:
-    """What a node said of table entries, in the order of `catalogue.ENTRIES`."""
+    """A node's counts of table entries, in the order of `catalogue.ENTRIES`."""
     return shared.entries_out, shared.entries_in, shared.used, shared.dropped
 
 

@@ -83,7 +83,7 @@ class NodeEndpoint:
 
     def __init__(self, node_id: str, place: Place | None, master_url: str) -> None:
         self.url = ""
-        """Where the master's machine finds it; empty: nowhere."""
+        """The address for the master's machine; empty: none."""
         self._metrics: NodeMetrics | None = None
         self._server: MetricsServer | None = None
         if place is None:

@@ -1,4 +1,4 @@
-"""Serves metrics over HTTP, on a thread of its own that whoever asks cannot make busy.
+"""Serves metrics over HTTP on a thread of its own, so that a client cannot keep the process busy.
 
 ::
 
@@ -38,12 +38,12 @@ _FRESH_S: Final = 1.0
 _POLL_S: Final = 0.1
 
 PORTS: Final = 20
-"""So many ports are tried, from the one that is wanted on."""
+"""The number of ports that are tried, from the wanted one on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to listen. ``port`` 0: any free one; ``ports``: so many are tried from ``port`` on."""
+    """The address to listen at. ``port`` 0: any free one; ``ports``: so many are tried from ``port`` on."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -77,7 +77,7 @@ class MetricsServer:
 
     @property
     def url(self) -> str:
-        """Where the figures are, for this machine."""
+        """The address of the figures, for this machine."""
         host = "127.0.0.1" if self.host == "0.0.0.0" else self.host
         return self.url_at(host)
 

@@ -24,7 +24,7 @@ LOOK_S: Final = 0.1
 _INFO_BYTES: Final = 136
 _RECEIVED: Final = struct.Struct("=Q")
 _RECEIVED_AT: Final = 128
-"""Where ``tcpi_bytes_received`` stands in Linux' ``struct tcp_info`` (since 4.1)."""
+"""Offset of ``tcpi_bytes_received`` in Linux' ``struct tcp_info`` (since 4.1)."""
 
 
 class Backlog:
@@ -39,9 +39,9 @@ class Backlog:
         self._is_ours = is_ours
         self._most_bytes = most_bytes
         self._received: dict[int, int] = {}
-        """By file descriptor: bytes received when a message was last read."""
+        """Bytes received when a message was last read, by file descriptor."""
         self._read: set[int] = set()
-        """Of which a message was read since the last look."""
+        """File descriptors of which a message was read since the last look."""
 
     def opened(self, descriptor: int) -> None:
         """A connection was made."""

@@ -45,14 +45,14 @@ _MARGIN = 256
 """Bytes of a frame beyond those of what it carries, encrypted."""
 _MOST_NAME = 257
 _MOST_LIVES = 8
-"""Of one node that can be reached at a time: its process and those that it has replaced."""
+"""Lives of one node that can be reached at a time: its process and those that it has replaced."""
 _PARTS = 2
-"""Of a peer's message: its name, and what it says."""
+"""Frames of a peer's message: its name, and the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelAddress:
-    """Where a node finds its master, and the keys that open the door. Secret: keep it out of logs and arguments."""
+    """The master's address, and the keys that open the door. Secret: keep it out of logs and arguments."""
 
     url: str
     server_public: bytes
@@ -91,9 +91,9 @@ class ChannelServer:
         self._keys: dict[str, tuple[bytes, bytes]] = {}
         """The key pair, public and secret, of each node that may come in."""
         self._node_ids: dict[bytes, str] = {}
-        """By public key."""
+        """Node ids by public key."""
         self._routes: dict[str, dict[str, bytes]] = {}
-        """By node and peer: what the socket calls its connection."""
+        """The socket's routing ids, by node and peer."""
 
     def open(self) -> str:
         """Listen. Returns where, for a node on this machine: the address listened on, for all of them the loopback's.
@@ -133,11 +133,11 @@ class ChannelServer:
         return ChannelAddress(self._url, self._server_public, public, secret)
 
     def public_key(self, node_id: str) -> str:
-        """What a node that was admitted proves its name by, to other nodes too."""
+        """The public key by which an admitted node proves its name, to other nodes too."""
         return self._keys[node_id][0].decode()
 
     def callback(self, _domain: str, key: bytes) -> bool:
-        """For the authenticator: whether the peer with this public key (it has proven the secret one) may come in."""
+        """Tell the authenticator whether the peer with this public key (it has proven the secret one) may come in."""
         if key in self._node_ids:
             return True
         self._on_refused("", "a peer without a node's key")
@@ -194,7 +194,7 @@ class ChannelServer:
 
 
 def _name(node_id: str, frames: list[zmq.Frame]) -> str:
-    """Who says something in a message of the node with that id.
+    """The sender's name in a message of the node with that id.
 
     Raises:
         MessageError: it is no message, or in another's name.

@@ -1,4 +1,4 @@
-"""What crosses the network between the master and its nodes, as values and as msgpack.
+"""Messages between the master and its nodes, as values and as msgpack.
 
 One message is one msgpack map: ``{"kind": "report", field: value, …}``. A peer's bytes are checked here and nowhere
 else: an unknown kind, a missing, extra or wrongly typed field, a number out of range or a message that is too large is
@@ -69,7 +69,7 @@ _MOST_PEERS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Search this. It takes the place of whatever the node is searching.
+    """An order to search. It takes the place of whatever the node is searching.
 
     ``moves`` is the game's history *and* the path down the split tree; ``searchmoves`` and ``ignoremoves`` are moves of
     the position after it. Without any limit the job runs until `Stop`.
@@ -87,14 +87,14 @@ class Job:
     nodes: _Count | None = None
     depth: _Depth | None = None
     alpha: _Score | None = None
-    """With ``beta``: what need not be found out exactly, as `worker.engine.Limits` has it."""
+    """Lower edge of the scores to find out exactly, with ``beta`` the upper one; see `worker.engine.Limits`."""
     beta: _Score | None = None
     max_moves: Annotated[int, Span(0, LONGEST_GAME)] = 0
-    """With the next two: of the game, as `cluster.api.SearchRequest` has them."""
+    """The game's rules, with the next two, as in `cluster.api.SearchRequest`."""
     draw_black: _DrawValue = 0
     draw_white: _DrawValue = 0
     background: bool = False
-    """It gives way to whatever else runs on its machine: there are others to answer for it."""
+    """Whether the job gives way to everything else on its machine: there are others to answer for it."""
 
     def limits(self) -> Limits:
         return Limits(
@@ -142,7 +142,7 @@ class Peers:
     listeners: Annotated[tuple[_Key, ...], Span(0, _MOST_PEERS)]
     """The keys of those that may listen to this node."""
     bytes_per_s: _Count
-    """What the node may send to all who listen to it, together."""
+    """Bytes a second that the node may send to all its listeners together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,11 @@ class Begun:
     incarnation: _Name
     """Differs each time the node's process starts anew."""
     before: Annotated[str, Span(0, 128)] = ""
-    """How the process before it ended; empty: there was none."""
+    """The end of the process before this one, in words; empty: there was none."""
 
     @property
     def peer(self) -> str:
-        """What the node is called on the channel."""
+        """The node's name on the channel."""
         return f"{self.node_id}/{self.incarnation}"
 
 
@@ -191,15 +191,15 @@ class Hello:
     nps: _Count = 0
     """See `cluster.coordination.events.NodeJoined`."""
     share_url: Annotated[str, Span(0, 256)] = ""
-    """Where other nodes can listen to its table entries (`cluster.sharing.table`); empty: it takes no part."""
+    """Address at which other nodes listen to its table entries (`cluster.sharing.table`); empty: it takes no part."""
     share_meaning: Annotated[str, Span(0, 64)] = ""
     """Only nodes with the same can use each other's entries."""
     metrics_url: Annotated[str, Span(0, 256)] = ""
-    """Where its process serves its metrics; empty: nowhere."""
+    """Address at which its process serves its metrics; empty: nowhere."""
 
     @property
     def peer(self) -> str:
-        """What the node is called on the channel."""
+        """The node's name on the channel."""
         return f"{self.node_id}/{self.incarnation}"
 
 
@@ -232,7 +232,7 @@ class Report:
 
     @classmethod
     def of(cls, node_id: str, job: Job, info: SearchInfo) -> Report:
-        """What ``info``, found in a search for ``job``, looks like on its way."""
+        """Make the report of ``info``, which was found in a search for ``job``."""
         return cls(
             node_id=node_id,
             search_id=job.search_id,
@@ -272,13 +272,12 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the node sent to others and took from them since it last said so; counts as
-    `cluster.sharing.table.Traffic`'s.
-    """
+    """Counts of the table entries that the node sent and received since the message before; see
+    `cluster.sharing.table.Traffic`."""
 
     node_id: _Name
     time_ms: _Milliseconds
-    """In which it searched, or others sent to it."""
+    """Time in which it searched, or others sent to it."""
     min_depth: _Depth
     """Entries from this depth on were shared in the end."""
     bytes_out: _Count
@@ -297,9 +296,9 @@ class Starves:
 
     node_id: _Name
     percent: Annotated[int, Span(0, 100)]
-    """Of a core's time that its search had."""
+    """The share of a core's time that its search had."""
     cores: _Count
-    """On which its process may run."""
+    """The number of cores on which its process may run."""
 
 
 Message = (
@@ -307,7 +306,7 @@ Message = (
 )
 
 Order = Job | Stop | NewGame | Peers | End
-"""What a master says to a node."""
+"""A message from a master to a node."""
 
 KINDS: Final[Mapping[str, type[Message]]] = {
     "job": Job,
@@ -408,7 +407,7 @@ def _checker(hint: Any) -> _Check:
 
 
 def _schema(name: str, kind: type[Message]) -> dict[str, tuple[_Check, str]]:
-    """For each field its check, and its place in words."""
+    """The check of each field, and its place in words."""
     hints = typing.get_type_hints(kind, include_extras=True)
     return {entry.name: (_checker(hints[entry.name]), f"{name}.{entry.name}") for entry in fields(kind)}
 

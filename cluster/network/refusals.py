@@ -1,4 +1,4 @@
-"""What is said of messages that were refused: who is refused tries again and again, and must not fill the log. Pure."""
+"""Rate limit for log entries about rejected messages: a rejected sender tries again and again. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ SENDERS: Final = 200
 
 @dataclass(slots=True)
 class Refusals:
-    """In a span of `SPAN_MS` milliseconds the same words are told once, of the different ones of one sender the first
-    `MOST`, and of no more than `SENDERS`; how many more there were is told when the span is over."""
+    """Decides which rejections are logged. In a span of `SPAN_MS` milliseconds the same words are logged once, for each
+    sender no more than `MOST` different ones, and no more than `SENDERS` senders. The end of the span logs how many
+    more there were."""
 
     _began_ms: int = -SPAN_MS
     _told: dict[str, set[str]] = field(default_factory=dict)
     _untold: int = 0
 
     def refused(self, sender: str, why: str, now_ms: int) -> tuple[str, ...]:
-        """What is to be logged now that a message of ``sender`` (empty: unknown) was refused for ``why``."""
+        """The log entries that are due now that a message of ``sender`` (empty: unknown) was rejected for ``why``."""
         more = self.look(now_ms)
         if now_ms - self._began_ms >= SPAN_MS:
             self._began_ms = now_ms
@@ -34,7 +35,7 @@ class Refusals:
         return (*more, f"{sender}: {why}" if sender else why)
 
     def look(self, now_ms: int) -> tuple[str, ...]:
-        """What is to be logged of a span that is over; to be asked now and then."""
+        """The log entries for a span that is over; to be asked now and then."""
         if not self._untold or now_ms - self._began_ms < SPAN_MS:
             return ()
         more = f"{self._untold} more within {SPAN_MS // 1000} s"

@@ -1,4 +1,4 @@
-"""When a cloud machine has to go, and what to do about it before it goes. Pure; times are arguments in milliseconds.
+"""Decides when a cloud machine has to go, and what to do before it goes. Pure; times are arguments in milliseconds.
 
 Three things may be said of a machine (EC2's names and their meaning: "Spot Instance interruption notices", "EC2
 instance rebalance recommendations", "Retrieve the target lifecycle state through instance metadata", AWS manuals):
@@ -27,7 +27,7 @@ MARGIN_MS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """What is said of the machine now."""
+    """The notices for the machine that stand now."""
 
     interruption: str = ""
     """``terminate``, ``stop`` or ``hibernate``; empty: nothing."""
@@ -54,7 +54,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """For the log."""
+    """An entry for the log."""
 
     name: str
     fields: dict[str, object] = field(default_factory=dict)
@@ -78,13 +78,13 @@ class Departure:
         self.at_risk = False
         """A recommendation has come."""
         self.why = ""
-        """Why it leaves; empty: it stays."""
+        """The reason why it leaves; empty: it stays."""
         self.released = False
         self._deadline_ms = 0
         self._asked_ms: dict[int, int] = {}
 
     def step(self, notices: Notices, nodes: tuple[NodePresence, ...], now_ms: int) -> list[Instruction]:
-        """What to do now; to be called several times a second once the machine leaves (`why`).
+        """The instructions that are due; to be called several times a second once the machine leaves (`why`).
 
         Args:
             notices: what is said of the machine.

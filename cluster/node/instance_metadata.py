@@ -17,7 +17,7 @@ from cluster.node.departure import Notices
 
 ENDPOINT: Final = "http://169.254.169.254"
 ENDPOINT_VARIABLE: Final = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
-"""As the AWS SDKs have it."""
+"""The variable that the AWS SDKs use."""
 _TOKEN_LIFE_S: Final = 21_600
 _LONGEST: Final = 64 * 1024
 
@@ -42,7 +42,7 @@ class InstanceMetadata:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str) -> str | None:
-        """What stands at ``path`` below ``/latest/meta-data/``; None: nothing (404).
+        """The text at ``path`` below ``/latest/meta-data/``; None: nothing (404).
 
         Raises:
             MetadataError: no answer, or a refusal.
@@ -61,7 +61,7 @@ class InstanceMetadata:
             raise MetadataError(f"{self.endpoint}: {path}: status {error.code}") from error
 
     def notices(self, now: datetime) -> Notices:
-        """What is said of the machine. ``now``: the time of day, with its zone.
+        """Ask for the machine's notices. ``now``: the time of day, with its zone.
 
         Raises:
             MetadataError: as `get`; an answer that cannot be understood.

@@ -42,12 +42,12 @@ class LocalNursery:
         self._task = asyncio.ensure_future(self._keep())
 
     def start(self, spec: NodeSpec) -> None:
-        """That node is to live from now on."""
+        """Have that node live from now on."""
         self._nodes[spec.node_id] = pickle.dumps(spec)
         self._tell("start", spec.node_id, self._nodes[spec.node_id])
 
     def ends_with_us(self, session: int) -> None:
-        """Whatever is in that session ends with the master, however that ends; of an earlier one nothing is left."""
+        """Have that session end with the master, however the master ends; nothing is left of an earlier session."""
         self._session = session
         self._tell("session", session)
 

@@ -39,7 +39,7 @@ pause, and so says at once that the last one is dead."""
 _PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _CLOSING_S: Final = 1.0
-"""How long nodes may take to end by themselves when the master has gone."""
+"""Seconds that nodes have to end by themselves when the master has gone."""
 _LEAVING_S: Final = 3.0
 """The same when the machine's service ends: they say so to the master."""
 _REAPED_S: Final = 2.0
@@ -48,7 +48,7 @@ _IDLE_S: Final = 20.0
 
 
 class _Peer:
-    """Who is connected."""
+    """A connected peer."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -63,16 +63,16 @@ class _Node:
     spec: bytes = b""
     """Pickled; empty: its nursery was killed and nobody has asked for it since."""
     pid: int = 0
-    """Of the life that runs; 0: none does."""
+    """The process of the life that runs; 0: none runs."""
     pidfd: int = -1
     born_s: float = 0.0
     keeper: _Peer | None = None
     due_s: float | None = None
-    """When the next life begins."""
+    """The time at which the next life begins."""
     pause_s: float = 0.0
-    """Of the life that runs, before it makes its engine."""
+    """Wait of the life that runs, before it makes its engine."""
     before: str = ""
-    """How the last life ended."""
+    """The end of the last life, in words."""
     ours: bool = field(default=True)
     """A child of this process; else of a nursery that was killed."""
 

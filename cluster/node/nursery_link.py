@@ -37,8 +37,8 @@ class Begin:
     run: str
     """The master's run: all names have it in them."""
     local: bool
-    """The master is the parent: the nursery, and all nodes, end when standard input does. Else it lives for the
-    keepers, apart from whoever started it."""
+    """Whether the master is the parent: then the nursery and all nodes end when standard input does. Else it lives for
+    the keepers, longer than the process that started it."""
 
 
 def nursery_name(run: str) -> str:
@@ -87,7 +87,7 @@ def holder(name: str) -> int | None:
 
 
 def command() -> tuple[list[str], dict[str, str]]:
-    """What starts a nursery, and its environment: forks must not come upon threads of a library."""
+    """The command that starts a nursery, and its environment: forks must not come upon threads of a library."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),

@@ -48,7 +48,7 @@ _FIRST_SEARCH_MS = 200
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """What a node's process needs to know. It holds the channel's keys: pass it on, do not log it."""
+    """The values that a node's process needs. It holds the channel's keys: pass it on, do not log it."""
 
     node_id: str
     address: ChannelAddress
@@ -57,11 +57,11 @@ class NodeSpec:
     share_depth: int = 0
     """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
     metrics: Place | None = None
-    """Where its process serves its metrics; None: nowhere."""
+    """The place where its process serves its metrics; None: nowhere."""
 
 
 class NodeService:
-    """Says that it is there, makes the engine (compiling first, where this machine has not yet) and serves the master.
+    """The service of a node: says hello, makes the engine (compiling first, where needed) and serves the master.
 
     Args:
         before: how the process before this one ended; empty: there was none.
@@ -171,7 +171,8 @@ class NodeService:
                 self._sharing.wake()
 
     def _end(self, status: int) -> None:
-        """From the channel's thread: the process's main thread ends it; while that makes the engine, at once."""
+        """End the process, called on the channel's thread: through the main thread, or at once while that makes the
+        engine."""
         if self._runner is None:
             os._exit(status)
         self._ended.put(status)

@@ -151,7 +151,7 @@ class NodeRunner:
         self.engine.set_position(job.sfen, job.moves)
 
     def _attempt(self, step: Callable[[], None]) -> str:
-        """What is wrong after ``step`` of the engine, or ``""``."""
+        """Try ``step`` of the engine; returns what went wrong, or ``""``."""
         try:
             step()
         except EngineError as error:

@@ -34,11 +34,11 @@ _MOST_SAID: Final = 1024
 _MOST_TALK: Final = 64 * 1024
 """The same in all, as long as a connection lasts."""
 _IDLE_S: Final = 0.25
-"""How often connections are looked at while nothing happens."""
+"""Seconds between two looks at the connections while nothing happens."""
 _AGAIN_S: Final = 0.5
-"""When one that refused us is tried again: it hears of us at the same time as we hear of it."""
+"""Seconds until a node that refused us is tried again: it hears of us at the same time as we hear of it."""
 _MOST_REFUSED: Final = 10
-"""So many listeners may come too early, before it is said that somebody is not wanted."""
+"""Listeners that may come too early before a refusal is logged."""
 _REFUSED: Final = (
     zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 )
@@ -69,7 +69,7 @@ class ShareLink:
         self.refused = 0
         """Listeners that were turned away."""
         self.listeners = 0
-        """As of the last `published_to`."""
+        """The number of listeners at the last `published_to`."""
         self._context = zmq.Context()
         self._authenticator = ThreadAuthenticator(self._context)
         self._authenticator.start()
@@ -102,11 +102,11 @@ class ShareLink:
             self.close()
             raise OSError(f"cannot listen on {host}: {error}") from error
         self.url = cast(bytes, self._out.getsockopt(zmq.LAST_ENDPOINT)).decode()
-        """Where others listen."""
+        """The address at which others listen."""
         self._talk = Backlog(comes_to(self._out), _MOST_TALK)
 
     def callback(self, _domain: str, key: bytes) -> bool:
-        """For the authenticator, on its thread: whether the peer with this public key may come in."""
+        """Tell the authenticator, on its thread, whether the peer with this public key may come in."""
         if key in self._admitted:
             return True
         self.refused += 1
@@ -144,7 +144,7 @@ class ShareLink:
             self._out.send(batch, zmq.DONTWAIT)
 
     def count_listeners(self) -> int:
-        """How many listen now."""
+        """Count the nodes that listen now."""
         with contextlib.suppress(zmq.Again):
             while True:
                 said = self._out.recv(zmq.DONTWAIT)
@@ -155,7 +155,7 @@ class ShareLink:
         return self.listeners
 
     def receive(self, most: int = 1000) -> list[tuple[str, bytes]]:
-        """What has come, and from which node; of a message that is in several parts, and so no batch, nothing."""
+        """Read the messages that have come, each with its node; one in several parts is no batch and is dropped."""
         batches: list[tuple[str, bytes]] = []
         for source, ear in self._in.items():
             with contextlib.suppress(zmq.Again):

@@ -10,7 +10,7 @@ from cluster.network.messages import Hello, Peers, Shared
 from cluster.sharing.peers import Peering, SharedSum
 
 _SETTLE_S: Final = 0.1
-"""Nodes that come or go together are told of once."""
+"""Seconds to wait after a change, so that nodes which come or go together are announced once."""
 _GATHER_S: Final = 0.25
 """The nodes' reports of one search come within this time."""
 

@@ -33,9 +33,9 @@ _log = logging.getLogger(__name__)
 _EVERY_S: Final = 0.02
 """A round takes some 0.2 ms of the core on which the node searches."""
 _JUDGE_S: Final = 0.1
-"""How often the depth is looked at."""
+"""Seconds between two checks of the depth."""
 _REPORT_S: Final = 5.0
-"""How often a long search says what was shared; at its end it always does."""
+"""Seconds between two reports of a long search about what was shared; its end always reports."""
 _MOST_COMPLAINTS: Final = 100
 
 
@@ -70,13 +70,13 @@ class TableSharing:
         self._busy = busy
         self._report = report
         self.meaning = engine.entries_meaning()
-        """What the words of the entries mean: 32 hexadecimal digits."""
+        """The meaning of the words in an entry, hashed: 32 hexadecimal digits."""
         if len(self.meaning) != 2 * MEANING_BYTES:
             raise ValueError(f"an engine's entries_meaning is {self.meaning!r}: expected {MEANING_BYTES} bytes in hex")
         self._meaning = bytes.fromhex(self.meaning)
         self._link = ShareLink(keys)
         self.url = self._link.url
-        """Where others listen."""
+        """The address at which others listen."""
         self._overhead = header_bytes(peer)
         self._sequence = 0
         self._sequences = Sequences()
@@ -97,7 +97,7 @@ class TableSharing:
         self._thread.start()
 
     def take(self, order: Peers) -> None:
-        """From now on listen to these, and keep to this rate. A rate of 0: send nothing."""
+        """Listen to these nodes from now on, and keep to this rate. A rate of 0: send nothing."""
         self._order = order
         self._link.wake()
 

@@ -14,7 +14,7 @@ from cluster.sharing.table import listens_to
 
 
 class Peering:
-    """Who listens to whom.
+    """Decides which node listens to which.
 
     Args:
         bytes_per_s: what each node may send to all its listeners together.
@@ -37,7 +37,7 @@ class Peering:
         self._told.pop(node_id, None)
 
     def orders(self, live: Iterable[str]) -> list[tuple[str, Peers]]:
-        """What is to be told, and to which node, now that these nodes live; nobody is told the same twice."""
+        """The messages that are due, each with its node, now that these nodes live; none is sent twice."""
         groups: dict[str, list[Hello]] = {}
         for node_id in live:
             hello = self._hellos.get(node_id)
@@ -65,7 +65,7 @@ class Peering:
 
 @dataclass(slots=True)
 class SharedSum:
-    """What the nodes said of their traffic, together, for one line of the log."""
+    """The nodes' traffic, added up for one line of the log."""
 
     nodes: set[str] = field(default_factory=set)
     said: list[Shared] = field(default_factory=list)

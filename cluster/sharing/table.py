@@ -22,7 +22,7 @@ from worker.engine import Entries
 
 ENTRY_BYTES: Final = 16
 MOST_ENTRIES: Final = 1 << 14
-"""In one batch."""
+"""Entries in one batch, at most."""
 DEEPEST: Final = 60
 
 _MAGIC: Final = b"GGE1"
@@ -46,14 +46,14 @@ class Batch:
     """Entries of one node."""
 
     peer: str
-    """Who sent it: node and incarnation, as in `cluster.network.messages.Hello.peer`."""
+    """The sender: node and incarnation, as in `cluster.network.messages.Hello.peer`."""
     sequence: int
     """Counts the sender's batches, from 0: a gap is what was lost."""
     entries: Entries
 
 
 def header_bytes(peer: str) -> int:
-    """What a batch of ``peer`` has beside its entries."""
+    """Bytes of a batch of ``peer`` beside its entries."""
     return _HEADER.size + len(peer.encode())
 
 
@@ -110,7 +110,7 @@ def decode_batch(data: bytes, meaning: bytes, node_id: str) -> Batch:
 
 
 class ShareDepth:
-    """From which depth on entries are shared, so that they stay within a rate.
+    """The depth from which on entries are shared, chosen so that they stay within a rate.
 
     The depth rises at once where too much was written, by a ply for each doubling (a ply more leaves about half), and
     falls by one when for some time less than a third of the rate was used: between the two it rests.
@@ -159,7 +159,7 @@ class Budget:
         self._bytes = min(self._bytes + seconds * limit, limit * self._HOLDS_S)
 
     def entries(self, overhead: int) -> int:
-        """How many entries a batch of ``overhead`` other bytes may have."""
+        """The number of entries that fit into a batch with ``overhead`` other bytes."""
         return max(0, min(MOST_ENTRIES, int(self._bytes - overhead) // ENTRY_BYTES))
 
     def spend(self, sent: int) -> None:
@@ -168,18 +168,18 @@ class Budget:
 
 @dataclass(slots=True)
 class Traffic:
-    """What went out and came in since the counting began."""
+    """Counts of what went out and came in since the counting began."""
 
     bytes_out: int = 0
-    """Of batches, once for each node that listens."""
+    """Bytes of batches, counted once for each node that listens."""
     entries_out: int = 0
-    """Once, whoever listens."""
+    """Entries sent, counted once however many nodes listen."""
     dropped: int = 0
     """Entries that were collected and not sent, for want of budget."""
     bytes_in: int = 0
     entries_in: int = 0
     used: int = 0
-    """Of ``entries_in``: the table knew nothing as deep."""
+    """The part of ``entries_in`` of which the table had nothing as deep."""
     lost: int = 0
     """Batches of others that did not arrive."""
     refused: int = 0
@@ -207,7 +207,7 @@ class Sequences:
 
 
 def listens_to(index: int, count: int, most: int = 16) -> tuple[int, ...]:
-    """To which of ``count`` nodes in a ring the node ``index`` listens.
+    """The nodes to which node ``index`` listens, of ``count`` nodes in a ring.
 
     All others up to ``most``. Of more, ``most`` at distances that grow like powers, from the neighbour to the whole
     ring, as in a hypercube: each node is heard by as many as it hears, and from each to each it is a few steps. Entries

@@ -25,26 +25,26 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from cluster.split.ranges import check_numbers
-from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, as_seen, best_first, leaves
+from cluster.split.tree import Caution, Known, Leaf, Legal, Split, Tree, TreeLine, as_seen, best_first, leaves
 from worker.score import MATE_BOUND
 
 
 @dataclass(frozen=True, slots=True)
 class Dealing:
-    """How nodes are dealt over moves. Scores in centipawns.
+    """Settings of the deal of nodes over moves. Scores in centipawns.
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
     """
 
     temperature: float = 20.0
-    """Of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
+    """Temperature of the softmax over the scores of a deep search; ``inf``: all known moves are equally likely."""
     shallow: float = 200.0
     """More temperature at little depth: divided by the depth at which the best move's score was found."""
     unseen: float = 1.0
     """Weight of the moves that nothing is known of; 0: they share one node however many there are."""
     width: int = 600
-    """How many moves of one position may have nodes of their own by what is known of them."""
+    """The number of moves of one position that may have nodes of their own, of those that something is known of."""
     plies: int = 16
     """The longest path to a leaf."""
 
@@ -146,7 +146,7 @@ class _Dealer:
                 return split
         return Leaf(path, moves=(move,))
 
-    def _weights(self, lines: Sequence[Line], moves: int, ply: int) -> list[float]:
+    def _weights(self, lines: Sequence[TreeLine], moves: int, ply: int) -> list[float]:
         """Likelihoods, none above the one before, of all ``moves``: of those of ``lines``, then of the unknown ones."""
         weights: list[float] = []
         if lines:
@@ -182,7 +182,8 @@ def likelihood(behind: float, temperature: float) -> float:
 def highest_averages(
     weights: Sequence[float], named: int, parts: int, whole: Collection[int] = ()
 ) -> tuple[list[int], int]:
-    """How many of ``parts`` nodes each move gets (D'Hondt), the first at least one and those without a node share some.
+    """The number of the ``parts`` nodes for each move (D'Hondt), at least one for the first; moves without a node share
+    some.
 
     Args:
         weights: of every move of a position, none higher than the one before.
@@ -203,7 +204,7 @@ def highest_averages(
             heapq.heappush(averages, (-weights[move] / (own[move] + 1), move))
 
     def settle() -> None:
-        """Where the others have a node each, they are no group any more."""
+        """End the group of the others where each of them has a node."""
         nonlocal shared
         if shared == len(weights) - len(own):
             for move in range(len(own), len(weights)):

@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from cluster.network.messages import Job
 from cluster.split.ranges import check_numbers
 from cluster.split.standing import Standing, Value
-from cluster.split.tree import Caution, Leaf, Line, Split, as_seen
+from cluster.split.tree import Caution, Leaf, Split, TreeLine, as_seen
 from cluster.split.windows import Window
 from worker.engine import Bound
 
 _CANDIDATES = 32
-"""So many free nodes are looked at for each leaf: dealing to 1,000 nodes must not take a second."""
+"""Free nodes that are compared for each leaf: dealing to 1,000 nodes must not take a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """When a tree may be dealt again. Shares are of the search's budget (time or nodes).
+    """Conditions under which a tree may be dealt again. Shares are of the search's budget (time or nodes).
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
@@ -43,16 +43,16 @@ class Patience:
     rest_ms: int = 500
     """Between two deals of a search without a budget; more as it goes on, ``rest`` of what has passed."""
     window_slack: int = 10
-    """A window that is wrong by no more than so many centipawns is kept."""
+    """Centipawns by which a window may be wrong and is still kept."""
     ahead: int = 2
-    """A leaf that is out of contention and so many plies deeper than the best one is decided for now."""
+    """Plies by which a leaf out of contention must be deeper than the best one to count as decided."""
 
     def __post_init__(self) -> None:
         check_numbers(self, shares={"rest", "last"})
 
 
-def reason(standing: Standing, contenders: frozenset[str], best: Line | None) -> str | None:
-    """Why the tree should be dealt again by its scores, in words for the log; None: there is no reason.
+def reason(standing: Standing, contenders: frozenset[str], best: TreeLine | None) -> str | None:
+    """The reason to deal the tree again by its scores, in words for the log; None: there is none.
 
     Args:
         contenders: what `contention` said when it was dealt.
@@ -89,7 +89,7 @@ def _contends(value: Value, best: Value | None, caution: Caution) -> bool:
     return best is not None and value.below and value.line.score >= best.line.score - caution.needed(value.line.depth)
 
 
-def is_decided(leaf: Leaf, standing: Standing, best: Line | None, ahead: int) -> bool:
+def is_decided(leaf: Leaf, standing: Standing, best: TreeLine | None, ahead: int) -> bool:
     """Whether more depth of ``leaf`` can wait: it is known to be out of contention, ``ahead`` plies deeper than the
     line that would be played (``best``).
 
@@ -101,7 +101,7 @@ def is_decided(leaf: Leaf, standing: Standing, best: Line | None, ahead: int) ->
     return line.bound is Bound.UPPER and line.score < best.score and line.depth >= best.depth + ahead
 
 
-def window_is_lost(job: Job, leaf: Leaf, line: Line | None, wanted: Window, slack: int) -> bool:
+def window_is_lost(job: Job, leaf: Leaf, line: TreeLine | None, wanted: Window, slack: int) -> bool:
     """Whether a job's search ended at an edge of its window that says too little now.
 
     Args:
@@ -119,7 +119,7 @@ def window_is_lost(job: Job, leaf: Leaf, line: Line | None, wanted: Window, slac
 
 
 def match(free: Sequence[tuple[Leaf, int]], wanted: Iterable[Leaf]) -> list[int]:
-    """Who of the free nodes gets which leaf: for each of ``wanted``, in their order, an index into ``free``.
+    """Match free nodes to leaves: for each of ``wanted``, in their order, an index into ``free``.
 
     The first leaves go to the nodes of the first class. Among equals a node gets what is near to what it searched
     before, as its table knows most of that. There may be fewer free nodes than leaves: the last leaves get none.

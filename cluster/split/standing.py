@@ -1,4 +1,4 @@
-"""How a split tree stands: what is known of its leaves, and what that comes to for each of its positions.
+"""The standing of a split tree: the lines of its leaves, and what they come to for each of its positions.
 
 A `Standing` is made anew whenever a line of a leaf has changed, and asked many things until then: who is preferred, why
 the tree should be dealt again, within which windows its leaves are to be searched. What each position's moves are worth
@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cluster.split.tree import Caution, Leaf, Line, Split, Tree, as_seen, takes_over
+from cluster.split.tree import Caution, Leaf, Split, Tree, TreeLine, as_seen, takes_over
 from worker.engine import Bound
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a part of a tree is worth to the side that chooses at its top, and what of it is proven."""
+    """The value of a part of a tree for the side that chooses at its top, and how much of it is proven."""
 
-    line: Line
-    """As that side sees it, with the bound that follows from ``below`` and ``above``."""
+    line: TreeLine
+    """The line as that side sees it, with the bound that follows from ``below`` and ``above``."""
     below: bool
     """It is worth no less."""
     above: bool
     """It is worth no more."""
 
     @classmethod
-    def of(cls, line: Line, below: bool, above: bool) -> Value:
+    def of(cls, line: TreeLine, below: bool, above: bool) -> Value:
         bound = Bound.UPPER if not below else Bound.EXACT if above else Bound.LOWER
         return cls(line if line.bound is bound else replace(line, bound=bound), below, above)
 
@@ -42,15 +42,15 @@ class Standing:
         lines: by leaf, from the root; one that is missing is unknown. Not to be changed as long as this is used.
     """
 
-    def __init__(self, tree: Tree, lines: Mapping[Leaf, Line], caution: Caution) -> None:
+    def __init__(self, tree: Tree, lines: Mapping[Leaf, TreeLine], caution: Caution) -> None:
         self.tree = tree
         self.lines = lines
         self.caution = caution
         self._values: dict[tuple[str, ...], list[Value | None]] = {}
-        """By path of a `Split`, of which a tree has one at most."""
+        """Values of the children of a `Split`, by its path."""
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> TreeLine | None:
         """The tree's line, from the root, by what is known of its leaves, or None where nothing is.
 
         A leaf without a line is unknown, neither won nor lost: it is passed over, and a `Split` that has one is known
@@ -60,14 +60,19 @@ class Standing:
         """
         return self._line(self.tree)
 
-    def best(self, trunk: Line | None) -> Line | None:
-        """The line to play where ``trunk`` comes from a search of the whole root, of which the tree tests the moves:
-        that one, unless another move takes over. Without a trunk the tree's own line."""
-        if trunk is None or isinstance(self.tree, Leaf):
-            return trunk if trunk is not None else self.line
-        best = trunk
+    def best(self, root_result: TreeLine | None) -> TreeLine | None:
+        """The line to play: ``root_result``, unless a move that the tree tested takes over; without it the tree's line.
+
+        Args:
+            root_result: the root searchers' line; None: there are no root searchers.
+        """
+        if root_result is None or isinstance(self.tree, Leaf):
+            return root_result if root_result is not None else self.line
+        best = root_result
         for value in self.values(self.tree):
-            if value is not None and value.line.pv[0] != trunk.pv[0] and takes_over(value.line, best, self.caution):
+            if value is None or value.line.pv[0] == root_result.pv[0]:
+                continue
+            if takes_over(value.line, best, self.caution):
                 best = value.line
         return best
 
@@ -86,13 +91,13 @@ class Standing:
                 best = value
         return best
 
-    def survey(self) -> dict[tuple[str, ...], Line]:
-        """What the leaves come to at each position of the tree, as `cluster.split.tree.Known` has it."""
-        found: dict[tuple[str, ...], Line] = {}
+    def survey(self) -> dict[tuple[str, ...], TreeLine]:
+        """The value of each position of the tree, from its leaves; see `cluster.split.tree.Known`."""
+        found: dict[tuple[str, ...], TreeLine] = {}
         self._survey(self.tree, found)
         return found
 
-    def _survey(self, tree: Tree, found: dict[tuple[str, ...], Line]) -> None:
+    def _survey(self, tree: Tree, found: dict[tuple[str, ...], TreeLine]) -> None:
         if isinstance(tree, Split):
             line = self._line(tree)
             if line is not None:
@@ -100,7 +105,7 @@ class Standing:
             for child in tree.children:
                 self._survey(child, found)
 
-    def _line(self, tree: Tree) -> Line | None:
+    def _line(self, tree: Tree) -> TreeLine | None:
         value = self._value(tree)
         return None if value is None else as_seen(value.line, len(tree.path))
 

@@ -3,13 +3,13 @@
 A `Leaf` is a set of moves of the position after ``path``: one move, or all others. A `Split` stands for the position
 after its own ``path`` and covers every legal move there, each by exactly one child: by a leaf of its own, by the leaf
 of all others, or by a deeper `Split` after that move. A tree is a plain value; what is known about it is a mapping
-from leaf to `Line`.
+from leaf to `TreeLine`.
 
 **Why a leaf is searched with ``searchmoves`` / ``ignoremoves`` at its parent's position**, and not as the position
 after its move: so the engine itself sees a repetition, a mate or a declaration that the move brings about, every leaf
 of one parent counts depth alike, and the leaf of all others is nothing special.
 
-**One perspective.** A `Line` counts from the tree's root: score from the root's side to move with mates at their
+**One perspective.** A `TreeLine` counts from the tree's root: score from the root's side to move with mates at their
 distance from the root, depth in plies from the root, PV from the root. `line_from_root` converts, once, at the border.
 
 **Taking over.** Scores of different leaves are noisy and were found at different depths, so that "the highest score
@@ -48,7 +48,7 @@ class Leaf:
 
     @property
     def label(self) -> str:
-        """For people: ``7g7f``, ``7g7f 3c3d``, ``others``, ``all``."""
+        """The leaf's name for people: ``7g7f``, ``7g7f 3c3d``, ``others``, ``all``."""
         last = "/".join(self.moves) if self.moves else "others" if self.ignore else "all"
         return " ".join((*self.path, last))
 
@@ -69,8 +69,8 @@ Tree = Leaf | Split
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What a search said, from the tree's root: see the module's text. ``pv`` is never empty."""
+class TreeLine:
+    """A result of a search, counted from the tree's root: see the module's text. ``pv`` is never empty."""
 
     depth: int
     score: int
@@ -80,14 +80,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """How much better than the incumbent a challenger must be, in centipawns.
+    """Settings of `takes_over`: how much better than the incumbent a challenger must be, in centipawns.
 
     Raises (constructor):
         ValueError: as `cluster.coordination.settings.Settings`.
     """
 
     margin: int = 15
-    """At any depth. About the noise between two iterations of one search."""
+    """Needed at any depth. About the noise between two iterations of one search."""
     shallow: int = 0
     """More at little depth, where a search is noisier: divided by the challenger's depth."""
     per_ply: int = 30
@@ -110,8 +110,8 @@ def leaves(tree: Tree) -> Iterator[Leaf]:
         yield from leaves(child)
 
 
-def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequence[str]) -> Line:
-    """What a search of ``leaf`` said, in the tree's own perspective.
+def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequence[str]) -> TreeLine:
+    """Convert a result of ``leaf`` to the tree's perspective.
 
     Args:
         depth, score, bound, pv: from the position after ``leaf.path``.
@@ -119,10 +119,10 @@ def line_from_root(leaf: Leaf, depth: int, score: int, bound: Bound, pv: Sequenc
     for _ in leaf.path:
         score = from_child(score)
         bound = _opposite(bound)
-    return Line(depth + len(leaf.path), score, bound, (*leaf.path, *pv))
+    return TreeLine(depth + len(leaf.path), score, bound, (*leaf.path, *pv))
 
 
-def takes_over(challenger: Line, incumbent: Line, caution: Caution) -> bool:
+def takes_over(challenger: TreeLine, incumbent: TreeLine, caution: Caution) -> bool:
     """Whether ``challenger`` is preferred to ``incumbent``, both seen by the side that chooses.
 
     - A challenger that is known only from above (`Bound.UPPER`: its refutation is still unknown) never is.
@@ -142,20 +142,20 @@ def takes_over(challenger: Line, incumbent: Line, caution: Caution) -> bool:
 Legal = Callable[[tuple[str, ...]], Sequence[str]]
 """The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
 
-Known = Mapping[tuple[str, ...], Line]
-"""What was found out about moves: a path (the empty one: the root) and a line through it, which speaks of its last move
-and all that can follow, as a whole."""
+Known = Mapping[tuple[str, ...], TreeLine]
+"""Knowledge about moves: a path (the empty one: the root) and a line through it. The line is about the last move of its
+path, and about everything that can follow."""
 
 
-def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Line]:
-    """What is known of the moves after ``path``, a line a move: the one that would be played there first, the others by
-    their score.
+def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[TreeLine]:
+    """Lines of the moves after ``path``, one a move: the move that would be played there first, the others by their
+    score.
 
     What is known of a move itself counts before lines that only run through it; of these the deepest does. The
     incumbent is the move of the line that is known of ``path``, else the first that is known.
     """
     ply = len(path)
-    by_move: dict[str, Line] = {}
+    by_move: dict[str, TreeLine] = {}
     direct: set[str] = set()
     for key, line in known.items():
         if len(line.pv) <= ply or line.pv[:ply] != path:
@@ -179,14 +179,15 @@ def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Li
     return [as_seen(line, ply) for line in (best, *others)]
 
 
-def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Leaf, Line]:
-    """What is already known of the leaves of a new tree: of the moves of each what `best_first` has first.
+def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Leaf, TreeLine]:
+    """The lines that are already known of the leaves of a new tree: for each leaf the first of its moves in
+    `best_first`.
 
     Where nothing is known of a leaf's moves, but of its position as a whole, they are worth no more than that to the
     side that chooses there; the line then begins with any of them.
     """
-    result: dict[Leaf, Line] = {}
-    ranked: dict[tuple[str, ...], list[Line]] = {}
+    result: dict[Leaf, TreeLine] = {}
+    ranked: dict[tuple[str, ...], list[TreeLine]] = {}
     for leaf in leaves(tree):
         path = leaf.path
         if path not in ranked:
@@ -203,7 +204,7 @@ def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Le
     return result
 
 
-def as_seen(line: Line, ply: int) -> Line:
+def as_seen(line: TreeLine, ply: int) -> TreeLine:
     """``line`` from the side to move ``ply`` plies below the root, or back. Mates stay counted from the root."""
     if ply % 2 == 0:
         return line

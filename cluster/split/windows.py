@@ -18,7 +18,7 @@ from worker.score import MATE_BOUND
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is to be found out exactly: scores between ``alpha`` and ``beta``, from one side; None: no bound there.
+    """The range of scores to find out exactly: between ``alpha`` and ``beta``, from one side; None: no bound there.
 
     ``alpha`` is below ``beta``.
     """

@@ -1,4 +1,4 @@
-"""Where teacher games are kept: settings, and a file for each shard. The same command goes on with what is missing."""
+"""The folder of teacher games: settings, and a file for each shard. The same command goes on with what is missing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TeacherFolder:
         check_settings(self.path, before, wanted, FolderError)
 
     def shard_path(self, number: int) -> Path:
-        """Where a shard is, or will be."""
+        """The file of a shard, whether it is there yet or not."""
         return self.path / f"shard-{number:06}.games"
 
     def numbers(self) -> list[int]:
@@ -105,7 +105,7 @@ class TeacherFolder:
         write_whole(self.shard_path(made.number), made.data)
 
     def _remove_leftovers(self) -> None:
-        """What a process that was killed while it wrote has left."""
+        """Remove the files of a process that was killed while it wrote."""
         for path in self.path.glob(".shard-*.games.*"):
             path.unlink()
 

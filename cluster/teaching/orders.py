@@ -1,4 +1,4 @@
-"""What is ordered of a process or a node, what it makes, and what its maker hears meanwhile."""
+"""The order for a shard, the shard that comes of it, and the events meanwhile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.drivers.ray_work import MOST_LOSSES
+from cluster.drivers.task_pool import MOST_LOSSES
 from worker.nnue import Network
 from worker.nnue.format import parse_network
 from worker.selfplay.warm import warm_up_selfplay
@@ -25,14 +25,14 @@ class FolderError(TeachingError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How shards are made. The same for all of a folder."""
+    """The recipe for shards. The same for all of a folder."""
 
     settings: TeacherSettings
     net_digest: str
     """SHA-256 of the network's file."""
     fv_scale: int | None
     code: str
-    """The version of the sources that whoever orders has (`code_version`)."""
+    """The version of the ordering process's sources (`code_version`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Opened:
     """The fleet is there."""
 
     nodes: int
-    """For which its machines have room now."""
+    """The number of nodes for which its machines have room now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Made:
     games: int
     positions: int
     cpu_s: float
-    """Of the processor, for the whole shard."""
+    """Seconds of processor time for the whole shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Whoever made a shard died; another makes it again, from its beginning."""
+    """The process that made a shard died; another makes it again, from its beginning."""
 
     number: int
     why: str
@@ -77,7 +77,7 @@ Listener = Callable[[Event], None]
 
 
 class Losses:
-    """How often each shard was lost."""
+    """Counts the losses of each shard."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
@@ -108,7 +108,7 @@ def _teacher(net: bytes, order: Order) -> Teacher:
 
 
 def make_shard(net: bytes, order: Order, number: int, on_played: Listener = lambda _event: None) -> Made:
-    """Make one shard, in this process; compile first, where this machine has not yet.
+    """Make one shard, in this process; compile first, where this was not done yet on this machine.
 
     Args:
         net: the network's file.

@@ -31,7 +31,7 @@ class _Maker:
         self.connection.send(number)
 
     def hear(self) -> Event:
-        """What it has to say; `Lost` where it is dead. Raises TeachingError: it cannot make its shard."""
+        """Wait for its next event; `Lost` where it is dead. Raises TeachingError: it cannot make its shard."""
         try:
             said = self.connection.recv()
         except (EOFError, OSError):

@@ -1,4 +1,4 @@
-"""Shards as tasks of a fleet (`cluster.drivers.ray_work`)."""
+"""Shards as tasks of a fleet (`cluster.drivers.task_pool`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.ray_work import work_on_ray
+from cluster.drivers.task_pool import run_tasks
 from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
 
 
@@ -52,6 +52,6 @@ async def make_on_ray(
         TeachingError: Ray was lost, or a shard cannot be made.
     """
     try:
-        await work_on_ray(address, nodes, net, make_shard, _Shards(order, numbers, on_event))
+        await run_tasks(address, nodes, net, make_shard, _Shards(order, numbers, on_event))
     except RayLost as error:
         raise TeachingError(f"Ray is gone: {error}") from error

@@ -1,4 +1,4 @@
-"""Where a run keeps itself: settings, openings, a line for each pair of games. The same command goes on with it."""
+"""The folder of a run: settings, openings, a line for each pair of games. The same command goes on with it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class TuningFolder:
 
 
 def _differences(where: str, known: Any, wanted: Any) -> list[str]:
-    """What differs, in words; of parameters their names only."""
+    """The differences, in words; parameters by their names only."""
     if isinstance(known, Mapping) and isinstance(wanted, Mapping):
         keys = dict.fromkeys((*known, *wanted))
         return [found for key in keys for found in _differences(key, known.get(key), wanted.get(key))]

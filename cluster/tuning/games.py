@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cluster.tuning.run import Job, Played
+from cluster.tuning.run import GamePair, Played
 from cluster.tuning.settings import GameSettings, PlayError
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ BUILD = "GOUGI_TUNE"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How pairs are played: the same for all of a run."""
+    """The way in which pairs are played: the same for all of a run."""
 
     games: GameSettings
     names: tuple[str, ...]
-    """Of the values in the vectors."""
+    """Names of the values in the vectors."""
     code: str
-    """What whoever orders has (`code_version`)."""
+    """The version of the ordering process's sources (`code_version`)."""
 
 
 def code_version() -> str:
@@ -51,20 +51,20 @@ class Table:
         network = Network(parse_network(net), fv_scale=order.games.fv_scale)
         self._engines = tuple(NumbaEngine(order.games.hash_mb, network=network) for _ in range(2))
 
-    def play(self, job: Job) -> Played:
+    def play(self, pair: GamePair) -> Played:
         """Play both games. At a node limit they depend on nothing that was played before."""
         began = time.process_time()
-        for engine, values in zip(self._engines, (job.plus, job.minus), strict=True):
+        for engine, values in zip(self._engines, (pair.plus, pair.minus), strict=True):
             engine.set_parameters(dict(zip(self._order.names, values, strict=True)))
         plus, minus = self._engines
-        first = self._game(job.opening, (plus, minus))
-        second = self._game(job.opening, (minus, plus))
+        first = self._game(pair.opening, (plus, minus))
+        second = self._game(pair.opening, (minus, plus))
         points = tuple(0.5 if winner is None else float(winner == plus_colour) for plus_colour, (winner, _, _) in (
             (0, first), (1, second),
         ))  # fmt: skip
         return Played(
-            job.iteration,
-            job.pair,
+            pair.iteration,
+            pair.pair,
             (points[0], points[1]),
             first[1] + second[1],
             first[2] + second[2],
@@ -98,8 +98,8 @@ _tables: dict[tuple[Order, int], Table] = {}
 """The last one of this process: a process plays many pairs."""
 
 
-def play_pair(net: bytes, order: Order, job: Job) -> Played:
-    """Play a pair in this process; compile first, where this machine has not yet.
+def play_pair(net: bytes, order: Order, pair: GamePair) -> Played:
+    """Play a pair in this process; compile first, where this was not done yet on this machine.
 
     Args:
         net: the network's file.
@@ -120,4 +120,4 @@ def play_pair(net: bytes, order: Order, job: Job) -> Played:
         warm_up()
         _tables.clear()
         _tables[key] = Table(net, order)
-    return _tables[key].play(job)
+    return _tables[key].play(pair)

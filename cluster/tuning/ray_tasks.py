@@ -1,4 +1,4 @@
-"""Pairs of games as tasks of a fleet (`cluster.drivers.ray_work`)."""
+"""Pairs of games as tasks of a fleet (`cluster.drivers.task_pool`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.ray_work import MOST_LOSSES, work_on_ray
+from cluster.drivers.task_pool import MOST_LOSSES, run_tasks
 from cluster.tuning.games import Order, play_pair
 from cluster.tuning.run import PairName, Played, Run
 from cluster.tuning.settings import PlayError
@@ -18,12 +18,12 @@ class Opened:
     """The fleet is there."""
 
     nodes: int
-    """For which its machines have room now."""
+    """The number of nodes for which its machines have room now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Whoever played a pair died; it is played again."""
+    """The process that played a pair died; the pair is played again."""
 
     name: PairName
     why: str
@@ -48,8 +48,8 @@ class _Pairs:
         self._on_event(Opened(nodes))
 
     def take(self) -> tuple[PairName, tuple[object, ...]] | None:
-        job = self._run.take_job()
-        return None if job is None else (job.name, (self._order, job))
+        pair = self._run.take_pair()
+        return None if pair is None else (pair.name, (self._order, pair))
 
     def done(self, result: Played) -> None:
         self._keep(result)
@@ -86,6 +86,6 @@ async def play_on_ray(
         PlayError: Ray was lost, or a pair cannot be played.
     """
     try:
-        await work_on_ray(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
+        await run_tasks(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
     except RayLost as error:
         raise PlayError(f"Ray is gone: {error}") from error

@@ -1,4 +1,4 @@
-"""How a run stands: facts in plain values, sparklines, and a plot of each parameter as one SVG. Pure."""
+"""The state of a run: facts in plain values, sparklines, and a plot of each parameter as one SVG. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CELL_WIDTH, _CELL_HEIGHT = 240, 110
 _MARGIN_X, _MARGIN_Y = 12, 24
 _TOP: Final = 40
 _POINTS: Final = 120
-"""Of a line, at most."""
+"""Points of a plotted line, at most."""
 _LEAST_SPAN: Final = 2.0
 """Steps from the lowest to the highest value of a plot, at least: less would make much of nothing."""
 
@@ -51,7 +51,7 @@ def facts(run: Run) -> dict[str, Any]:
 
 
 def sampled(run: Run, place: int, points: int) -> list[float]:
-    """The path of the parameter at ``place``, at most so many values of it, the first and the last among them."""
+    """The path of the parameter at ``place``: ``points`` values of it at most, the first and the last among them."""
     path = run.spsa.path
     count = min(points, len(path))
     if count < 2:

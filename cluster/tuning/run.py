@@ -16,7 +16,7 @@ PairName = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class GamePair:
     """A pair of games to play: one opening, `plus` black in the first game, white in the second."""
 
     iteration: int
@@ -38,7 +38,7 @@ class Played:
     iteration: int
     pair: int
     points: tuple[float, float]
-    """Of the plus side, in each game: 0, 1/2 or 1."""
+    """Points of the plus side in each game: 0, 1/2 or 1."""
     plies: int = 0
     """Moves of both games."""
     nodes: int = 0
@@ -86,7 +86,7 @@ class Run:
         self.settings = settings
         self.spsa = Spsa(settings.spsa)
         self.games = self.wins = self.losses = 0
-        """Of the plus sides; the rest are draws."""
+        """Results of the plus sides; the rest are draws."""
         self._openings = openings
         self._results: dict[int, dict[int, float]] = {}
         """The leads by iteration and pair, of iterations that miss some yet."""
@@ -102,20 +102,20 @@ class Run:
         """Games in all."""
         return 2 * self.settings.pairs * self.settings.spsa.iterations
 
-    def take_job(self) -> Job | None:
+    def take_pair(self) -> GamePair | None:
         """Begin a pair: the first that can be played, has no result and is not begun. None: there is none now."""
         for k in self.spsa.open():
             for pair in range(self.settings.pairs):
                 if (k, pair) not in self._begun and pair not in self._results.get(k, ()):
                     self._begun.add((k, pair))
-                    return self.job(k, pair)
+                    return self.game_pair(k, pair)
         return None
 
-    def job(self, k: int, pair: int) -> Job:
+    def game_pair(self, k: int, pair: int) -> GamePair:
         """A pair of an iteration that can be played now. Raises SpsaError: it cannot."""
         vectors = self.spsa.suggest(k)
         opening = self._openings[(k * self.settings.pairs + pair) % len(self._openings)]
-        return Job(k, pair, opening, vectors.plus, vectors.minus)
+        return GamePair(k, pair, opening, vectors.plus, vectors.minus)
 
     def give_back(self, name: PairName) -> None:
         """A pair that was begun is not being played any more: it can be taken again."""

@@ -1,4 +1,4 @@
-"""What a tuning run is: parameters, gains, and how its games are played. Kept in the run's folder. Pure."""
+"""Settings of a tuning run: parameters, gains, and how its games are played. Kept in the run's folder. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class TuningError(Exception):
 
 
 class PlayError(TuningError):
-    """What was asked is right, but its games cannot be played; what was played is kept."""
+    """The settings are right, but the games cannot be played; results so far are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class GameSettings:
-    """How the games are played; every node gets it with each pair.
+    """Settings of the games; every node gets them with each pair.
 
     Raises:
         TuningError: a value is out of range.
@@ -30,7 +30,7 @@ class GameSettings:
     """SHA-256 of the network's file."""
     fv_scale: int | None = None
     nodes: int | None = 20_000
-    """Of a move; None: by time."""
+    """Node limit of a move; None: by time."""
     movetime_ms: int | None = None
     hash_mb: int = 16
     max_moves: int = 320
@@ -73,11 +73,11 @@ class TuneSettings:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters."""
+        """Names of the parameters."""
         return tuple(one.name for one in self.spsa.parameters)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """The settings as plain values."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 

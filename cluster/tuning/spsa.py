@@ -37,7 +37,7 @@ class SpsaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What is tuned: its first value, its range, and `step`, the perturbation at the last iteration (c_end)."""
+    """A parameter to tune: its first value, its range, and `step`, the perturbation at the last iteration (c_end)."""
 
     name: str
     start: float
@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class SpsaSettings:
-    """What decides a trajectory beside the results."""
+    """The values that decide a trajectory beside the results."""
 
     parameters: tuple[Parameter, ...]
     iterations: int
@@ -84,7 +84,7 @@ class SpsaSettings:
         return parameter.step * math.pow(self.iterations / (k + 1), GAMMA)
 
     def gain(self, parameter: Parameter, k: int) -> float:
-        """How far iteration k moves a parameter for a point won: a_k / c_k."""
+        """The move of a parameter in iteration k for a point won: a_k / c_k."""
         ahead = self.stability * self.iterations
         a_end = self.rate * parameter.step**2
         a_k = a_end * math.pow((ahead + self.iterations) / (ahead + k + 1), ALPHA)

@@ -60,7 +60,7 @@ def _annotated(report: GameReport, settings: Settings, *, mover_view: bool) -> R
 
 
 def _own_info(report: GameReport, number: int, info: EngineInfo | None, mover_view: bool) -> EngineInfo | None:
-    """What the player thought, with the sign that the writer wants."""
+    """The player's own score and PV, with the sign that the writer wants."""
     score = report.game.moves[number - 1].own_score
     if info is None or score is None:
         return info
@@ -69,7 +69,7 @@ def _own_info(report: GameReport, number: int, info: EngineInfo | None, mover_vi
 
 
 def _judgement(report: GameReport, move: Judged, point: Point) -> Iterator[str]:
-    """What is to be said of a move that was not the best."""
+    """The words about a move that was not the best."""
     if move.before is None or not move.had_better:
         return
     last = before(report, point)

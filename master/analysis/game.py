@@ -47,7 +47,7 @@ class PlayedMove:
     ms: int | None = None
     """The time it took; None: the record does not say."""
     own_score: int | None = None
-    """What the player thought, where the record has it: centipawns, black's view."""
+    """Score that the player gave, where the record has it: centipawns, black's view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Game:
 
     file: str
     number: int
-    """Which game of the file, from 1; 0 where it holds one."""
+    """Number of the game in the file, from 1; 0 where it holds one."""
     names: tuple[str, str]
     """Black, white; ``black`` and ``white`` where the record has none."""
     start_sfen: str
@@ -64,11 +64,11 @@ class Game:
     event: str = ""
     date: str = ""
     ending: str = ""
-    """How it ended, in rsshogi's word (``RESIGN``, ``TIME_UP`` …); empty: the record does not say."""
+    """The ending in rsshogi's word (``RESIGN``, ``TIME_UP`` …); empty: the record does not say."""
     winner: int | None = None
     """A colour; None for a draw, and where there is no result."""
     notice: str = ""
-    """What the user should know: that the record breaks off, and where; empty: it is whole."""
+    """A notice for the user: that the record breaks off, and where; empty: it is whole."""
     record: Any = field(default=None, compare=False, repr=False)
     """The `rsshogi.record.Record`, for the writers of annotated records."""
 

@@ -20,7 +20,7 @@ from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.plan import Evaluation, Point
 from master.analysis.report import (
     GameReport,
-    Player,
+    PlayerReport,
     Settings,
     black_view,
     elo_text,
@@ -64,7 +64,7 @@ def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:
 
 
 def summary_page(
-    reports: Sequence[tuple[GameReport, str]], players: Sequence[Player], settings: Settings, calibrated: bool
+    reports: Sequence[tuple[GameReport, str]], players: Sequence[PlayerReport], settings: Settings, calibrated: bool
 ) -> str:
     """The page of several games.
 
@@ -125,7 +125,7 @@ def _range(words: str) -> str:
     return words
 
 
-def _common(players: Sequence[Player], settings: Settings, calibrated: bool) -> dict[str, Any]:
+def _common(players: Sequence[PlayerReport], settings: Settings, calibrated: bool) -> dict[str, Any]:
     return {
         "players": [
             (facts := player_facts(player))
@@ -174,7 +174,7 @@ def _position(report: GameReport, point: Point, found: Evaluation | None) -> dic
                 "pv": list(line.pv),
                 "words": pv_words(point, line.pv, last),
             }
-            for line in found.lines[1:]
+            for line in found.alternatives[1:]
         ],
     }
 
@@ -199,7 +199,7 @@ def _move(report: GameReport, point: Point, move: Judged) -> dict[str, Any]:
 
 
 def _own_score(move: Judged) -> str:
-    """What the best move was worth to who made another: ``+300 for ☖``."""
+    """Score of the best move for the side that made another: ``+300 for ☖``."""
     assert move.before is not None, "a move that had a better one has been compared"
     if is_mate(move.before.score):
         return _score(black_view(move.before.score, move.turn))

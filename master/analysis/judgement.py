@@ -1,4 +1,4 @@
-"""What a move has lost: in win probability, which decides its class, and in centipawns. Pure.
+"""The loss of a move: in win probability, which decides its class, and in centipawns. Pure.
 
 The classes and their limits are those of ShogiHome's default settings (5, 10, 20 and 50 % of win probability lost, and
 600 centipawns as the logistic's scale), so that a move is called here what it is called there.
@@ -28,7 +28,7 @@ TOLD_LOSS: Final = 0.005
 
 
 class Quality(enum.Enum):
-    """What a move is called, with its Japanese name and the win probability that it loses at least."""
+    """The class of a move, with its Japanese name and the win probability that it loses at least."""
 
     BEST = ("best", "最善手", 0.0)
     GOOD = ("good", "", 0.0)
@@ -74,7 +74,7 @@ class Judged:
     usi: str
     quality: Quality
     before: Evaluation | None
-    """Of the position in which it was played; None: not searched."""
+    """Evaluation of the position in which it was played; None: not searched."""
     after: int | None
     """The score behind it; None: not searched."""
     loss: float = 0.0
@@ -97,7 +97,7 @@ class Judged:
 
 
 def win_probability(score: int) -> float:
-    """Of the side that the score is of, 0 to 1; a mate is won or lost."""
+    """Win probability of the side that the score is of, 0 to 1; a mate is won or lost."""
     if is_mate(score):
         return 1.0 if score > 0 else 0.0
     return 1.0 / (1.0 + math.exp(-score / WIN_SCALE))

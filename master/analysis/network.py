@@ -1,4 +1,4 @@
-"""Which network an analysis uses, by its content: losses measured with different ones do not compare."""
+"""The network of an analysis, by its content: losses measured with different ones do not compare."""
 
 from __future__ import annotations
 

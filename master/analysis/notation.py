@@ -29,7 +29,7 @@ def pv_words(point: Point, pv: tuple[str, ...], before: str | None = None) -> li
 
 
 def square(usi: str | None) -> int | None:
-    """Where a USI move goes to, numbered by file, then rank."""
+    """The square to which a USI move goes, numbered by file, then rank."""
     return None if not usi else (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
 
 

@@ -1,4 +1,4 @@
-"""Which positions of a game have to be searched, and how a search becomes the evaluation of a position. Pure."""
+"""The positions of a game that have to be searched, and the way from a search to the evaluation of a position. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LONGEST_CHAIN: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A root move that was looked at beside others."""
+class Alternative:
+    """One of several root moves that a search compared (multi-PV)."""
 
     score: int
     depth: int
@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is known of a position; the score from its side to move (`worker.score`)."""
+    """The evaluation of a position; the score from its side to move (`worker.score`)."""
 
     score: int
     best: str = ""
@@ -37,7 +37,7 @@ class Evaluation:
     depth: int = 0
     nodes: int = 0
     elapsed_ms: int = 0
-    lines: tuple[Line, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     """Best first, where more than one was asked for."""
 
 
@@ -46,16 +46,16 @@ class Point:
     """A position of the game."""
 
     ply: int
-    """How many moves were made before it."""
+    """Number of moves made before it."""
     sfen: str
     turn: int
     choices: int
-    """How many legal moves there are, 2 for more than one."""
+    """Number of legal moves, 2 for more than one."""
     search: tuple[str, ...] | None
     """The moves since the start that lead to the position to search: this one, or where its only legal moves lead to.
     None: it takes no search."""
     over: Evaluation | None = None
-    """Where no search is needed: of the position that ``forced`` leads to."""
+    """Evaluation of the position that ``forced`` leads to, where no search is needed."""
     forced: tuple[str, ...] = ()
     """The only legal moves in a row, from here to what is searched."""
 
@@ -116,7 +116,7 @@ def _over(position: Position) -> Evaluation | None:
 
 
 def searches(points: Sequence[Point]) -> list[tuple[str, ...]]:
-    """What has to be searched, each once, the game's last position first.
+    """The positions to search, each once, the game's last position first.
 
     A search of a position finds the next one's result in the table, so both sides of the comparison "best move against
     played move" rest on the same knowledge. docs/measurements/analysis.md has what that was measured to be worth.
@@ -137,4 +137,4 @@ def _evaluation(point: Point, found: Mapping[tuple[str, ...], Evaluation]) -> Ev
     score = searched.score
     for _ in point.forced:
         score = from_child(score)
-    return replace(searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, lines=())
+    return replace(searched, score=score, best=point.forced[0], pv=point.forced + searched.pv, alternatives=())

@@ -1,4 +1,4 @@
-"""Everything that is told of analysed games, whatever tells it (``table``, ``html``, ``annotate``). Pure."""
+"""Facts about analysed games for every form of output (``table``, ``html``, ``annotate``). Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.score import is_mate, mate_distance
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How it was analysed, for whoever reads the report."""
+    """Settings of the analysis, for the reader of the report."""
 
     engine: str
     """Name of the searcher, and its network."""
@@ -26,7 +26,9 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class PlayerReport:
+    """One player's statistics and strength, in one game or over all."""
+
     statistics: PlayerStatistics
     strength: Strength | None
     """None: too few moves, or the analysis does not fit the calibration."""
@@ -37,10 +39,10 @@ class GameReport:
     game: Game
     points: tuple[Point, ...]
     known: tuple[Evaluation | None, ...]
-    """Of each point."""
+    """Evaluation of each point."""
     moves: tuple[Judged, ...]
     """Between the points."""
-    players: tuple[Player, Player]
+    players: tuple[PlayerReport, PlayerReport]
     """Black, white."""
     turning: tuple[Judged, ...]
     virtual: Interval | None
@@ -73,7 +75,7 @@ def report(
     )
 
 
-def players(reports: Sequence[GameReport], calibration: Calibration | None) -> tuple[Player, ...]:
+def players(reports: Sequence[GameReport], calibration: Calibration | None) -> tuple[PlayerReport, ...]:
     """Each player over all games, by name, those with the most moves first."""
     moves: dict[str, list[Judged]] = {}
     games: dict[str, int] = {}
@@ -85,8 +87,8 @@ def players(reports: Sequence[GameReport], calibration: Calibration | None) -> t
     return tuple(_player(one, calibration) for one in sorted(found, key=lambda one: -one.total.moves))
 
 
-def _player(one: PlayerStatistics, calibration: Calibration | None) -> Player:
-    return Player(one, None if calibration is None else strength(one.losses, calibration))
+def _player(one: PlayerStatistics, calibration: Calibration | None) -> PlayerReport:
+    return PlayerReport(one, None if calibration is None else strength(one.losses, calibration))
 
 
 def strength_text(found: Strength | None) -> str:
@@ -169,7 +171,7 @@ def _position_facts(point: Point, found: Evaluation | None) -> dict[str, Any]:
         "nodes": found.nodes,
         "lines": [
             {"score": score_facts(black_view(line.score, point.turn)), "depth": line.depth, "pv": list(line.pv)}
-            for line in found.lines
+            for line in found.alternatives
         ],
     }
 
@@ -190,7 +192,7 @@ def _move_facts(move: Judged, game: Game) -> dict[str, Any]:
     }
 
 
-def player_facts(player: Player) -> dict[str, Any]:
+def player_facts(player: PlayerReport) -> dict[str, Any]:
     """A player for programs; shares are 0 to 1, the accuracy is in percent."""
     own = player.statistics
     return {

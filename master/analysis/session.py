@@ -11,7 +11,7 @@ from typing import Final, Self
 from cluster.api import Decision, FleetError, Listener, Searcher, SearchListener, SearchRequest
 from cluster.drivers.fleet_fault import FleetFault
 from master.analysis.game import Game
-from master.analysis.plan import Evaluation, Line
+from master.analysis.plan import Alternative, Evaluation
 from master.analysis.store import Store, store_key
 
 _PATIENCE_MS: Final = 600_000
@@ -23,10 +23,10 @@ Found = Callable[[Evaluation, bool], None]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a position is worth: nodes, or time; one of the two."""
+    """The effort for a position: nodes, or time; one of the two."""
 
     nodes: int | None = None
-    """Of every node's search."""
+    """Node limit of every node's search."""
     ms: int | None = None
     multipv: int = 1
 
@@ -128,7 +128,7 @@ class Session:
             decision.depth,
             decision.nodes,
             decision.elapsed_ms,
-            tuple(Line(line.score, line.depth, line.pv) for line in decision.lines),
+            tuple(Alternative(line.score, line.depth, line.pv) for line in decision.lines),
         )
 
     def _heard(self, name: str, fields: dict[str, object]) -> None:
@@ -136,7 +136,7 @@ class Session:
         self._fault.on_event(name, fields)
 
     def _stop(self) -> None:
-        """What the master's own engine thinks is no analysis: the search that runs ends now."""
+        """End the search that runs: what the master's own engine finds is no analysis."""
         self._searcher.stop(self._search_id)
 
     def _decided(self, decision: Decision) -> None:

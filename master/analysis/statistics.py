@@ -1,4 +1,4 @@
-"""How well a player has played: rates by score band, and over all moves. Pure.
+"""Statistics of a player's moves: rates by score band, and over all moves. Pure.
 
 The bands are the idea of Qhapaq's ELQ (http://qhapaq.hatenablog.com/entry/2017/07/19/232527): a player is described by
 how much the moves lose where the position is lost, bad, even, good and won; one average over all would mostly say how
@@ -33,7 +33,7 @@ def band_range(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Of some moves of a player; the shares are 0 where there are no moves."""
+    """Rates of some moves of a player; the shares are 0 where there are no moves."""
 
     moves: int
     best: float
@@ -62,7 +62,7 @@ class PlayerStatistics:
 
 
 def statistics(name: str, moves: Iterable[Judged], games: int = 1) -> PlayerStatistics:
-    """Of one player's moves; forced ones, and those of unknown loss, are left out.
+    """Statistics of one player's moves; forced ones, and those of unknown loss, are left out.
 
     Args:
         games: how many games they are of.

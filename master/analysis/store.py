@@ -1,4 +1,4 @@
-"""What was searched, kept as JSON lines, so that an analysis that was interrupted goes on where it was.
+"""Finished searches, kept as JSON lines, so that an interrupted analysis continues where it was.
 
 A line is a position that was searched. Its key is made of the game and of what the search depends on (network, effort,
 fleet): other settings find nothing, and what was found with these stays beside it. A line that a crash has cut short
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from master.analysis.plan import Evaluation, Line
+from master.analysis.plan import Alternative, Evaluation
 from worker.files import append_text
 from worker.score import MATE
 
@@ -51,7 +51,7 @@ class Store:
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
-        """What was found under this key."""
+        """The evaluation under this key; None: there is none."""
         return self._known.get(key)
 
     def add(self, key: str, found: Evaluation) -> None:
@@ -84,7 +84,7 @@ def _to_json(key: str, found: Evaluation) -> dict[str, Any]:
         "depth": found.depth,
         "nodes": found.nodes,
         "ms": found.elapsed_ms,
-        "lines": [[line.score, line.depth, list(line.pv)] for line in found.lines],
+        "lines": [[line.score, line.depth, list(line.pv)] for line in found.alternatives],
     }
 
 
@@ -93,9 +93,15 @@ def _from_json(line: dict[str, Any]) -> tuple[str, Evaluation]:
     score = int(line["score"])
     if abs(score) > MATE:
         raise ValueError(f"{score} is no score")
-    lines = tuple(Line(int(score), int(depth), _words(pv)) for score, depth, pv in line["lines"])
+    alternatives = tuple(Alternative(int(score), int(depth), _words(pv)) for score, depth, pv in line["lines"])
     return str(line["key"]), Evaluation(
-        score, str(line["best"]), _words(line["pv"]), int(line["depth"]), int(line["nodes"]), int(line["ms"]), lines
+        score,
+        str(line["best"]),
+        _words(line["pv"]),
+        int(line["depth"]),
+        int(line["nodes"]),
+        int(line["ms"]),
+        alternatives,
     )
 
 

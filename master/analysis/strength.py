@@ -1,4 +1,4 @@
-"""How strong a player is: virtual games, as Qhapaq's ELQ plays them, between players known by their losses. Pure.
+"""The strength of a player: virtual games, as Qhapaq's ELQ plays them, between players known by their losses. Pure.
 
 A virtual game is a walk of the score from 0. The side to move draws one of its losses in the band that it is in, and
 the score falls by that much for it; who is `DECIDED` ahead has won. So a player is strong who loses little where it
@@ -25,7 +25,7 @@ from master.analysis.statistics import BANDS, band
 DECIDED: Final = 1500
 """Centipawns ahead at which a virtual game is won."""
 LEAST_MOVES: Final = 20
-"""With fewer moves that count nothing is said of a player."""
+"""Number of moves below which nothing is said of a player."""
 _DRAW: Final = 1 / 400
 """The chance of each ply that a virtual game ends there as a draw: two players who lose nothing come to an end too."""
 _RESAMPLES: Final = 100
@@ -34,7 +34,7 @@ _STEP: Final = 25
 _SCORES: Final = np.arange(_STEP - DECIDED, DECIDED, _STEP)
 _BAND_OF: Final = np.array([band(int(score)) for score in _SCORES])
 _FALL: Final = np.arange(len(_SCORES))[:, None] - np.arange(len(_SCORES))[None, :]
-"""How many steps down it is from one score to another."""
+"""Number of steps from one score down to another."""
 
 Losses = Sequence[tuple[int, int]]
 """Band and loss in centipawns of each move."""
@@ -45,7 +45,7 @@ _Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A reference player: our own searcher at so many nodes a move."""
+    """A reference player: our own searcher at a number of nodes a move."""
 
     nodes: int
     elo: float
@@ -81,11 +81,11 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """On the scale of a calibration. Infinite beyond its ends: weaker or stronger than every level."""
+    """A strength on the scale of a calibration. Infinite beyond its ends: weaker or stronger than every level."""
 
     elo: Interval
     nodes: Interval
-    """Of our own searcher, for as much."""
+    """Nodes a move of our own searcher for the same strength."""
 
 
 def virtual_score(a: Losses, b: Losses, seed: int = 1) -> Interval | None:
@@ -101,7 +101,7 @@ def virtual_score(a: Losses, b: Losses, seed: int = 1) -> Interval | None:
 
 
 def strength(losses: Losses, calibration: Calibration, seed: int = 1) -> Strength | None:
-    """Where a player stands among the levels; None with fewer than `LEAST_MOVES` moves."""
+    """The strength of a player among the levels; None with fewer than `LEAST_MOVES` moves."""
     if len(losses) < LEAST_MOVES:
         return None
     rng = np.random.default_rng(seed)
@@ -132,7 +132,8 @@ def elo_of(score: float) -> float:
 
 
 def _equal(scores: Sequence[float]) -> float:
-    """Where the scores against ever stronger levels fall through 50 %: an index, with fractions between two levels."""
+    """The level at which the scores against ever stronger levels fall through 50 %: an index, with fractions between
+    two levels."""
     chances = [elo_of(min(max(score, 0.002), 0.998)) for score in scores]
     if chances[0] < 0:
         return -math.inf

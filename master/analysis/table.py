@@ -12,7 +12,7 @@ from rich.text import Text
 
 from master.analysis.judgement import LEVELS, TOLD_LOSS, Judged, Quality
 from master.analysis.notation import before, board, move_words, pv_words, score_words, square
-from master.analysis.report import GameReport, Player, Settings, black_view, elo_text, strength_text
+from master.analysis.report import GameReport, PlayerReport, Settings, black_view, elo_text, strength_text
 from master.analysis.statistics import BANDS, Rates, band_range
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.texts import later, say
@@ -32,7 +32,7 @@ _WIDE = 72
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What a terminal can show."""
+    """The abilities of a terminal."""
 
     width: int
     encoding: str = "utf-8"
@@ -48,7 +48,7 @@ class Terminal:
 
     @property
     def marks(self) -> tuple[str, str]:
-        """Of black and white."""
+        """The marks of black and white."""
         return (self.fit("☗"), self.fit("☖"))
 
 
@@ -105,7 +105,7 @@ def _seconds(ms: int | None) -> str:
     return "" if ms is None else f"{ms / 1000:.1f}s"
 
 
-def players_table(players: Sequence[Player], terminal: Terminal, marks: Sequence[str] = ()) -> Table:
+def players_table(players: Sequence[PlayerReport], terminal: Terminal, marks: Sequence[str] = ()) -> Table:
     """A row for each player; on a narrow terminal a column for each.
 
     Args:
@@ -142,7 +142,7 @@ def players_table(players: Sequence[Player], terminal: Terminal, marks: Sequence
     return table
 
 
-def strength_lines(players: Sequence[Player]) -> Text:
+def strength_lines(players: Sequence[PlayerReport]) -> Text:
     """A line for each player of whom it can be said how strong."""
     text = Text()
     for player in players:
@@ -154,7 +154,7 @@ def strength_lines(players: Sequence[Player]) -> Text:
     return text
 
 
-def bands_tables(players: Sequence[Player], terminal: Terminal) -> Iterator[Table]:
+def bands_tables(players: Sequence[PlayerReport], terminal: Terminal) -> Iterator[Table]:
     """By score band (the mover's side): moves, mean loss in centipawns and rate of bad moves of each player.
 
     On a narrow terminal a table for each player.
@@ -205,7 +205,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
 
 
 def notes(settings: Settings, calibrated: bool, terminal: Terminal) -> Text:
-    """What the figures mean, in short."""
+    """The meaning of the figures, in short."""
     text = f"{settings.engine}; {settings.effort}. " + say(
         "Scores are black's view. Loss: of win probability; in bands of centipawns. Bad: {dubious} or worse.",
         dubious=_verdict_word(Quality.DUBIOUS, terminal),

@@ -1,4 +1,4 @@
-"""A player's process in a match: kept alive from game to game, started anew where it died.
+"""A contestant's process in a match: kept alive from game to game, started anew where it died.
 
 It is driven by whole USI lines and not through `worker.usi.engine`: a match has a clock for each side, and reads of a
 search its last line only, so that the referee takes next to nothing of the players' time.
@@ -11,20 +11,20 @@ import time
 from pathlib import Path
 from typing import Final
 
-from master.arena.players import Player
+from master.arena.contestants import Contestant
 from master.arena.referee import Answer
 from worker.engine import Bound, EngineError
 from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
 from worker.usi.process import UsiProcess
 
 _START_S: Final = 60.0
-"""To ``usiok``; on a busy machine an interpreter with its libraries takes its time."""
+"""Seconds to ``usiok``; on a busy machine an interpreter with its libraries takes its time."""
 _READY_S: Final = 900.0
-"""To ``readyok``; Gougi may compile itself."""
+"""Seconds to ``readyok``; Gougi may compile itself."""
 _LONGEST_S: Final = 600.0
-"""For a search without a clock; then the engine counts as hanging."""
+"""Seconds of a search without a clock; then the engine counts as hanging."""
 _STOP_S: Final = 3.0
-"""From ``stop`` to ``bestmove``; then the process is ended."""
+"""Seconds from ``stop`` to ``bestmove``; then the process is ended."""
 
 
 class SilentError(EngineError):
@@ -32,10 +32,10 @@ class SilentError(EngineError):
 
 
 class MatchEngine:
-    """A player and its process. For one thread; `kill` may come from any."""
+    """A contestant and its process. For one thread; `kill` may come from any."""
 
-    def __init__(self, player: Player) -> None:
-        self.player = player
+    def __init__(self, contestant: Contestant) -> None:
+        self.contestant = contestant
         self._process: UsiProcess | None = None
         self._killed = False
 
@@ -47,12 +47,12 @@ class MatchEngine:
         """
         if self._process is not None:
             return
-        process = UsiProcess(self.player.command, _START_S, self.player.folder)
+        process = UsiProcess(self.contestant.command, _START_S, self.contestant.folder)
         self._process = process
         try:
             if self._killed:
                 raise EngineError("ended")
-            process.set_options(self.player.options)
+            process.set_options(self.contestant.options)
             process.ready(_READY_S)
         except BaseException:
             self._drop()
@@ -91,7 +91,7 @@ class MatchEngine:
         """
         process = self._process
         if process is None:
-            raise EngineError(f"{self.player.name} is not running")
+            raise EngineError(f"{self.contestant.name} is not running")
         try:
             began = time.monotonic()
             process.send(f"{position_line}\n{go_line}")
@@ -150,7 +150,7 @@ class MatchEngine:
                 self._drop()
 
     def cpu_ms(self) -> int:
-        """What the process has computed so far; 0 where the system does not tell (only Linux does)."""
+        """CPU time of the process so far, in ms; 0 where the system does not tell (only Linux does)."""
         if self._process is None:
             return 0
         try:
@@ -173,7 +173,7 @@ class MatchEngine:
             process.quit()
 
     def kill(self) -> None:
-        """End the process at once, from any thread: whoever waits for it gets an EngineError."""
+        """End the process at once, from any thread: a thread that waits for it gets an EngineError."""
         self._killed = True
         process = self._process
         if process is not None:

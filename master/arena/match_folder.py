@@ -1,4 +1,4 @@
-"""Where a match keeps itself: settings, openings, a line and a record for each game. A later run goes on with it."""
+"""The folder of a match: settings, openings, a line and a record for each game. A later run goes on with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.lab.folder import sources
-from master.arena.players import SettingsError
+from master.arena.contestants import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
 from master.records.csa import GameRecord

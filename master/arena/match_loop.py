@@ -9,8 +9,8 @@ from collections.abc import Generator, Sequence
 from datetime import datetime
 from typing import Final
 
+from master.arena.contestants import SettingsError
 from master.arena.match_engine import MatchEngine, SilentError
-from master.arena.players import SettingsError
 from master.arena.referee import Referee
 from master.arena.schedule import Faults, PlayedGame, SideFigures, colour_of_a, pair_of
 from master.arena.settings import MatchSettings, Pace
@@ -22,7 +22,7 @@ _FIRST_SEARCH_MS: Final = 60_000
 _TRIES: Final = 2
 """Starts of a dead engine before the match is ended."""
 _QUIT_S: Final = 5.0
-"""For players to end by themselves after the last game."""
+"""Seconds that engines have to end by themselves after the last game."""
 
 
 class MatchError(Exception):
@@ -55,7 +55,7 @@ def play_all(
     faults = Faults()
     try:
         for engine in tables[0].engines if tables else ():
-            check_player(engine, settings.pace)
+            check_contestant(engine, settings.pace)
         threads = [threading.Thread(target=table.work, args=(todo, done), daemon=True) for table in tables]
         for thread in threads:
             thread.start()
@@ -82,13 +82,13 @@ def fault_text(game: PlayedGame) -> str:
     return f"{kind}: {game.comment}" if game.comment else kind
 
 
-def check_player(engine: MatchEngine, pace: Pace) -> None:
-    """Start a player with its options, and let it search once: what is wrong with it is known before the first game.
+def check_contestant(engine: MatchEngine, pace: Pace) -> None:
+    """Start a contestant with its options, and let it search once: its faults are known before the first game.
 
     Raises:
         SettingsError: it does not start, refuses an option, or cannot search at this pace.
     """
-    name = engine.player.name
+    name = engine.contestant.name
     try:
         engine.start()
         word = "nodes" if pace.nodes is not None else "depth"
@@ -141,7 +141,7 @@ class _Table:
         for engine in sides:
             self._prepare(engine)
         referee = Referee(settings, sfen)
-        black, white = sides[0].player, sides[1].player
+        black, white = sides[0].contestant, sides[1].contestant
         control = settings.pace.control
         record = GameRecord(
             f"game {number}",
@@ -167,7 +167,7 @@ class _Table:
         return PlayedGame(number, points, ending.reason, ending.comment, len(referee.moves), a, b), record
 
     def _prepare(self, engine: MatchEngine) -> None:
-        """A new game for a player, started again where it died."""
+        """Begin a new game with a contestant; start it again where it died."""
         for attempt in range(1, _TRIES + 1):
             try:
                 engine.new_game()
@@ -175,7 +175,7 @@ class _Table:
             except EngineError as error:
                 self._leave_if_ended()
                 if attempt == _TRIES:
-                    raise MatchError(f"player {engine.player.name} cannot be started again: {error}") from error
+                    raise MatchError(f"player {engine.contestant.name} cannot be started again: {error}") from error
 
     def _turn(self, referee: Referee, engine: MatchEngine, figures: SideFigures) -> None:
         """One move."""

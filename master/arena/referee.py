@@ -15,11 +15,11 @@ _COLOURS: Final = ("black", "white")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a player said to a position: a USI move, ``resign`` or ``win``, and what its last line told."""
+    """The answer of a contestant: a USI move, ``resign`` or ``win``, and the figures of its last ``info`` line."""
 
     move: str
     elapsed_ms: int
-    """From ``go`` to ``bestmove``, by the referee's clock."""
+    """Time from ``go`` to ``bestmove``, by the referee's clock."""
     score: int | None = None
     """Its own view, as `worker.score` has it; None: it told none."""
     nodes: int = 0
@@ -38,7 +38,7 @@ class Clock:
         self.remaining_ms = [pace.main_ms, pace.main_ms]
 
     def allowed_ms(self, colour: int) -> int | None:
-        """How long a move may take at most, margin included; None: for ever."""
+        """The longest time of a move, margin included; None: no limit."""
         if self._control.unlimited:
             return None
         return self._control.limit_ms(self.remaining_ms[colour]) + self._margin_ms
@@ -82,7 +82,7 @@ class Referee:
 
     @property
     def turn(self) -> int:
-        """Whose move it is: 0 black, 1 white."""
+        """The side to move: 0 black, 1 white."""
         return self._position.turn
 
     @property

@@ -1,4 +1,4 @@
-"""How a match stands, in words and in plain values. Pure."""
+"""The standing of a match, in words and in plain values. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def standing(games: Sequence[PlayedGame]) -> Tally:
 
 
 def decided(settings: MatchSettings, result: Tally) -> Verdict:
-    """What the match's test says; open where it has none."""
+    """The verdict of the match's test; open where it has none."""
     return settings.sprt.verdict(result.pairs) if settings.sprt is not None else Verdict.OPEN
 
 
@@ -78,13 +78,13 @@ def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any
 
 
 def _endings(games: Sequence[PlayedGame]) -> dict[str, int]:
-    """How many games ended how, the most frequent first."""
+    """The number of games by their end, the most frequent first."""
     ends = [game.end for game in games]
     return {end: ends.count(end) for end in sorted(set(ends), key=lambda end: (-ends.count(end), end))}
 
 
 def _searching(figures: Sequence[SideFigures]) -> dict[str, float | None]:
-    """What a player's moves were like: means a move, and nodes by each of the two clocks. None: not known."""
+    """Figures of a contestant's searches: means a move, and nodes by each of the two clocks. None: not known."""
     total = SideFigures()
     for one in figures:
         total.add(one)
@@ -102,7 +102,7 @@ def _searching(figures: Sequence[SideFigures]) -> dict[str, float | None]:
 
 
 def table(settings: MatchSettings, found: dict[str, Any]) -> str:
-    """What `facts` found, for a reader."""
+    """The table of what `facts` found."""
 
     def elo(key: str, missing: str) -> str:
         return missing if found[key] is None else f"{found[key]:+.0f}"

@@ -1,4 +1,4 @@
-"""Which games a match has, and one that is over, as values. Pure.
+"""The games of a match, and a game that is over, as values. Pure.
 
 Games are numbered from 1. Games 1 and 2 are the first pair: one opening, A black in the first, white in the second.
 """
@@ -32,7 +32,7 @@ def games_left(games: int, played: Collection[int]) -> Iterator[int]:
 
 @dataclass(slots=True)
 class SideFigures:
-    """What one player did in a game: moves that it searched, and over these the sums of what it told."""
+    """Figures of one contestant in a game: moves that it searched, and over these the sums of what it told."""
 
     moves: int = 0
     nodes: int = 0
@@ -40,7 +40,7 @@ class SideFigures:
     time_ms: int = 0
     """By the referee's clock."""
     cpu_ms: int = 0
-    """Of the process; 0 where the system does not tell."""
+    """CPU time of the process; 0 where the system does not tell."""
 
     def add(self, other: SideFigures) -> None:
         """Count ``other`` in."""
@@ -54,11 +54,11 @@ class PlayedGame:
 
     number: int
     points: float
-    """Of A: 0, 1/2 or 1."""
+    """Points of A: 0, 1/2 or 1."""
     end: str
     """As `master.records.csa.Ending.reason`."""
     comment: str
-    """What more there is to say of the end."""
+    """Further words about the end."""
     plies: int
     """Moves made, without those of the opening."""
     a: SideFigures = field(default_factory=SideFigures)

@@ -1,4 +1,4 @@
-"""What a match is: two players, a pace, openings, adjudication, a test. Kept in the match's folder. Pure."""
+"""Settings of a match: two contestants, a pace, openings, adjudication, a test. Kept in the match's folder. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from master.arena.players import Player, SettingsError
+from master.arena.contestants import Contestant, SettingsError
 from master.csa.timecontrol import TimeControl
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 from worker.arena.statistics import Sprt
@@ -17,7 +17,7 @@ FREE: Final = ("games", "concurrency")
 
 
 class ResignBy(enum.StrEnum):
-    """Whose scores end a game that is decided."""
+    """The contestants whose scores end a game that is decided."""
 
     BOTH = "both"
     OWN = "own"
@@ -33,7 +33,7 @@ class Pace:
     byoyomi_ms: int = 0
     increment_ms: int = 0
     margin_ms: int = 300
-    """How far a clock may be overrun, for what operating system and pipes take."""
+    """Time by which a clock may be overrun, for what operating system and pipes take."""
 
     def __post_init__(self) -> None:
         given = [self.nodes is not None, self.depth is not None, self.timed]
@@ -67,10 +67,10 @@ class Pace:
 class MatchSettings:
     """Everything that decides how a match runs. Two runs in one folder must agree in all of it but `FREE`."""
 
-    players: tuple[Player, Player]
+    players: tuple[Contestant, Contestant]
     pace: Pace
     games: int
-    """At most; an even number. A test may end the match sooner."""
+    """Number of games at most; even. A test may end the match sooner."""
     concurrency: int = 1
     seed: int = 1
     max_moves: int = 320
@@ -92,7 +92,7 @@ class MatchSettings:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of A and B."""
+        """Names of A and B."""
         return self.players[0].name, self.players[1].name
 
     def to_json(self) -> dict[str, Any]:

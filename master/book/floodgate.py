@@ -30,7 +30,7 @@ _DRAWS: Final = frozenset({GameResult.DRAW_BY_REPETITION, GameResult.DRAW_BY_MAX
 
 
 class Skipped(enum.StrEnum):
-    """Why a game is left out."""
+    """The reasons to leave a game out."""
 
     UNREADABLE = "unreadable"
     UNFINISHED = "no proper end"
@@ -42,7 +42,7 @@ class Skipped(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameRules:
-    """Which games are taken."""
+    """The rules by which games are taken."""
 
     min_rating: float | None = None
     """Both players have at least this, by the record's own comments; None: any, also unknown."""
@@ -51,7 +51,7 @@ class GameRules:
     min_plies: int = 50
     """A shorter game was lost by an accident."""
     plies: int = 40
-    """So many plies of a game go into the book."""
+    """Number of plies of a game that go into the book."""
     one_sided: int | None = 600
     """A game in which a side's score went beyond this, in centipawns, within the book's plies is left out: there is no
     opening to learn from it. None: it is taken."""
@@ -70,7 +70,7 @@ class BookPly:
     won: float
     """By who made the move: 1, 0, or 0.5."""
     score: int | None
-    """What that player thought, in centipawns from their side; None where the record does not say."""
+    """The score that the player gave, in centipawns from their side; None where the record does not say."""
 
 
 def read_game(path: Path, rules: GameRules) -> list[BookPly] | Skipped:

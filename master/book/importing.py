@@ -24,7 +24,7 @@ _CHUNK: Final = 200
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What became of the games."""
+    """Counts of an import."""
 
     games: int = 0
     """Taken."""

@@ -1,10 +1,10 @@
-"""The book that learns: thoughts, games, lessons and imported candidates in one SQLite file (`master.book.schema`).
+"""The book that learns: searches, games, lessons and imported candidates in one SQLite file (`master.book.schema`).
 
 How to use one::
 
     with LearnedBook(Path("learned.sqlite")) as book:
-        book.keep(sfen, Thought("7g7f", 35, 18, seconds=12.5))     # method I
-        thought = book.thought(sfen)                               # in either colour, at any ply
+        book.keep(sfen, BookSearch("7g7f", 35, 18, seconds=12.5))  # method I
+        search = book.search_of(sfen)                              # in either colour, at any ply
         lesson = book.next_lesson()                                # method II
 """
 
@@ -18,7 +18,7 @@ from typing import Final
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
 from master.book.schema import Tables
-from master.book.thoughts import PositionKey, Thought
+from master.book.searches import BookSearch, PositionKey
 from worker.book import BookError, BookMove
 from worker.book.format import flip_entry, ranked, split_sfen
 from worker.score import MATE_BOUND
@@ -43,13 +43,13 @@ class PlayedGame:
 
 @dataclass(frozen=True, slots=True)
 class BookStats:
-    """What is in the book."""
+    """Counts of the book's content."""
 
-    thoughts: int
+    searches: int
     studied: int
-    """Of these, by method II."""
+    """The number of these that method II made."""
     seconds: float
-    """Reference seconds in all thoughts."""
+    """Reference seconds of all searches."""
     games: dict[str, int]
     """By result."""
     lessons: int
@@ -71,24 +71,24 @@ class ExportedPosition:
 class LearnedBook(Tables):
     """An open learned book (`Tables` says how it is opened). Every call from one thread at a time."""
 
-    # Thoughts
+    # Searches
 
-    def thought(self, sfen: str) -> Thought | None:
-        """What was thought about a position, at any ply and in either colour."""
+    def search_of(self, sfen: str) -> BookSearch | None:
+        """The search of a position that the book has, at any ply and in either colour; None: it has none."""
         key = PositionKey.of(sfen)
-        row = self.row("SELECT move, score, depth, seconds, pv, studied FROM thoughts WHERE position = ?", key.text)
+        row = self.row("SELECT move, score, depth, seconds, pv, studied FROM searches WHERE position = ?", key.text)
         if row is None:
             return None
         move, score, depth, seconds, pv, studied = row
-        return key.turn(Thought(move, score, depth, seconds, tuple(pv.split()), bool(studied)))
+        return key.turn(BookSearch(move, score, depth, seconds, tuple(pv.split()), bool(studied)))
 
-    def keep(self, sfen: str, thought: Thought) -> bool:
-        """Keep a thought, unless a longer one about the position is there; a mate is new. Whether it was kept."""
+    def keep(self, sfen: str, search: BookSearch) -> bool:
+        """Keep a search, unless a longer one of the position is there; a mate is new. Returns whether it was kept."""
         key = PositionKey.of(sfen)
-        own = key.turn(thought)
+        own = key.turn(search)
         _, ply = split_sfen(sfen)
         done = self.run(
-            "INSERT INTO thoughts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position) DO UPDATE SET"
+            "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (position) DO UPDATE SET"
             " move = excluded.move, score = excluded.score, depth = excluded.depth, seconds = excluded.seconds,"
             " pv = excluded.pv, studied = excluded.studied, ply = min(ply, excluded.ply)"
             " WHERE excluded.seconds >= seconds"
@@ -114,7 +114,7 @@ class LearnedBook(Tables):
             assert number is not None
             for own in game.own:
                 key = PositionKey.of(own.sfen)
-                move = key.turn(Thought(own.move, 0, 0, 0.0)).move
+                move = key.turn(BookSearch(own.move, 0, 0, 0.0)).move
                 self.run(
                     "INSERT OR REPLACE INTO played VALUES (?, ?, ?, ?, ?, ?)",
                     (number, own.ply, key.text, move, own.known_score, own.seconds),
@@ -123,7 +123,7 @@ class LearnedBook(Tables):
                 self._add_lesson(lesson, importance=number * _LESSONS_OF_A_GAME - rank)
 
     def set_running(self, notes: GameNotes) -> None:
-        """Keep how far the game has come that is being played; the one before it is forgotten."""
+        """Keep the running game up to its present move; the one before it is forgotten."""
         moves = " ".join(notes.moves)
         self.run(
             "INSERT OR REPLACE INTO running VALUES (1, ?, ?, ?, ?, ?, ?)",
@@ -163,7 +163,7 @@ class LearnedBook(Tables):
             return None
         return Lesson(row[0], tuple(row[1].split()), row[2], row[3], row[4], self._pieces(row[2]))
 
-    def add_piece(self, lesson: Lesson, piece: Thought) -> None:
+    def add_piece(self, lesson: Lesson, piece: BookSearch) -> None:
         """Keep a search of a lesson that is not finished, and what it has found where that is more than is known."""
         key = PositionKey.of(lesson.sfen)
         own = key.turn(piece)
@@ -174,19 +174,19 @@ class LearnedBook(Tables):
             )
             self.keep(lesson.sfen, piece)
 
-    def _pieces(self, sfen: str) -> tuple[Thought, ...]:
+    def _pieces(self, sfen: str) -> tuple[BookSearch, ...]:
         key = PositionKey.of(sfen)
         rows = self.rows("SELECT move, score, depth, seconds, pv FROM pieces WHERE position = ? ORDER BY id", key.text)
         return tuple(
-            key.turn(Thought(move, score, depth, seconds, tuple(pv.split()), studied=True))
+            key.turn(BookSearch(move, score, depth, seconds, tuple(pv.split()), studied=True))
             for move, score, depth, seconds, pv in rows
         )
 
-    def finish_lesson(self, lesson: Lesson, thought: Thought | None, following: Lesson | None = None) -> None:
+    def finish_lesson(self, lesson: Lesson, search: BookSearch | None, following: Lesson | None = None) -> None:
         """Take a lesson from the queue, and keep what it brought; all of it or nothing.
 
         Args:
-            thought: of all its pieces (`master.book.lessons.judged`).
+            search: of all its pieces (`master.book.lessons.judged`).
             following: another that comes of it, unless its position is in the queue: after the others of its game.
         """
         position = PositionKey.of(lesson.sfen).text
@@ -194,8 +194,8 @@ class LearnedBook(Tables):
             row = self.row("SELECT importance FROM lessons WHERE position = ?", position)
             self.run("DELETE FROM lessons WHERE position = ?", (position,))
             self.run("DELETE FROM pieces WHERE position = ?", (position,))
-            if thought is not None:
-                self.keep(lesson.sfen, thought)
+            if search is not None:
+                self.keep(lesson.sfen, search)
             if row is not None and following is not None and not self._queued(following):
                 self._add_lesson(following, row[0] - _AFTER_THE_OTHERS)
 
@@ -203,7 +203,7 @@ class LearnedBook(Tables):
         return self.row("SELECT 1 FROM lessons WHERE position = ?", PositionKey.of(lesson.sfen).text) is not None
 
     def lessons_left(self) -> int:
-        """How many lessons are in the queue."""
+        """The number of lessons in the queue."""
         return int(self.rows("SELECT count(*) FROM lessons")[0][0])
 
     # Candidates of other books
@@ -251,26 +251,26 @@ class LearnedBook(Tables):
 
     def stats(self) -> BookStats:
         """Counts over the whole book."""
-        thoughts, studied, seconds = self.rows("SELECT count(*), total(studied), total(seconds) FROM thoughts")[0]
+        searches, studied, seconds = self.rows("SELECT count(*), total(studied), total(seconds) FROM searches")[0]
         lessons, lesson_seconds = self.rows("SELECT count(*), total(seconds) FROM lessons")[0]
         positions, moves = self.rows("SELECT count(DISTINCT position), count(*) FROM imported")[0]
         games = dict(self.rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
-        return BookStats(thoughts, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
+        return BookStats(searches, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
     def export(self) -> Iterator[ExportedPosition]:
-        """All positions in a book file's order: byte order of the key. What was thought stands first."""
-        for (key,) in self.cursor("SELECT position FROM thoughts UNION SELECT position FROM imported ORDER BY 1"):
+        """All positions in a book file's order: byte order of the key. The move of our own search stands first."""
+        for (key,) in self.cursor("SELECT position FROM searches UNION SELECT position FROM imported ORDER BY 1"):
             sfen = f"{key} 1"
             moves = self.find(sfen)
             ply = 1
-            thought = self.thought(sfen)
-            if thought is not None:
-                reply = thought.pv[1] if len(thought.pv) > 1 else None
+            search = self.search_of(sfen)
+            if search is not None:
+                reply = search.pv[1] if len(search.pv) > 1 else None
                 most = max((move.count for move in moves), default=0)
-                moves = [move for move in moves if move.move != thought.move]
-                moves.insert(0, BookMove(thought.move, reply, thought.score, thought.depth, max(1, most)))
+                moves = [move for move in moves if move.move != search.move]
+                moves.insert(0, BookMove(search.move, reply, search.score, search.depth, max(1, most)))
             row = self.row(
-                "SELECT min(ply) FROM (SELECT ply FROM thoughts WHERE position = ?1"
+                "SELECT min(ply) FROM (SELECT ply FROM searches WHERE position = ?1"
                 " UNION ALL SELECT ply FROM imported WHERE position = ?1)",
                 key,
             )

@@ -1,4 +1,4 @@
-"""Method II: which own moves of a lost game are thought of again. Pure.
+"""Method II: the choice of own moves of a lost game that are searched again. Pure.
 
 The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
 the own moves before the turn are searched again, the nearest first, each for twice the time that it has had. The better
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from master.book.thoughts import Thought
+from master.book.searches import BookSearch
 from worker.score import is_mate
 
 UNKNOWN = "unknown"
@@ -38,15 +38,15 @@ class OwnMove:
     moves: tuple[str, ...]
     """USI moves from the game's start position to that one."""
     move: str
-    thought: Thought | None
+    search: BookSearch | None
     """None where nothing was searched: a book move, the only legal one, the last resort."""
     known_score: int | None = None
-    """From our view, where it is known: of the search, or of the book's entry."""
+    """Score from our view, where it is known: of the search, or of the book's entry."""
 
     @property
     def seconds(self) -> float:
-        """Reference seconds thought."""
-        return self.thought.seconds if self.thought else 0.0
+        """Reference seconds that the move was searched."""
+        return self.search.seconds if self.search else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +60,22 @@ class Lesson:
     """The position itself."""
     ply: int
     seconds: float
-    """How long, in reference seconds (`master.book.thoughts`)."""
-    pieces: tuple[Thought, ...] = ()
+    """Time to search it, in reference seconds (`master.book.searches`)."""
+    pieces: tuple[BookSearch, ...] = ()
     """The searches that it has had so far."""
 
     @property
     def left_seconds(self) -> float:
-        """How long it is still to be searched."""
+        """Time left for this lesson, in reference seconds."""
         return max(0.0, self.seconds - sum(piece.seconds for piece in self.pieces))
 
-    def with_piece(self, piece: Thought | None) -> Lesson:
+    def with_piece(self, piece: BookSearch | None) -> Lesson:
         """The lesson with one search more; None: that has found nothing."""
         return self if piece is None else replace(self, pieces=(*self.pieces, piece))
 
 
-def judged(pieces: Sequence[Thought]) -> Thought | None:
-    """What the pieces of a lesson say together; None where there is none.
+def judged(pieces: Sequence[BookSearch]) -> BookSearch | None:
+    """The result of a lesson's pieces together; None where there is none.
 
     A mate where one was found, for us or against us; else the move that most of the time has found, as the longest
     piece that found it has it, with the time of the longest of all.
@@ -94,22 +94,22 @@ def judged(pieces: Sequence[Thought]) -> Thought | None:
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """What is studied after a lost game."""
+    """Settings of the study after a lost game."""
 
     bad_score: int = 300
     """The evaluation is bad where it is this far below zero, in centipawns."""
     moves: int = 4
-    """How many own moves are thought of again after one game."""
+    """Number of own moves that are searched again after one game."""
     factor: float = 2.0
-    """How much longer than before."""
+    """Factor by which a lesson is searched longer than the position was before."""
     most_seconds: float = 3600.0
-    """A position that was thought on for so many reference seconds is left; earlier ones are taken instead."""
+    """Reference seconds from which on a position is not searched again; earlier ones are taken instead."""
 
 
 def earlier_lesson(
-    lesson: Lesson, found: Thought, sfen: str, before: Thought | None, settings: StudySettings
+    lesson: Lesson, found: BookSearch, sfen: str, before: BookSearch | None, settings: StudySettings
 ) -> Lesson | None:
-    """What to study after a lesson that has found its position to be bad: the own move before it.
+    """The lesson that follows one which has found its position to be bad: the own move before it.
 
     Args:
         lesson: what was studied.
@@ -119,7 +119,7 @@ def earlier_lesson(
         settings: what is bad, and how much longer to think.
 
     Returns:
-        None where the position is not bad, or nothing was thought before it, or that was studied already.
+        None where the position is not bad, or nothing was searched before it, or that was studied already.
     """
     if found.score > -settings.bad_score or before is None or before.studied:
         return None
@@ -150,14 +150,14 @@ def plan_lessons(
     seconds: Mapping[str, float],
     settings: StudySettings,
 ) -> list[Lesson]:
-    """What a lost game leaves to think about, the most important first.
+    """The lessons that a lost game leaves, the most important first.
 
     Args:
         start_sfen: the game's start position.
         own: our moves.
         reason: how it was lost, in the server's word (``RESIGN`` …), or `UNKNOWN`.
-        seconds: how long the book has thought on the positions (``OwnMove.sfen``) by now, in reference seconds; what
-            is not there: not at all.
+        seconds: how long each position was searched so far, in reference seconds, by ``OwnMove.sfen``; a position
+            that is missing was not searched.
     """
     turn = find_turn(own, settings.bad_score)
     if turn is None:

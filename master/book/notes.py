@@ -1,4 +1,4 @@
-"""Follows a game for the book: our moves, what was thought about each, and how it ended. Pure.
+"""Follows a game for the book: our moves, the search of each, and how it ended. Pure.
 
 The notes go to the book with each own move (`GameNotes.own_text`), so that a game which a crash has cut short can be
 taken up from there (`GameNotes.taken_up`).
@@ -13,19 +13,19 @@ from typing import Self
 
 from cluster.api import Decision
 from master.book.lessons import OwnMove
-from master.book.thoughts import Thought, reference_seconds
+from master.book.searches import BookSearch, reference_seconds
 from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan, ThinkingEnded
 from worker.shogi import Position
 
 
-def thought_of(decision: Decision) -> Thought | None:
-    """What a decision is worth to the book; None where nothing was searched, or the move is no move."""
+def book_search_of(decision: Decision) -> BookSearch | None:
+    """The search for the book that a decision stands for; None where nothing was searched, or the move is no move."""
     if decision.score is None or not decision.nodes or decision.source not in ("split", "vote"):
         return None
     if decision.pv[:1] != (decision.move,):
         return None
     seconds = reference_seconds(decision.nodes)
-    return Thought(decision.move, decision.score, decision.depth, seconds, decision.pv)
+    return BookSearch(decision.move, decision.score, decision.depth, seconds, decision.pv)
 
 
 @dataclass(slots=True)
@@ -80,9 +80,9 @@ class GameNotes:
         for before, move in enumerate(moves):
             if before in marks:
                 score, seconds = marks[before]
-                thought = Thought(move, score, 0, seconds, (move,)) if score is not None and seconds else None
+                search = BookSearch(move, score, 0, seconds, (move,)) if score is not None and seconds else None
                 sfen = position.sfen()
-                notes.own.append(OwnMove(int(sfen.split()[3]), sfen, tuple(moves[:before]), move, thought, score))
+                notes.own.append(OwnMove(int(sfen.split()[3]), sfen, tuple(moves[:before]), move, search, score))
             position.push_usi(move)
             notes.moves.append(move)
         notes._sfen = position.sfen()
@@ -93,9 +93,9 @@ class GameNotes:
         if event.mine:
             decision, self._decision = self._decision, None
             # The last resort plays a move that nothing decided on.
-            thought = thought_of(decision) if decision is not None and decision.move == event.usi else None
+            search = book_search_of(decision) if decision is not None and decision.move == event.usi else None
             score = event.score if event.score is None or self.colour == 0 else -event.score
-            own = OwnMove(event.ply, self._sfen, tuple(self.moves), event.usi, thought, score)
+            own = OwnMove(event.ply, self._sfen, tuple(self.moves), event.usi, search, score)
             self.own.append(own)
         self.moves.append(event.usi)
         self._sfen = event.sfen

@@ -1,6 +1,6 @@
 """The player's answer from its books: a move, or none. Reads files and the learned book; asked in a thread of its own.
 
-What was learned comes first (`master.book.learned`), where it was thought on for longer than the search that would be
+What was learned comes first (`master.book.learned`), where it was searched for longer than the search that would be
 begun now could think; then the books, in their order. A move that would bring a position of the game back is never
 played from a book: whether a repetition is wanted is the search's to say.
 """
@@ -16,8 +16,8 @@ from typing import Final
 
 from master.book.learned import LearnedBook
 from master.book.look_ahead import LookAhead, look_ahead
+from master.book.searches import reference_seconds
 from master.book.style import StyleWeights, style_weights
-from master.book.thoughts import reference_seconds
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import Book, BookMove, BookSettings, Lookup, eligible, legal_entries
 from worker.shogi import MoveError, Position
@@ -28,7 +28,7 @@ LEARNED: Final = "learned"
 
 @dataclass(frozen=True, slots=True)
 class OpeningSettings:
-    """Which books there are, and how to choose from them."""
+    """The books, and the rules by which a move is chosen from them."""
 
     files: tuple[Path, ...] = ()
     """YaneuraOu DB files; the first that has a move for the position is played from."""
@@ -37,7 +37,7 @@ class OpeningSettings:
     look_ahead: LookAhead = LookAhead.WORST
     style: StyleWeights = field(default_factory=lambda: StyleWeights({}))
     search_nodes: int | None = None
-    """What a search of the whole fleet is limited to, where it is limited by nodes (reproducible games)."""
+    """Node limit of a search of the whole fleet, where it is limited by nodes (reproducible games)."""
 
 
 class OpeningBook:
@@ -79,15 +79,15 @@ class OpeningBook:
         return self._from_learned(position, question.soft_ms, nps) or self._from_books(position)
 
     def _from_learned(self, position: Position, soft_ms: int, nps: float | None) -> BookAnswer | None:
-        thought = None if self._learned is None else self._learned.thought(position.sfen())
-        if thought is None or thought.seconds <= self._search_seconds(soft_ms, nps):
+        search = None if self._learned is None else self._learned.search_of(position.sfen())
+        if search is None or search.seconds <= self._search_seconds(soft_ms, nps):
             return None
-        if not _legal(position, thought.move) or _repeats(position, thought.move):
+        if not _legal(position, search.move) or _repeats(position, search.move):
             return None
-        return BookAnswer(thought.move, LEARNED, thought.score, thought.depth, thought.pv)
+        return BookAnswer(search.move, LEARNED, search.score, search.depth, search.pv)
 
     def _search_seconds(self, soft_ms: int, nps: float | None) -> float:
-        """What a search could think now, in reference seconds; where that is not known, more than any thought."""
+        """The length of a search that could be made now, in reference seconds; inf where that is not known."""
         if self._settings.search_nodes is not None:
             return reference_seconds(self._settings.search_nodes)
         return math.inf if nps is None else reference_seconds(soft_ms / 1000 * nps)

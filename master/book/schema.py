@@ -1,6 +1,6 @@
 """The tables of the learned book: one SQLite file, written by one process at a time.
 
-A position is text as `master.book.thoughts.PositionKey` has it: black to move, without a ply. Moves are USI of that
+A position is text as `master.book.searches.PositionKey` has it: black to move, without a ply. Moves are USI of that
 position. Write-ahead logging: a crash loses at most what the last moments brought, and readers never wait.
 """
 
@@ -17,12 +17,12 @@ from typing import IO, Any, Final, Self
 from worker.book import BookError
 from worker.files import reason
 
-VERSION: Final = 2
-"""Of the tables, in ``PRAGMA user_version``."""
+VERSION: Final = 3
+"""Version of the tables, in ``PRAGMA user_version``."""
 
 _TABLES: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE thoughts (
+CREATE TABLE searches (
     position TEXT PRIMARY KEY, move TEXT NOT NULL, score INTEGER NOT NULL, depth INTEGER NOT NULL,
     seconds REAL NOT NULL, pv TEXT NOT NULL, studied INTEGER NOT NULL, ply INTEGER NOT NULL
 ) WITHOUT ROWID;
@@ -89,7 +89,7 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """Held for as long as the file is open; the kernel frees it whatever becomes of the process."""
+    """Take the lock, for as long as the file is open; the kernel frees it whenever the process ends."""
     file = open(f"{path}.lock", "a+b")  # noqa: SIM115 - open for the book's life
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

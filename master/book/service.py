@@ -29,8 +29,8 @@ from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, judged, plan_lessons
 from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
+from master.book.searches import BookSearch
 from master.book.speed import Speed
-from master.book.thoughts import Thought
 from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError
@@ -41,7 +41,7 @@ T = TypeVar("T")
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book")
 
 CLOSE_S: Final = 2.0
-"""How long a thread that hangs is waited for in the end."""
+"""Seconds for which a thread that hangs is waited for in the end."""
 
 
 class BookService:
@@ -68,7 +68,8 @@ class BookService:
         self._thread = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="book")
         self._last: concurrent.futures.Future[Any] | None = None
         self._undone: deque[str] = deque()
-        """What the thread has not done yet, in its order: what would be written, or empty where it only reads."""
+        """Tasks that the thread has not done yet, in their order: what would be written, or empty where it only
+        reads."""
         self._opening: OpeningBook | None = None
         self._learned: LearnedBook | None = None
         self._speed = Speed()
@@ -157,11 +158,12 @@ class BookService:
     # Study between the games
 
     async def next_lesson(self) -> Lesson | None:
-        """What to think about now; None for nothing, also where the book cannot be read (it is logged)."""
+        """The next lesson; None for none, also where the book cannot be read (it is logged)."""
         return await asyncio.wrap_future(self._submit(self._next_lesson))
 
-    async def learned(self, lesson: Lesson, piece: Thought | None, finished: bool) -> int:
-        """What another search of a lesson brought. How many lessons there are now.
+    async def learned(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
+        """Take the result of another search of a lesson; returns the number of lessons that are left. How many lessons
+        there are now.
 
         One that is not finished stays in the queue, with its pieces.
         """
@@ -189,8 +191,8 @@ class BookService:
     def _keep(self, own: OwnMove | None, so_far: GameNotes) -> None:
         if self._learned is None:
             return
-        if own is not None and own.thought is not None:
-            self._learned.keep(own.sfen, own.thought)
+        if own is not None and own.search is not None:
+            self._learned.keep(own.sfen, own.search)
         self._learned.set_running(so_far)
 
     def _add_game(self, notes: GameNotes, outcome: GameOutcome) -> None:
@@ -198,8 +200,8 @@ class BookService:
             return
         lessons: list[Lesson] = []
         if outcome.conclusion in (Conclusion.LOSE, Conclusion.DISCONNECTED):
-            found = {own.sfen: self._learned.thought(own.sfen) for own in notes.own}
-            seconds = {sfen: thought.seconds for sfen, thought in found.items() if thought is not None}
+            found = {own.sfen: self._learned.search_of(own.sfen) for own in notes.own}
+            seconds = {sfen: search.seconds for sfen, search in found.items() if search is not None}
             reason = outcome.reason if outcome.conclusion is Conclusion.LOSE else UNKNOWN
             lessons = plan_lessons(notes.start_sfen, notes.own, reason, seconds, self._study)
         game = PlayedGame(
@@ -220,24 +222,24 @@ class BookService:
             _guarded(self._take_up)  # no game runs yet: what is left is of a process that broke down
         return self._learned.next_lesson()
 
-    def _learned_something(self, lesson: Lesson, piece: Thought | None, finished: bool) -> int:
+    def _learned_something(self, lesson: Lesson, piece: BookSearch | None, finished: bool) -> int:
         if self._learned is None:
             return 0
         if finished:
-            thought = judged(lesson.with_piece(piece).pieces)
-            following = None if thought is None else self._following(self._learned, lesson, thought)
-            self._learned.finish_lesson(lesson, thought, following)
+            search = judged(lesson.with_piece(piece).pieces)
+            following = None if search is None else self._following(self._learned, lesson, search)
+            self._learned.finish_lesson(lesson, search, following)
         elif piece is not None:
             self._learned.add_piece(lesson, piece)
         return self._learned.lessons_left()
 
-    def _following(self, learned: LearnedBook, lesson: Lesson, thought: Thought) -> Lesson | None:
+    def _following(self, learned: LearnedBook, lesson: Lesson, search: BookSearch) -> Lesson | None:
         if len(lesson.moves) < 2:
             return None
         position = Position.from_sfen(lesson.start_sfen)
         position.push_all(lesson.moves[:-2])
         sfen = position.sfen()
-        return earlier_lesson(lesson, thought, sfen, learned.thought(sfen), self._study)
+        return earlier_lesson(lesson, search, sfen, learned.search_of(sfen), self._study)
 
     def _submit(self, work: Callable[[], T | None], writes: str = "") -> concurrent.futures.Future[T | None]:
         def run() -> T | None:

@@ -1,11 +1,11 @@
-"""How fast the fleet is, from what it searches. Pure."""
+"""The fleet's speed, from what it searches. Pure."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _SHARE: Final = 0.2
-"""Of a new measurement in the mean."""
+"""Weight of a new measurement in the mean."""
 _LEAST_MS: Final = 200
 """A search shorter than this measures the start of a search, not its speed."""
 

@@ -17,27 +17,27 @@ import structlog
 
 from cluster.api import SILENT, Decision, Listener, Progress, Searcher, SearchListener, SearchRequest
 from master.book.lessons import Lesson
-from master.book.notes import thought_of
+from master.book.notes import book_search_of
+from master.book.searches import REFERENCE_NPS, BookSearch
 from master.book.service import BookService
-from master.book.thoughts import REFERENCE_NPS, Thought
 from master.player.events import GameEnded, GameEvent, GameFound, LoggedIn
 from worker.score import MATE_BOUND
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("book.study")
 
 STOP_S: Final = 1.0
-"""How long a stopped search's decision is waited for before a game."""
+"""Seconds for which a stopped search's decision is awaited before a game."""
 _SLACK_MS: Final = 1000
-"""From the time of a lesson to its hard deadline."""
+"""Milliseconds from the time of a lesson to its hard deadline."""
 _ENOUGH: Final = 0.8
-"""Of the time that a lesson is to have."""
+"""Share of a lesson's time that is enough."""
 _ATTEMPTS: Final = 3
 """Searches of a lesson in one gap, each by the speed of the one before, until it has had enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """A lesson that was searched, for who watches."""
+    """A lesson that was searched, for viewers."""
 
     lesson: Lesson
     decision: Decision
@@ -151,7 +151,7 @@ class StudyingSearcher:
             over = self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson)
             if over or self._stopping:
                 return await self._keep(lesson, decision, finished=over and not self._stopping)
-            # The fleet was slower than thought.
+            # The fleet was slower than expected.
             nps = decision.nodes * 1000 / max(1, decision.elapsed_ms)
             piece = _piece_of(decision)
             await self._service.learned(lesson, piece, finished=False)
@@ -195,7 +195,7 @@ class StudyingSearcher:
         return SearchRequest(search_id, lesson.start_sfen, lesson.moves, soft_ms=time_ms, hard_ms=time_ms + _SLACK_MS)
 
     def _abandon(self) -> None:
-        """A game needs the searcher now: whatever the lesson's search had found is lost."""
+        """Give the lesson up: a game needs the searcher now, and what the lesson's search had found is lost."""
         self._stopping, self._again = True, False
         if self._decision is not None:
             self._decision.cancel()
@@ -251,9 +251,9 @@ class StudyingSearcher:
             self._decision.set_result(decision)
 
 
-def _piece_of(decision: Decision) -> Thought | None:
-    thought = thought_of(decision)
-    return None if thought is None else replace(thought, studied=True)
+def _piece_of(decision: Decision) -> BookSearch | None:
+    search = book_search_of(decision)
+    return None if search is None else replace(search, studied=True)
 
 
 def _is_enough(decision: Decision, lesson: Lesson) -> bool:

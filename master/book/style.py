@@ -1,4 +1,4 @@
-"""Which opening a book's candidate leads to, and how much it is wanted. Pure.
+"""The opening to which a book's candidate leads, and its weight. Pure.
 
 An opening is known by the file of the own rook: at home (or on its right) it is ibisha, swung to the left furibisha of
 that file. A candidate is looked at as far as the book goes: where we are to move we can choose, so the most wanted
@@ -64,7 +64,7 @@ def style_of(sfen: str, colour: int) -> Style | None:
 
 @dataclass(frozen=True, slots=True)
 class StyleWeights:
-    """How much each opening is wanted, beside the others; 0: never."""
+    """Weights of the openings; 0: never."""
 
     weights: Mapping[Style, float]
 
@@ -80,7 +80,7 @@ class StyleWeights:
 def style_weights(
     book: Lookup, position: Position, candidates: list[BookMove], settings: BookSettings, wanted: StyleWeights
 ) -> list[float]:
-    """For each candidate how much the openings are wanted that it leads to. ``position`` is left as it was."""
+    """The weight of each candidate, by the openings that it leads to. ``position`` is left as it was."""
     walk = _Walk(book, settings, wanted, position.turn)
     # A book says nothing of the side to move: ibisha is a rook that has not been swung by where the book ends.
     return [walk.after(position, entry.move, _DEPTH - 1) for entry in candidates]

@@ -1,4 +1,4 @@
-"""What games say about positions, counted: in a temporary SQLite file, so that any number of games fits.
+"""Counts of games by position: in a temporary SQLite file, so that any number of games fits.
 
 Processes read games and count them in parts; one adds the parts up. In the end it gives the positions in a book file's
 order, each with the candidates that have enough games and wins.
@@ -34,7 +34,7 @@ Counted = tuple[str, str, int, int, float, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CandidateRules:
-    """Which counted moves become candidates."""
+    """The rules by which counted moves become candidates."""
 
     min_games: int = 2
     min_wins: float = 0.0
@@ -42,7 +42,7 @@ class CandidateRules:
     by_scores: bool = False
     """A candidate's value is the mean of the players' scores, where there are any. Otherwise it comes from its wins."""
     depth: int = 0
-    """What the book says of its depth; nothing was searched, but engines refuse a depth below their limit."""
+    """The depth that the book gives; nothing was searched, but engines refuse a depth below their limit."""
     merge_colours: bool = False
     """Positions with white to move are turned around and counted with those of black: twice the games for each."""
 
@@ -94,7 +94,7 @@ def count_games(paths: Sequence[Path], rules: GameRules, merge_colours: bool) ->
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """What the disk refuses becomes a `BookError` that names the file."""
+    """Turn an error of the disk into a `BookError` that names the file."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:

@@ -1,4 +1,4 @@
-r"""What the server charges for a move beyond what we measured: the way of two lines, and how late we are ourselves.
+r"""The server's charge for a move beyond our own measurement: the way of two lines, and our own lateness.
 
 ::
 
@@ -21,9 +21,9 @@ from typing import Final
 _REMEMBERED: Final = 48
 """Own moves whose delays count for the usual one."""
 _FEWEST: Final = 16
-"""With fewer, the missing ones count as the start value."""
+"""The number of delays below which the missing ones count as the start value."""
 _FADING: Final = 0.985
-"""What is left of the worst delay after each further move: half of it after 46."""
+"""The part of the worst delay that is left after each further move: half of it after 46."""
 _BEYOND: Final = 1.4
 """A line may do worse than ever before, by this factor."""
 
@@ -54,7 +54,7 @@ class Delays:
         """The median: what a move is charged beyond what was aimed at, as often more as less."""
 
     def add(self, line_ms: float, after_soft_ms: float = 0.0, after_hard_ms: float = 0.0) -> None:
-        """What a move of ours has shown.
+        """Add the delay of a move of ours.
 
         Args:
             line_ms: so much more was charged than was measured, or would have been.
@@ -70,7 +70,7 @@ class Delays:
         self.middle_ms = middle
 
     def cost(self, cost: Callable[[float], float]) -> tuple[float, float, int]:
-        """What the delays of all moves would have cost, and one more that is worse than all of them.
+        """The cost of the delays of all moves, and of one more that is worse than all of them.
 
         Args:
             cost: of one delay, both in milliseconds.

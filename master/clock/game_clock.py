@@ -13,11 +13,11 @@ from master.clock.settings import ClockSettings
 from master.csa.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
-"""At most so much of what a move may cost is saved because something is known already."""
+"""The largest share of a move's cost that is saved because something is known already."""
 MOST_LATE_MS = 1000
 """A searcher that is later than this has not answered: no margin makes up for that."""
 _LEARNING = 0.1
-"""What a move adds to the mean of the stretches."""
+"""Weight of a move in the mean of the stretches."""
 _TYPICAL = (0.7, 1.5)
 """The mean counts no further than this."""
 _FINE_MS = 100
@@ -36,23 +36,23 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the running turn's budget came about, in milliseconds of the turn."""
+    """The parts of the running turn's budget, in milliseconds of the turn."""
 
     target_ms: float
-    """To be charged, where nothing speaks for more or less."""
+    """Time to be charged, where nothing speaks for more or less."""
     lost_ms: float
-    """Of that: what would come back in no later move, if it were not used."""
+    """The part of the target that no later move gets back if it is not used."""
     latest_ms: float
-    """When a line must leave."""
+    """The latest time at which our line must leave."""
     hard_ms: float
     holding: Holding
-    """What of the main time it does not spend."""
+    """Main time held in reserve."""
     free_ms: float
-    """Of the main time: all but what is due to the moves to come; endless where these may cost nothing."""
+    """Main time free to spend now; inf where later moves cost nothing."""
     margin_ms: float
-    """From the moment that is aimed at to the next unit."""
+    """Time from the moment that is aimed at to the next unit."""
     gone_ms: float
-    """What of the turn was over when the budget was asked for."""
+    """Time of the turn that was over when the budget was asked for."""
 
 
 class GameClock:
@@ -80,20 +80,20 @@ class GameClock:
         self.delays = delays or Delays(self.settings.network_margin_ms)
         self._plan: _Plan | None = None
         self._aim_ms: float | None = None
-        """What the last budget of this turn meant to be charged."""
+        """Time that the last budget of this turn meant to be charged."""
         self._soft_at_ms = 0.0
         """The moment that the searcher was told to aim at; where it was told too late for that, when it was told."""
         self._sent_ms: float | None = None
-        """When our line of this turn left."""
+        """The time at which our line of this turn left."""
         self._owed_ms = [0.0, 0.0]
         """Aimed at less charged, by colour, up to one unit: fractions of a unit that add up over the moves."""
         self._stretch: float | None = None
-        """Of this turn's target, where it was reconsidered."""
+        """Stretch of this turn's target, where it was reconsidered."""
         self._typical_stretch = 1.0
         """Running mean over our turns: what moves usually turn out to need. Without it the plan would not be kept to
         where most moves are easier than it thinks, as they are with a slow opponent and long pondering."""
         self._delay_ms = [control.delay_ms for control in controls]
-        """What of each turn is not charged, by colour, as far as the server turned out to keep to that."""
+        """Time of each turn that is not charged, by colour, as far as the server turned out to keep to that."""
 
     def charge_before_start(self, colour: int, consumed_ms: int) -> None:
         """Count a move that was made before this game was joined (a position block with moves).
@@ -155,7 +155,7 @@ class GameClock:
         known_ms: float = 0.0,
         score: int | None = None,
     ) -> Budget:
-        """How long the side to move may think, counted from ``now_ms``.
+        """The thinking time of the side to move, counted from ``now_ms``.
 
         Args:
             now_ms: the time now; what the turn has lasted already is taken off.
@@ -221,7 +221,8 @@ class GameClock:
     def _target(
         self, control: TimeControl, holding: Holding, ply: int, max_moves: int | None, score: int | None
     ) -> float:
-        """What this move should be charged: what any move costs, a share of the rest, and all that comes anew."""
+        """The time that this move should be charged: the cost of any move, a share of the rest, and all that comes
+        anew."""
         if control.unlimited:
             return float(self.settings.unlimited_ms)
         cost = holding.cost_ms or 0.0
@@ -233,14 +234,14 @@ class GameClock:
     def _lost_if_saved(
         self, control: TimeControl, holding: Holding, target_ms: float, ply: int, max_moves: int | None
     ) -> float:
-        """What of the target no later move gets, where this one is made sooner: byoyomi, what any move costs, and all
-        on the last move."""
+        """The part of the target that is lost where this move is made sooner: byoyomi, the cost of any move, and all of
+        it on the last move."""
         if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms
         return min(control.byoyomi_ms + (holding.cost_ms or 0.0), target_ms)
 
     def _margin(self, holding: Holding) -> float:
-        """What to keep in front of the next unit.
+        """The margin to keep in front of the next unit.
 
         Where hardly more of the main time is left than what is held, and what is lost of that never comes back, a unit
         charged too much were one that a later move wants: there it is as much as in front of the flag.
@@ -271,7 +272,7 @@ class GameClock:
         return max(0.0, units * unit - margin)
 
     def _learn(self, control: TimeControl, consumed_ms: int, sent_ms: float, now_ms: float) -> None:
-        """What our line and its echo tell of the connection, and of the server's arithmetic."""
+        """Learn from our line and its echo about the connection, and about the server's arithmetic."""
         thought = sent_ms - self.turn_began_ms
         beyond = now_ms - sent_ms  # up and down, as what is charged is down and up
         delay = self._delay_ms[self.turn]

@@ -1,4 +1,4 @@
-"""What of the main time no plan spends: what is due to the moves to come, and what is for accidents."""
+"""Main time held in reserve: for the moves to come, and for accidents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from master.clock.settings import ClockSettings
 from master.csa.timecontrol import TimeControl
 
 _LAST_MOVES: Final = 5
-"""So many own moves before the move limit the time that was kept for accidents begins to be spent."""
+"""Own moves before the move limit from which on the time kept for accidents is spent."""
 _DEVIATIONS: Final = 2.0
-"""So many standard deviations of what the moves to come will cost are held besides the mean."""
+"""Standard deviations of the cost of the moves to come that are held besides the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,15 @@ class Holding:
     """All in milliseconds of main time."""
 
     cost_ms: float | None
-    """What even a move at once takes of it for good, on average; None where what comes anew pays for it."""
+    """Main time that even a move at once takes for good, on average; None where the time that comes anew pays for
+    it."""
     due_ms: float
-    """What the moves to come, as many as the game may last, will take at the least."""
+    """Main time that the moves to come will take at the least, as many as the game may last."""
     wanted_ms: float
-    """What no unit may be lost of, this move's cost included: all that is due up to the move limit. Where there is
-    none, and so more held than most games need, half of it."""
+    """Main time of which no unit may be lost, this move's cost included: all that is due up to the move limit. Where
+    there is none, and so more held than most games need, half of it."""
     kept_ms: float
-    """For accidents alone."""
+    """Main time kept for accidents alone."""
 
     @property
     def all_ms(self) -> float:

@@ -1,4 +1,4 @@
-"""What a running search says of how hard its move is, and what that is worth in time: pure."""
+"""The difficulty of a move as the running search shows it, and its worth in time: pure."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from master.clock.plan import winning_probability
 _LEAST_AGREEMENT: Final = 0.1
 """Time is not stretched further than by this."""
 _SETTLED: Final = 0.7
-"""Of the time for a move that was the best from the beginning."""
+"""Share of the time for a move that was the best from the beginning."""
 _PER_CHANGE: Final = 0.55
 _MOST_UNSETTLED: Final = 2.0
 _PER_PROBABILITY: Final = 3.0
 _RISING: Final = 0.85
 _FALLING: Final = 1.6
 _STEPS: Final = 20
-"""Stretches are whole multiples of one of so many parts: a search is not retimed for less."""
+"""Parts into which a stretch is divided: a search is not retimed for less than one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """How a search stands. Without arguments: nothing that would change its time."""
+    """The state of a search, as far as it changes its time. Without arguments: nothing that would change its time."""
 
     agreement: float = 1.0
     """The share of the vote that the leading move has, 0 to 1."""
     instability: float | None = None
-    """How often the best move has changed, late changes for more: 0 never, 1 just now and before that not. A change
-    counts for half as soon as the search has lasted twice as long, as one more iteration takes. None: not known."""
+    """A measure of the changes of the best move, late changes for more: 0 never, 1 just now and before that not. A
+    change counts for half as soon as the search has lasted twice as long, as one more iteration takes. None: not
+    known."""
     loss: float = 0.0
-    """Of winning probability, since our last move: -1 to 1."""
+    """Winning probability lost since our last move: -1 to 1."""
 
     @property
     def stretch(self) -> float:

@@ -1,4 +1,4 @@
-"""How the main time is spread over a game: pure arithmetic over plies.
+"""The spread of the main time over a game: pure arithmetic over plies.
 
 The shape is YaneuraOu's trapezoid: little in the opening, where a book or a habit would do as well, more and more until
 the fight begins, a plateau, and a fall towards a tail for games that go on for ever. A share is what the trapezoid has
@@ -27,7 +27,7 @@ _MOST: Final = 0.3
 
 
 def winning_probability(score: int) -> float:
-    """Of the side that the score (centipawns, or a mate) is for: 0 to 1."""
+    """Winning probability, 0 to 1, of the side that the score (centipawns, or a mate) is for."""
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, score / _LOGISTIC_CP))))
 
 
@@ -65,7 +65,7 @@ def share(ply: int, max_moves: int | None = None, score: int | None = None) -> f
 
 @functools.lru_cache(maxsize=4096)
 def _part(ply: int, moves: int) -> float:
-    """What the trapezoid has at ``ply``, of all that it has at so many own moves from there on."""
+    """The share that the trapezoid gives the move at ``ply``, with ``moves`` own moves from there on."""
     return _weight(ply) / sum(_weight(ply + 2 * move) for move in range(moves))
 
 

@@ -1,4 +1,4 @@
-"""How careful a clock is."""
+"""Margins and limits of a clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ClockSettings:
-    """How careful to be. All in milliseconds."""
+    """Margins and limits of a clock. All in milliseconds."""
 
     network_margin_ms: int = 300
     """Kept back for the way of the opponent's move to us and of ours to the server, and for a busy machine: at the
@@ -20,6 +20,6 @@ class ClockSettings:
     """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
     a busy machine or a slow line holds up."""
     least_ms: int = 20
-    """No search is shorter, whatever the clock says."""
+    """The shortest search, whatever the clock says."""
     unlimited_ms: int = 10_000
     """The time for a move of a game without time limit."""

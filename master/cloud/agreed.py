@@ -13,13 +13,13 @@ from typing import Final
 # --- Exit codes ------------------------------------------------------------------------------------------------------
 
 RELEASED: Final = 10
-"""Of `gougi fleet watch` and `gougi fleet keep`: the machine, or the fleet, is to end now."""
+"""Exit code of `gougi fleet watch` and `gougi fleet keep`: the machine, or the fleet, is to end now."""
 BAD_INPUT: Final = 2
-"""Of every command: it does not get better by itself."""
+"""Exit code of every command: the fault does not go away by itself."""
 INTERRUPTED: Final = 130
-"""Of every command, after Ctrl-C or SIGTERM."""
+"""Exit code of every command after Ctrl-C or SIGTERM."""
 RAY_STOPPED: Final = 1
-"""Of ``ray start --block`` after SIGTERM (``sigterm_handler`` in its node.py; seen in `benchmarks.boot`)."""
+"""Exit code of ``ray start --block`` after SIGTERM (``sigterm_handler`` in its node.py; seen in `benchmarks.boot`)."""
 
 # --- Names -----------------------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ TAG: Final = "gougi-fleet"
 HOOK: Final = "drain"
 """The lifecycle hook that holds a worker which is to go."""
 HOOK_S: Final = 30
-"""So long it holds one that nobody lets go."""
+"""Seconds for which the hook holds a machine that nobody lets go."""
 STOP_ACTION: Final = "stop"
 """The scheduled action that ends the workers."""
 ROLES: Final = ("head", "worker")
@@ -58,7 +58,7 @@ OPEN_PORTS: Final[Mapping[str, tuple[int, int]]] = {
     "ray-workers": (RAY_PORTS["min-worker-port"], RAY_PORTS["max-worker-port"]),
     "table-sharing": (32768, 60999),  # Linux's own range for a socket that asks for any port
 }
-"""What the machines' security group lets through between them: first and last."""
+"""Ports that the machines' security group lets through between them: first and last."""
 HTTPS_PORT: Final = 443
 CSA_PORT: Final = 4081
 SSH_PORT: Final = 22

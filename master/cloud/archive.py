@@ -1,4 +1,4 @@
-"""Where things are kept beyond the life of a machine: an S3 bucket or a folder, under the same few words.
+"""The archive beyond the life of a machine: an S3 bucket or a folder, under the same few words.
 
 Keys are paths with ``/``; a folder takes those alone that lie in it (`in_folder`). An object is replaced as a whole or
 not at all.

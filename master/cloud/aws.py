@@ -81,7 +81,7 @@ class AwsRefusal(AwsError):
 
 
 def advice(text: str) -> str:
-    """What to do about an error of AWS, boto3 or terraform; empty: nothing is known of it."""
+    """Advice about an error of AWS, boto3 or terraform; empty: nothing is known of it."""
     return next((what for words, what in _ADVICE if any(word in text for word in words)), "")
 
 

@@ -1,4 +1,4 @@
-"""What AWS says of a fleet: its machines, their prices, its group's troubles."""
+"""AWS's facts about a fleet: its machines, their prices, its group's troubles."""
 
 from __future__ import annotations
 
@@ -116,7 +116,8 @@ class Cloud:
         return None
 
     def troubles(self, group: str, since: datetime) -> list[str]:
-        """Why an auto-scaling group could not start machines since then, the newest first; what to do where known."""
+        """Reasons why an auto-scaling group could not start machines since then, the newest first; with advice where
+        known."""
         with told(AwsError, f"auto-scaling group {group}"):
             answer = self.service("autoscaling").describe_scaling_activities(AutoScalingGroupName=group, MaxRecords=20)
         texts = []

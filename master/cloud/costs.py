@@ -1,4 +1,4 @@
-"""What the fleet costs: prices an hour, and a ledger of what its machines have cost. Pure; times: seconds since 1970.
+"""Costs of the fleet: prices an hour, and a ledger of what its machines have cost. Pure; times: seconds since 1970.
 
 Machines are billed by the second from their launch on, at least a minute ("Amazon EC2 pricing"). Disks, addresses,
 endpoints and traffic are not in the ledger; what stands beside the machines is in terraform's ``usd_per_hour``.
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 KEY: Final = "fleet/ledger.json"
-"""Of the archive."""
+"""Key of the ledger in the archive."""
 _LEAST_S: Final = 60.0
 _LARGEST: Final = 192
 """vCPUs of the largest machines of the families that Gougi runs on."""
@@ -52,14 +52,14 @@ class Prices:
         return self.spot.get((machine.type, machine.zone), on_demand)
 
     def for_cap(self, machine: Machine) -> float:
-        """What counts for a price cap."""
+        """The price that counts for a price cap."""
         known = self.of(machine)
         return self.assumed.get(machine.type, 0.0) if known is None else known
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one machine has cost up to ``until``."""
+    """The cost of one machine up to ``until``."""
 
     type: str
     spot: bool
@@ -69,7 +69,8 @@ class Account:
 
 
 def vcpus(instance_type: str) -> int | None:
-    """Of a type of the families that Gougi runs on, by the size in its name; None: the name does not say."""
+    """Virtual CPUs of a type of the families that Gougi runs on, by the size in its name; None: the name does not
+    say."""
     match = re.fullmatch(r"[a-z0-9-]+\.(?:(medium)|(large)|([0-9]*)xlarge)", instance_type)
     if match is None:
         return None
@@ -121,7 +122,7 @@ class Ledger:
     run_began: float = 0.0
     run_usd: float = 0.0
     ended: str = ""
-    """Why the fleet ended by itself; empty: it did not."""
+    """The reason why the fleet ended by itself; empty: it did not."""
 
     @property
     def usd(self) -> float:

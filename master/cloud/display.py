@@ -1,4 +1,4 @@
-"""What ``gougi fleet`` shows: tables, terraform's progress, the wait for the nodes."""
+"""The display of ``gougi fleet``: tables, terraform's progress, the wait for the nodes."""
 
 from __future__ import annotations
 

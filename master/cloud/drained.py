@@ -17,7 +17,7 @@ from master.cloud.reports import PREFIX, ReportError, decode
 
 _AFTER_FAILURE_S: Final = 60.0
 _RAN_OUT: Final = "ValidationError"
-"""What the auto-scaling API says of a machine that no hook holds (any more)."""
+"""The auto-scaling API's error for a machine that no hook holds (any more)."""
 
 
 class Drained:

@@ -14,7 +14,7 @@ from master.cloud.remains import Remains, remains
 from master.cloud.terraform import Terraform
 
 _WORTH: Final = ("records/", "logs/", "books/")
-"""What of a bucket is worth keeping; releases, configuration and nets came from here."""
+"""Parts of a bucket that are worth keeping; releases, configuration and nets came from here."""
 _STATUS: Final = "fleet/"
 _OWN_BUCKET: Final = re.compile(r"(^|\.)aws_s3_bucket\.this\[")
 _MACHINES: Final = re.compile(r"(^|\.)aws_(instance|autoscaling_group)\.")
@@ -59,7 +59,7 @@ def empty(place: Place) -> None:
 
 
 def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], patience_s: float) -> Remains:
-    """What is left of a fleet, by terraform's state and by AWS itself.
+    """Find what is left of a fleet, by terraform's state and by AWS itself.
 
     Args:
         cloud: AWS in the region where the fleet was.

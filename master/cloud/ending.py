@@ -1,4 +1,4 @@
-"""When a fleet that is left alone is to end by itself. Pure; times are seconds since 1970."""
+"""The conditions under which a fleet that is left alone ends by itself. Pure; times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EndRule:
     price_cap_usd: float = 0.0
 
     def why(self, now: float, began: float, last_move: float | None, run_usd: float) -> str:
-        """Why the fleet is to end now; empty: it goes on.
+        """The reason why the fleet is to end now; empty: it goes on.
 
         A cap ends no game that is being played, unless it goes a tenth over it.
 

@@ -1,4 +1,4 @@
-"""What a fleet would cost an hour, by its settings and the table of prices alone: nobody is asked."""
+"""The cost of a fleet an hour, by its settings and the table of prices alone: nobody is asked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Estimate:
 
 
 def estimate(settings: FleetConfig, nodes: int, region: str) -> Estimate:
-    """The cost of so many nodes and their head in a region, at on-demand prices.
+    """The cost of ``nodes`` machines and their head in a region, at on-demand prices.
 
     Args:
         settings: the section [fleet]; prices in its variables stand over the table.

@@ -1,4 +1,4 @@
-"""What terraform knows of the fleet that there is. Pure: its output ``fleet`` in."""
+"""Terraform's facts about the present fleet. Pure: its output ``fleet`` in."""
 
 from __future__ import annotations
 

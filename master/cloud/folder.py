@@ -29,7 +29,7 @@ _NODES: Final = "nodes.auto.tfvars.json"
 _PLACE: Final = "fleet.json"
 _PRICES: Final = "prices.json"
 _PLAN: Final = ("plan-", ".tfplan")
-"""How the name of a plan's file begins and ends."""
+"""Begin and end of the name of a plan's file."""
 _RELEASE: Final = "release.tar"
 _FIRST_CONFIG: Final = "deploy/gougi.toml"
 _CHECKOUT: Final = Path(__file__).parents[2]
@@ -131,7 +131,7 @@ class FleetFolder:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
 
     def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
-        """What the head is configured with; ``given``: the operator's own, None: the one to begin with.
+        """The head's configuration; ``given``: the operator's own, None: the one to begin with.
 
         Raises:
             FolderError: there is no checkout to take it from.
@@ -140,7 +140,7 @@ class FleetFolder:
 
     @property
     def nodes(self) -> int | None:
-        """How many nodes are asked for; None: nobody has said so yet."""
+        """The number of nodes that is asked for; None: nobody has said so yet."""
         try:
             return int(json.loads((self.path / _NODES).read_text(encoding="utf-8"))["nodes"])
         except FileNotFoundError:
@@ -174,7 +174,7 @@ class FleetFolder:
             path.unlink(missing_ok=True)
 
     def prices(self, region: str) -> dict[str, float]:
-        """What AWS's price list said last of types in a region: US dollars an hour."""
+        """The last prices of AWS's list for types in a region: US dollars an hour."""
         return self._prices().get(region, {})
 
     def keep_prices(self, region: str, listed: Mapping[str, float]) -> None:
@@ -200,7 +200,7 @@ class FleetFolder:
 
     @property
     def place(self) -> Place | None:
-        """Where the fleet is, kept from the first change on until it is proved to be gone; None: there is none."""
+        """The place of the fleet, kept from the first change on until it is proved to be gone; None: there is none."""
         path = self.path / _PLACE
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))

@@ -29,10 +29,10 @@ from master.logs.files import is_log
 STEP_S: Final = 5.0
 _LEDGER_S: Final = 60.0
 _LAST_COPIES_S: Final = 60.0
-"""How long the last copies may take; systemd's patience is longer."""
+"""Seconds that the last copies may take; systemd's patience is longer."""
 _SPOOL_FILE: Final = ".archived.json"
 _LONGEST: Final = 1 << 30
-"""A file of so many bytes is not copied: it is read into memory."""
+"""Bytes from which on a file is not copied: it is read into memory."""
 
 Tell = Callable[[str, dict[str, object]], None]
 
@@ -80,7 +80,7 @@ class Copies:
         return True
 
     def last_move(self) -> float | None:
-        """When a game record was last written, in seconds since 1970; None: there is none."""
+        """The time at which a game record was last written, in seconds since 1970; None: there is none."""
         times = [state.changed_ns / 1e9 for key, state in self._files().items() if key.endswith(".csa")]
         return max(times, default=None)
 
@@ -125,7 +125,7 @@ class LedgerKeeper:
         self._ledger: Ledger | None = None
         self._head_launched: float | None = None
         self.usd_per_hour = 0.0
-        """At the last look, as it counts for a price cap."""
+        """Cost an hour at the last look, as it counts for a price cap."""
         self.unpriced: frozenset[str] = frozenset()
         """Types that were there then, and whose prices are not known."""
 

@@ -1,4 +1,4 @@
-"""One operator of a fleet at a time: a lock on the fleet's folder, from before a plan until what it says is done.
+"""One operator of a fleet at a time: a lock on the fleet's folder, from before a plan until the plan is carried out.
 
 The kernel holds it (``flock``), so that it goes with whoever has it, however that one ends. Who has it stands in the
 file, for the others to read.
@@ -24,7 +24,7 @@ from master.cloud.view import age
 NAME: Final = "operator.lock"
 _LOOK_S: Final = 0.2
 _WRITING_S: Final = 0.5
-"""So long a command that has just taken the lock may take to write down who it is."""
+"""Seconds that a command which has just taken the lock has to write down who it is."""
 
 
 class FolderBusy(Exception):
@@ -33,7 +33,7 @@ class FolderBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has the lock. ``since``: in seconds since 1970."""
+    """The holder of the lock. ``since``: in seconds since 1970."""
 
     user: str
     host: str
@@ -137,7 +137,7 @@ def _is(descriptor: int, path: Path) -> bool:
 
 
 def _holder(path: Path) -> Holder | None:
-    """Who wrote himself down; a moment is left to whoever is just doing it. None: nobody has."""
+    """Read the holder's name; a command that is just writing it gets a moment. None: nobody has."""
     deadline = time.monotonic() + _WRITING_S
     while True:
         try:

@@ -26,7 +26,7 @@ POLL_S: Final = 5.0
 _LEAVING_POLL_S: Final = 0.1
 _REPORT_S: Final = 60.0
 _LAST_REPORT_S: Final = 3.0
-"""How long the last report may hold up the machine's end."""
+"""Seconds for which the last report may hold up the machine's end."""
 
 Tell = Callable[[str, dict[str, object]], None]
 

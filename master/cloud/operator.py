@@ -1,4 +1,4 @@
-"""What ``gougi fleet`` does with a fleet, step by step, on the operator's machine: by terraform and AWS."""
+"""The steps of ``gougi fleet`` on the operator's machine: by terraform and AWS."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Operator:
 
     @property
     def price_cap_usd(self) -> float:
-        """For one run, of its machines; 0: none."""
+        """Price cap of one run, for its machines; 0: none."""
         return self._settings.price_cap_usd
 
     def cloud(self, region: str | None = None) -> Cloud:
@@ -101,7 +101,7 @@ class Operator:
             yield
 
     def plan(self, nodes: int | None, *, rebuild: bool = False, tell: Callable[[str], None]) -> FleetPlan:
-        """What would have to be done for a fleet of so many nodes (None: as many as last time); `apply` does it.
+        """Plan the changes for a fleet of ``nodes`` nodes (None: as many as last time); `apply` makes them.
 
         Nothing is kept of the number before that.
 
@@ -132,7 +132,7 @@ class Operator:
 
     @property
     def _password_parameter(self) -> str:
-        """Where the player's password is; empty: nobody plays on the head, or not as the settings say."""
+        """The parameter with the player's password; empty: nobody plays on the head, or not as the settings say."""
         given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
         return "" if self.folder.root_is_given else str(given)
 
@@ -142,14 +142,14 @@ class Operator:
         return check_player(self.folder.config_file(self._settings, self._config_file), password)
 
     def nodes(self, asked: int | None) -> int:
-        """How many there are to be: as asked; else as last time; the first time as the settings say."""
+        """The number of nodes that are wanted: as asked; else as last time; the first time as the settings say."""
         if asked is not None:
             return asked
         kept = self.folder.nodes
         return self._settings.nodes if kept is None else kept
 
     def estimate(self, nodes: int | None) -> Estimate:
-        """What an hour of a fleet of so many nodes would cost, without asking anybody.
+        """Estimate the cost of an hour of a fleet of ``nodes`` nodes, without asking anybody.
 
         Raises:
             FolderError: the folder has a root module of its own, which the settings do not describe.
@@ -170,7 +170,7 @@ class Operator:
         return found
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
-        """What would be destroyed. Raises as `plan`."""
+        """Plan the end: everything would be destroyed. Raises as `plan`."""
         place = self.folder.place
         account = self.cloud(place.region if place else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
@@ -184,7 +184,8 @@ class Operator:
             self._ready = True
 
     def _planned(self, nodes: int | None) -> FleetPlan:
-        """The plan for so many nodes (None: for the end) from a file of its own, which is that of the next `apply`."""
+        """Make the plan for ``nodes`` nodes (None: for the end), in a file of its own, which is that of the next
+        `apply`."""
         self.forget_plan()
         file = self.folder.new_plan()
         try:
@@ -221,7 +222,7 @@ class Operator:
             self._shown = None
 
     def _listed(self, tell: Callable[[str], None]) -> dict[str, float]:
-        """What AWS's price list says for the root module; where it does not answer, what it said for the last one.
+        """Prices of AWS's list for the root module; where it does not answer, the last ones.
 
         With a price cap the hours to the fleet's end follow from the prices, and other hours start its clock anew: a
         list that answers every other time must not do that, nor take away the price of a fleet that runs.
@@ -267,7 +268,7 @@ class Operator:
             ) from error
 
     def place(self) -> Place | None:
-        """Where the fleet is, or what an end that failed has left of it; None: nothing is known of one.
+        """The place of the fleet, or of what an end that failed has left of it; None: nothing is known of one.
 
         Raises:
             TerraformError: terraform cannot say.
@@ -280,7 +281,7 @@ class Operator:
         return place
 
     def status(self, facts: Facts) -> FleetStatus:
-        """How the fleet is. Raises AwsError, ArchiveError."""
+        """The status of the fleet. Raises AwsError, ArchiveError."""
         cloud, archive = self.cloud(facts.region), open_archive(f"s3://{facts.bucket}", facts.region)
         machines = cloud.machines(facts.name)
         running = [machine.facts for machine in machines]

@@ -1,4 +1,4 @@
-"""What a terraform plan would do, for a person to judge. Pure: ``terraform show -json`` in ("JSON Output Format")."""
+"""The changes of a terraform plan, for a person to judge. Pure: ``terraform show -json`` in ("JSON Output Format")."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Change:
     type: str
     action: str
     fields: tuple[str, ...] = ()
-    """Of a change: ``field: before -> after``, where both are short and no secret."""
+    """Fields that change: ``field: before -> after``, where both are short and no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a fleet is: what its end has to know when terraform's outputs are gone, or never came."""
+    """The place of a fleet: what its end has to know when terraform's outputs are gone, or never came."""
 
     name: str
     region: str
@@ -42,9 +42,9 @@ class Place:
 class FleetPlan:
     changes: tuple[Change, ...]
     usd_per_hour: dict[str, float | None]
-    """What an hour will cost, as the output ``fleet`` of terraform has it; empty: not known."""
+    """Cost of an hour after the plan, as the output ``fleet`` of terraform has it; empty: not known."""
     place: Place | None = None
-    """Where the fleet will be, from the same output; None: it goes, or the output does not say."""
+    """Place of the fleet after the plan, from the same output; None: it goes, or the output does not say."""
     unpriced_types: tuple[str, ...] = ()
     """Types whose prices terraform does not know."""
     full_bucket_goes: bool = False

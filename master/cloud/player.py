@@ -1,4 +1,4 @@
-"""What the fleet's player will log in with, looked at before anything is made: the head would only find out later."""
+"""Check of the login of the fleet's player, before anything is made: the head would only find a fault later."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 REGION: Final = "us-east-1"
-"""Of the service, which is in a few regions only; it knows the prices of all."""
+"""Region of the service, which is in a few regions only; it knows the prices of all."""
 SERVICE: Final = "AmazonEC2"
 
 
 def filters(instance_type: str, region: str) -> list[dict[str, str]]:
-    """For ``GetProducts``: this type in that region, on demand, Linux, nothing besides."""
+    """Filters of ``GetProducts``: this type in that region, on demand, Linux, nothing besides."""
     wanted = {
         "instanceType": instance_type,
         "regionCode": region,

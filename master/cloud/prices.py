@@ -106,16 +106,16 @@ class PriceBook:
         self._listed: dict[str, float] = {}
         self._not_before: dict[str, float] = {}
         self.trouble = ""
-        """Why AWS's list did not answer when it was last asked; empty: it did."""
+        """The reason why AWS's list did not answer when it was last asked; empty: it did."""
 
     def listed(self, types: Iterable[str]) -> dict[str, float]:
-        """What AWS's price list says of these types, now or of old; a type is left out where that is not known."""
+        """Prices of these types in AWS's list, of now or of an earlier look; a type without one is left out."""
         types = set(types)
         self._ask(sorted(types - self._listed.keys() - self._given.keys()))
         return {kind: usd for kind, usd in {**self._kept, **self._listed}.items() if kind in types}
 
     def prices(self, types: Iterable[str], machines: Iterable[Machine]) -> Prices:
-        """Of these types, and the market's of the spot machines among those. Raises AwsError."""
+        """Prices of these types, and the market's of the spot machines among those. Raises AwsError."""
         types = set(types)
         spot = self._cloud.spot_prices(machines)
         return prices(types, self._region, self._given, spot, self.listed(types))
@@ -161,7 +161,7 @@ def types_of(settings: FleetConfig) -> FleetTypes:
 def planned(
     settings: FleetConfig, region: str, listed: Mapping[str, float] | None = None
 ) -> tuple[float, tuple[str, ...]]:
-    """What an hour of the fleet that the settings describe costs at most, in US dollars, for a price cap.
+    """The highest cost of an hour of the fleet that the settings describe, in US dollars, for a price cap.
 
     Args:
         listed: as `prices` has it.

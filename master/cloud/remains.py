@@ -1,4 +1,4 @@
-"""What is left of a fleet after its end, by its tag and by the names of what knows no search by tags."""
+"""The remains of a fleet after its end, found by its tag, or by name where a service knows no search by tags."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Remains:
 
 
 def remains(cloud: Cloud, fleet: str, patience_s: float = 0.0, but: Iterable[str] = ()) -> Remains:
-    """What is left of a fleet.
+    """Look for what is left of a fleet.
 
     What costs money by the hour must be seen. Groups, roles and the budget cost nothing, and a user who has none may
     lack the rights to look for them: then that is said.

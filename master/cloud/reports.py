@@ -1,4 +1,4 @@
-"""What a machine of the fleet says of itself, for the operator to read: an object of the archive for each. Pure."""
+"""Reports of the fleet's machines about themselves, for the operator: an object of the archive for each. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from cluster.machine.presence import NodePresence, NodeState
 
 PREFIX: Final = "fleet/machines/"
-"""Of the archive's keys."""
+"""Prefix of the archive's keys."""
 
 MachineState = Literal["waiting", "joined", "ready", "leaving", "released"]
 """``waiting``: Ray does not run on it yet. ``joined``: it has joined and is warm, but no node of it can search, as
@@ -32,7 +32,7 @@ class MachineReport:
     at_risk: bool = False
     """AWS thinks that it may be taken away."""
     why: str = ""
-    """Why it leaves."""
+    """The reason why it leaves."""
 
     @property
     def key(self) -> str:
@@ -69,7 +69,7 @@ def decode(data: bytes) -> MachineReport:
 def report(
     machine: str, nodes: tuple[NodePresence, ...], when: float, *, joined: bool, at_risk: bool, why: str, released: bool
 ) -> MachineReport:
-    """What there is to say of a machine with these node processes.
+    """The report of a machine with these node processes.
 
     Args:
         joined: Ray runs on it.

@@ -1,4 +1,4 @@
-"""What a run has cost as far as is known, for the price cap: where one cannot look, by the hour. Pure."""
+"""The cost of a run as far as it is known, for the price cap: where one cannot look, by the hour. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 PATIENCE: Final = 3
-"""So many looks may fail one after the other before the time since the last good one is counted by its rate."""
+"""Failed looks in a row after which the time since the last good one is counted by its rate."""
 
 
 @dataclass(slots=True)
@@ -30,5 +30,5 @@ class Spending:
         self.rate, self.at, self.usd, self.failed = rate, now, usd, 0
 
     def usd_by(self, now: float) -> float:
-        """What the run has cost by ``now``."""
+        """The cost of the run by ``now``."""
         return self.usd + (self.rate * max(0.0, now - self.at) / 3600 if self.failed >= PATIENCE else 0.0)

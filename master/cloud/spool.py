@@ -1,4 +1,5 @@
-"""Which files of a folder have to be copied to the archive, and when. Pure; times are seconds since 1970.
+"""The files of a folder that have to be copied to the archive, and the time of each copy. Pure; times are seconds since
+1970.
 
 The folder itself is the spool: a file waits there until a copy of just this state of it has arrived. What has arrived
 is kept in a small file beside, so that nothing is lost or copied twice over a crash.
@@ -31,12 +32,13 @@ class Spool:
 
     arrived: dict[str, FileState] = field(default_factory=dict)
     _tried: dict[str, float] = field(default_factory=dict)
-    """When the last copy of a file was begun."""
+    """The time at which the last copy of a file was begun."""
     _failures: int = 0
     _not_before: float = 0.0
 
     def due(self, files: Mapping[str, FileState], now: float, *, last: bool = False) -> list[str]:
-        """What to copy now, what waits longest first. ``last``: nothing more will come, so all that is new."""
+        """The files to copy now, the one that waits longest first. ``last``: nothing more will come, so all that is
+        new."""
         if now < self._not_before and not last:
             return []
         found = []

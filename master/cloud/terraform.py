@@ -68,7 +68,7 @@ def find(named: str = "") -> str:
 
 
 def parse_line(line: str) -> Step | Diagnostic | None:
-    """What a line of ``-json`` output says; None: nothing of use."""
+    """Parse a line of ``-json`` output; None: nothing of use."""
     try:
         said = json.loads(line)
     except ValueError:
@@ -100,7 +100,7 @@ _LOCKED: Final = "Error acquiring the state lock"
 
 
 def own_advice(text: str) -> str:
-    """What to do about an error that terraform has with its state; empty: it is none of these."""
+    """Advice about an error that terraform has with its state; empty: it is none of these."""
     if any(words in text for words in _STALE):
         return (
             "the fleet is not the one any more that this plan was made for: somebody else has changed it meanwhile. "

@@ -1,4 +1,4 @@
-"""How a fleet is, put together from what AWS, the machines and the ledger say. Pure; times are seconds since 1970."""
+"""The status of a fleet, put together from AWS, the machines and the ledger. Pure; times are seconds since 1970."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FleetStatus:
     unpriced: tuple[str, ...]
     """Types that are there, and whose prices are not known: they count as nothing."""
     source: str
-    """Of the prices."""
+    """Source of the prices."""
     ended: str
     counted: bool
     """Whether the head's ledger was there; without it only machines that still run are in the cost so far."""

@@ -1,1 +1,2 @@
-"""What the ``gougi`` command's words do. Each module imports what it runs only when it runs, so that help is quick."""
+"""The commands of ``gougi``, one file each. Each module imports what it runs only when it runs, so that help is
+quick."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from master.ui.console import Console
 
 _PATIENCE_S: Final = 120.0
-"""How long nodes may take to be there, on machines that compile first."""
+"""Seconds that nodes have to start, on machines that compile first."""
 
 
 def analyze(
@@ -44,10 +44,12 @@ def analyze(
     seconds: Annotated[
         float | None, typer.Option(min=0.05, max=3600, metavar="S", help="Time for a position, instead of nodes.")
     ] = None,
-    multipv: Annotated[int, typer.Option(min=1, max=20, metavar="N", help="So many moves of each position.")] = 1,
+    multipv: Annotated[
+        int, typer.Option(min=1, max=20, metavar="N", help="Number of moves searched in each position.")
+    ] = 1,
     first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="First move to judge.")] = 1,
     last: Annotated[int | None, typer.Option("--to", min=1, metavar="N", help="Last move to judge.")] = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where reports go, and what was searched.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for reports and finished searches.")] = Path(
         "analysis"
     ),
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
@@ -97,7 +99,7 @@ class _Job:
     game: Game
     points: tuple[Point, ...]
     stem: str
-    """Of the files about it."""
+    """Stem of the names of the files about it."""
 
 
 @dataclass(slots=True)
@@ -108,16 +110,16 @@ class _Analysis:
     out: Path
     jobs: tuple[_Job, ...]
     capacity: int | None = None
-    """How many nodes the cluster offers; None: it is not open yet, or there is none."""
+    """The number of nodes that the cluster offers; None: it is not open yet, or there is none."""
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
-        """A running cluster has as many nodes as it has, whatever the configuration says."""
+        """Note the size of a running cluster, which counts more than the configuration."""
         if name == "ray_started":
             self.capacity = int(str(fields["capacity"]))
 
     @property
     def nodes(self) -> int:
-        """How many search a position."""
+        """The number of nodes that search a position."""
         return 1 if self.single else self.capacity or self.config.cluster.nodes
 
     def searcher(self) -> Searcher:
@@ -137,7 +139,7 @@ class _Analysis:
             raise
 
     def key(self) -> str:
-        """What a search's result depends on besides the position; of a fleet, once it is open."""
+        """Key of all that a search's result depends on besides the position; of a fleet, once it is open."""
         engine = self.config.engine.model_dump(mode="json", exclude={"eval_file"})
         elsewhere = {"address", "report_port", "advertise", "nodes"}
         fleet = {

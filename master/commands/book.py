@@ -69,7 +69,7 @@ def show(
 
       gougi book show "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3" 2g2f
     """
-    from master.commands.book_show import print_board, print_candidates, print_thought
+    from master.commands.book_show import print_board, print_candidates, print_search
     from master.ui.console import Console
     from worker.book import Book, BookError, legal_entries
 
@@ -84,7 +84,7 @@ def show(
         for path in files:
             if path.suffix in SQLITE:
                 with _open_learned(path) as learned:
-                    print_thought(console, str(path), here, learned.thought(here.sfen()))
+                    print_search(console, str(path), here, learned.search_of(here.sfen()))
                     entries = _entries(learned, here, settings.book)
             else:
                 entries, _ = legal_entries(Book(path, on_the_fly=True), here, choice_settings(settings.book))
@@ -98,7 +98,7 @@ def stats(
     book: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: [book] learn.")] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Say what is in a book: positions, thoughts, games, and what is left to study.
+    """Say what is in a book: positions, searches, games, and what is left to study.
 
     Examples:
 
@@ -124,8 +124,8 @@ def export(
 ) -> None:
     """Write the book that learns as a book file in YaneuraOu's format, for other engines and tools.
 
-    Every position stands with black to move (engines find white's by FlippedBook, with IgnoreBookPly), what was thought
-    about it as the first move.
+    Every position stands with black to move (engines find white's by FlippedBook, with IgnoreBookPly). The first
+    move of a position is that of our own search.
 
     Examples:
 
@@ -184,8 +184,8 @@ def _stats(path: Path) -> Iterator[tuple[str, str]]:
     with _open_learned(path) as learned:
         found = learned.stats()
     games = ", ".join(f"{count} {result}" for result, count in found.games.items())
-    yield "thoughts", f"{found.thoughts:,}, {found.studied:,} of them studied again"
-    yield "thought for", f"{found.seconds:,.1f} reference seconds (a million nodes each)"
+    yield "searches", f"{found.searches:,}, {found.studied:,} of them studied again"
+    yield "searched for", f"{found.seconds:,.1f} reference seconds (a million nodes each)"
     yield "games", games or "0"
     yield "left to study", f"{found.lessons:,} lessons, {found.lesson_seconds:,.1f} reference seconds"
     yield "imported", f"{found.imported_positions:,} positions, {found.imported_moves:,} moves"

@@ -53,9 +53,9 @@ def learn(
     from cluster.drivers.fleet_fault import FleetFault
     from master.book.learned import LearnedBook
     from master.book.lessons import Lesson
+    from master.book.searches import reference_seconds
     from master.book.service import BookService
     from master.book.study import Studied, StudyingSearcher
-    from master.book.thoughts import reference_seconds
     from master.commands.game import logged, make_fleet, make_single
     from master.commands.lifetime import Interrupted, run_to_end
     from master.game.driver import next_search_id

@@ -1,4 +1,4 @@
-"""What commands make of the configuration's section [book]."""
+"""Settings of the books, from the configuration's section [book]."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def open_books(settings: Config) -> BookService:
 
 
 def study_settings(book: BookConfig) -> StudySettings:
-    """What is studied after a lost game."""
+    """Settings of the study after a lost game."""
     from master.book.lessons import StudySettings
 
     return StudySettings(book.study_bad_score, book.study_moves)

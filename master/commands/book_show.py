@@ -1,4 +1,4 @@
-"""What ``gougi book show`` prints: a board, and tables of candidates."""
+"""Output of ``gougi book show``: a board, and tables of candidates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from master.book.thoughts import Thought
+from master.book.searches import BookSearch
 from master.records.notation import move_text, pv_text, score_text
 from master.ui.board import board_text, hand_text
 from master.ui.console import Console
@@ -22,15 +22,15 @@ def print_board(console: Console, position: Position) -> None:
     console.print(f"sfen {position.sfen()}\n")
 
 
-def print_thought(console: Console, name: str, position: Position, thought: Thought | None) -> None:
-    """What was learned about the position."""
-    if thought is None:
-        console.print(f"{name}: nothing was thought about this position")
+def print_search(console: Console, name: str, position: Position, search: BookSearch | None) -> None:
+    """Print what the learned book has about the position."""
+    if search is None:
+        console.print(f"{name}: this position was not searched")
         return
-    how = "studied after a lost game" if thought.studied else "played"
+    how = "studied after a lost game" if search.studied else "played"
     console.print(
-        f"{name}: {pv_text(position.sfen(), thought.pv or (thought.move,))}  {score_text(thought.score)}"
-        f"  depth {thought.depth}, {thought.seconds:.2f} reference seconds, {how}",
+        f"{name}: {pv_text(position.sfen(), search.pv or (search.move,))}  {score_text(search.score)}"
+        f"  depth {search.depth}, {search.seconds:.2f} reference seconds, {how}",
         soft_wrap=True,
     )
 

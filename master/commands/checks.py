@@ -1,4 +1,4 @@
-"""What can be checked of a command's inputs before anything is started: files, folders, addresses."""
+"""Checks of a command's inputs before anything is started: files, folders, addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share: errors for the user, work that Ctrl-C ends at once, the compile step with its progress."""
+"""Shared by the commands: errors for the user, work that Ctrl-C ends at once, the compile step with its progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BAD_INPUT = 2
 FAILED = 1
 """Exit code where what was asked went wrong on the way."""
 DISK_FULL = 74
-"""Exit code where the disk, or a quota, has no space for what is written, whatever that is (sysexits' EX_IOERR)."""
+"""Exit code where the disk, or a quota, has no space for a file (sysexits' EX_IOERR)."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C or SIGTERM, as shells have it."""
 
@@ -88,7 +88,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 def compile_searcher(*, selfplay: bool = False, training: bool = False) -> None:
-    """Compile what is not in the cache yet, telling stderr how far it is. Nothing is said where all is there.
+    """Compile what is not in the cache yet, with progress on stderr. Nothing is said where all is there.
 
     Args:
         selfplay: what makes teacher games too.

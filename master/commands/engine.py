@@ -98,7 +98,7 @@ def evaluate(
 
 
 def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
-    """Where each SFEN stands, in words, and the SFEN; blank lines are passed over."""
+    """Each SFEN with its place in words; blank lines are passed over."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -219,7 +219,7 @@ def _change(
 
 
 def _estimate(operator: Operator, nodes: int | None) -> None:
-    """What an hour of the fleet that the settings describe costs, by what lies here alone."""
+    """Print the cost of an hour of the fleet that the settings describe, from local facts alone."""
     found = operator.estimate(nodes)
     for line in found.lines():
         print(line)

@@ -32,7 +32,9 @@ def down(
     yes: Yes = False,
     records: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Where games, logs and books of the fleet's own bucket are copied."),
+        typer.Option(
+            metavar="FOLDER", help="Folder to which games, logs and books of the fleet's own bucket are copied."
+        ),
     ] = None,
     wait: Annotated[
         float,

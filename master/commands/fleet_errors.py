@@ -1,4 +1,4 @@
-"""What goes wrong with a fleet, as a command tells it."""
+"""Errors of a fleet as messages of a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from master.commands.common import BAD_INPUT, FAILED, CommandError
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """What goes wrong becomes the command's one clear message."""
+    """Turn errors of a fleet into the command's one clear message."""
     from master.cloud.archive import ArchiveError
     from master.cloud.aws import AwsError
     from master.cloud.costs import LedgerError

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def watch(
-    run_dir: Annotated[Path, typer.Option(envvar="GOUGI_RUN_DIR", help="Where node processes say that they are here.")],
+    run_dir: Annotated[Path, typer.Option(envvar="GOUGI_RUN_DIR", help="Folder in which node processes register.")],
     archive: Annotated[str, typer.Option(help="For this machine's reports. Default: the fleet's bucket.")] = "",
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",

@@ -1,4 +1,4 @@
-"""What the commands of ``gougi fleet`` share: their options, what they ask, how they show and apply a plan."""
+"""Shared by the commands of ``gougi fleet``: their options and questions, and how a plan is shown and applied."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def settings(config: Path | None, folder: str | None) -> Any:
 
 
 def operator_of(config: Path | None, folder: str | None) -> Operator:
-    """Who does what the command asks for."""
+    """The operator that carries the command out."""
     from master.cloud.operator import Operator
     from master.config import find_file
 
@@ -47,7 +47,7 @@ def operator_of(config: Path | None, folder: str | None) -> Operator:
 
 
 def show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
-    """What would become of each resource, and what an hour costs then."""
+    """Show the change of each resource, and the cost of an hour after it."""
     for line in wanted.lines():
         print(line)
     print(f"plan: {wanted.summary()}")
@@ -55,7 +55,8 @@ def show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
 
 
 def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd: float) -> None:
-    """What an hour costs. ``usd``: as the output ``usd_per_hour`` of the terraform module; empty: nothing is known."""
+    """Show the cost of an hour. ``usd``: as the output ``usd_per_hour`` of the terraform module; empty: nothing is
+    known."""
     whole = usd.get("all")
     if whole is not None:
         print(f"an hour costs {whole:.2f} US dollars at on-demand prices")
@@ -96,7 +97,7 @@ def note(text: str) -> None:
 
 
 def console() -> Any:
-    """Where tables and progress go; where no terminal is, they are not cut off at 80 columns."""
+    """The console for tables and progress; without a terminal nothing is cut off at 80 columns."""
     from master.ui.console import Console
 
     return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "160")))

@@ -245,9 +245,9 @@ def _play_online(settings: Config, plain: bool) -> int:
     from master.csa.client import CsaConnectionError
     from master.csa.login import LoginError, check_login, login_password
     from master.csa.tls import TlsError, tls_context
+    from master.game.connection_thread import play_games_on_thread
     from master.game.driver import GameSettings, LoginRefusedError, WrongGameError, next_search_id
     from master.game.loop import NameTakenError, Series
-    from master.game.thread import play_games_apart
     from master.logs.log import fleet_listener
     from master.player.events import GameEnded
     from master.player.instructions import Login
@@ -312,7 +312,7 @@ def _play_online(settings: Config, plain: bool) -> int:
             searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
             try:
                 await searcher.open(fleet_listener(*hears))
-                outcomes = await play_games_apart(
+                outcomes = await play_games_on_thread(
                     Series(
                         server,
                         login,
@@ -380,7 +380,7 @@ def _engine(settings: Config) -> EngineSpec:
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
-    """What a node of that kind runs; ``engine``: our own searcher as the section [engine] has it."""
+    """The engine of a node of that kind; ``engine``: our own searcher as the section [engine] has it."""
 
     from cluster.engine_spec import UsiSpec
 

@@ -1,4 +1,4 @@
-"""``gougi lab``: what is a strategy worth with so many nodes?"""
+"""``gougi lab``: measures strategies by games of fleets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def lab(
         typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the games are kept. The same again goes on with them.")
+        Path, typer.Option(metavar="FOLDER", help="Folder of the games. The same command continues them.")
     ] = Path("runs/lab"),
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the openings.")] = 1,
@@ -88,7 +88,7 @@ def lab(
         int, typer.Option(min=0, metavar="CP", help="End a game where both sides see one so far ahead. 0: never.")
     ] = 2000,
     resign_moves: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --resign: so many moves of each side in a row.")
+        int, typer.Option(min=1, metavar="N", help="For --resign: number of moves of each side in a row.")
     ] = 3,
     max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
     opening_plies: Annotated[int, typer.Option(min=0, max=60, metavar="N", help="Random moves of an opening.")] = 12,

@@ -60,7 +60,7 @@ def place_of(
     oversubscribe: bool,
     budget: int | None,
 ) -> Place | None:
-    """Where a laboratory in real time plays; None where it is a virtual one.
+    """The machine for a laboratory in real time; None where it is a virtual one.
 
     Raises:
         CommandError: the options do not go together.

@@ -28,7 +28,7 @@ _MORE = 'More options of {}, in quotes: "{}".'
 def learn(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
     ] = Path("runs/learn"),
     generations: Annotated[
         int, typer.Option(min=1, metavar="N", help="Generations in all. More may be asked later.")
@@ -50,10 +50,10 @@ def learn(
     ] = None,
     hours: Annotated[
         float | None,
-        typer.Option(metavar="H", help="Stop after so many hours of work, those of earlier pieces included."),
+        typer.Option(metavar="H", help="Stop after H hours of work, earlier parts of the run included."),
     ] = None,
     dollars: Annotated[
-        float | None, typer.Option(metavar="D", help="Stop when the work has cost so much, at --price.")
+        float | None, typer.Option(metavar="D", help="Stop when the work has cost D, at --price.")
     ] = None,
     price: Annotated[
         float | None,
@@ -196,7 +196,7 @@ def _even(option: str, games: int) -> int:
 
 def _check(recipe: Recipe) -> None:
     """Find what a step would refuse only hours later. Raises CommandError, RecipeError."""
-    from master.arena.players import SettingsError, player
+    from master.arena.contestants import SettingsError, contestant
     from master.learning.recipe import words
     from worker.arena.statistics import Sprt
     from worker.nnue.format import NetworkFileError, read_network
@@ -213,7 +213,7 @@ def _check(recipe: Recipe) -> None:
             if one.player.endswith(".bin"):
                 read_network(one.player)
             else:
-                player(one.player, one.name, (), timed=False)
+                contestant(one.player, one.name, (), timed=False)
         except (SettingsError, NetworkFileError, OSError) as error:
             raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
     for option, text in (

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 GRACE_S: Final = 2.0
-"""How long a left-over process may take to heed SIGTERM."""
+"""Seconds that a left-over process has to heed SIGTERM."""
 REAP_S: Final = 0.5
 """A dead child that is still there after so long is one that nobody asks for."""
 _PR_SET_CHILD_SUBREAPER: Final = 36

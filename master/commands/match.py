@@ -28,7 +28,7 @@ def match(
     b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Where the match is kept. The same again goes on with it."),
+        typer.Option("--out", metavar="FOLDER", help="Folder of the match. The same command continues it."),
     ] = None,
     games: Annotated[int, typer.Option(min=2, metavar="N", help="Games at most; even, two for each opening.")] = 40,
     nodes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Nodes a move, without a clock.")] = None,
@@ -67,7 +67,7 @@ def match(
         int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
     ] = 2000,
     resign_moves: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --resign: so many moves of a side in a row.")
+        int, typer.Option(min=1, metavar="N", help="For --resign: number of moves of a side in a row.")
     ] = 3,
     resign_by: Annotated[
         str, typer.Option(metavar="both|own", help="For --resign: both sides must see it, or the side that is behind.")
@@ -97,18 +97,18 @@ def match(
 
       gougi match gougi gpsusi -B BookDepth=0 --byoyomi 0.5 --margin-ms 1000
     """
+    from master.arena.contestants import SettingsError, contestant, with_names
     from master.arena.match_folder import MatchFolder
     from master.arena.match_loop import MatchError
-    from master.arena.players import SettingsError, player, with_names
     from master.arena.settings import MatchSettings
 
     try:
         pace = _pace(nodes, depth, byoyomi, time, margin_ms)
         each = option_both or []
-        a_player = player(a, name_a, [*each, *(option_a or [])], pace.timed)
-        b_player = player(b, name_b, [*each, *(option_b or [])], pace.timed)
+        contestant_a = contestant(a, name_a, [*each, *(option_a or [])], pace.timed)
+        contestant_b = contestant(b, name_b, [*each, *(option_b or [])], pace.timed)
         settings = MatchSettings(
-            players=(a_player, b_player) if name_a or name_b else with_names(a_player, b_player),
+            players=(contestant_a, contestant_b) if name_a or name_b else with_names(contestant_a, contestant_b),
             pace=pace,
             games=games,
             concurrency=concurrency,
@@ -132,7 +132,7 @@ def match(
 
 
 def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | None, margin_ms: int) -> Pace:
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from master.arena.settings import Pace
 
     main_s = increment_s = 0.0
@@ -148,7 +148,7 @@ def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | No
 
 
 def _resign_by(word: str) -> ResignBy:
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from master.arena.settings import ResignBy
 
     try:
@@ -158,7 +158,7 @@ def _resign_by(word: str) -> ResignBy:
 
 
 def _sprt(bounds: str | None, alpha: float, beta: float) -> Sprt | None:
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from worker.arena.statistics import Sprt
 
     if bounds is None:
@@ -221,7 +221,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
     """An opening for each pair. Those that are missing are made, or read, and kept; a short list begins again."""
-    from master.arena.players import SettingsError
+    from master.arena.contestants import SettingsError
     from worker.arena.openings import OpeningError, read_openings, write_openings
 
     wanted = settings.games // 2

@@ -1,4 +1,4 @@
-"""Where the master serves its metrics, for as long as a command plays."""
+"""Serves the master's metrics for as long as a command plays."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from master.logs.game_metrics import GameMetrics
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What hears a fleet and a player."""
+    """The metrics' listeners for a fleet and a player."""
 
     fleet: FleetMetrics
     game: GameMetrics
     nodes: Place
-    """Where the first node's process serves metrics of its own."""
+    """The address at which the first node's process serves metrics of its own."""
     url: str
 
 

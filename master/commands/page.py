@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PageOption = Annotated[
     str | None,
-    typer.Option("--page", metavar="HOST:PORT|off", help="Where the live page is shown. Default: 127.0.0.1:4082."),
+    typer.Option("--page", metavar="HOST:PORT|off", help="Address of the live page. Default: 127.0.0.1:4082."),
 ]
 
 
@@ -58,7 +58,8 @@ async def live_page(
 
 
 def page_token(settings: Config, host: str) -> str:
-    """What a browser has to show: what the environment says, else one for this run where others can reach ``host``."""
+    """The token that a browser has to show: the environment's, else one for this run where others can reach
+    ``host``."""
     import secrets
 
     from master.live.listening import is_loopback

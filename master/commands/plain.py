@@ -1,4 +1,4 @@
-"""What typer says, in plain words: errors of the command line, and the shapes of arguments in the help."""
+"""Plain words for typer's messages: errors of the command line, and the shapes of arguments in the help."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PlainCommand(TyperCommand):
 
 
 def complaint(error: Exception) -> str:
-    """What is wrong with the command line: ``--nodes: 'x' is not a whole number``."""
+    """The fault of a command line in words: ``--nodes: 'x' is not a whole number``."""
     what = _name(getattr(error, "param", None))
     cause = error.__cause__
     help_ = _help_of(error)

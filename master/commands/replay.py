@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from master.game.replay import LoggedGame, Replay
 
 _MOST_LINES: Final = 3
-"""Of each side of a difference."""
+"""Lines of each side of a difference, at most."""
 
 
 def replay(
@@ -29,7 +29,9 @@ def replay(
     check: Annotated[
         bool, typer.Option("--check", help="Show nothing: only say whether the player says the same lines.")
     ] = False,
-    speed: Annotated[float, typer.Option(min=0, metavar="X", help="So many times as fast; 0: without pauses.")] = 1.0,
+    speed: Annotated[
+        float, typer.Option(min=0, metavar="X", help="Speed, as a multiple of the game's; 0: without pauses.")
+    ] = 1.0,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
 ) -> int:
     """Play a game again from its log, in the terminal.

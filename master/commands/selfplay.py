@@ -36,7 +36,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=
 def selfplay(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the games are kept. The same again goes on with it.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the games. The same command continues it.")
     ] = Path("runs/selfplay"),
     games: Annotated[
         int, typer.Option(min=1, metavar="N", help="Games in all; rounded up to whole shards. More may be asked later.")
@@ -65,7 +65,7 @@ def selfplay(
     decided: Annotated[
         float, typer.Option(metavar="P", help="A game ends where a side wins with this probability. 1: never.")
     ] = 0.86,
-    decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: so many plies in a row.")] = 6,
+    decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: number of plies in a row.")] = 6,
     played_out: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the games that are played to the end all the same.")
     ] = 0.1,

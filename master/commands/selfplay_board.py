@@ -1,4 +1,4 @@
-"""What ``gougi selfplay`` shows: how far it is, and tables of counts."""
+"""The display of ``gougi selfplay``: its progress, and tables of counts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Board:
         self._show(tell=isinstance(event, Made))
 
     def facts(self) -> dict[str, Any]:
-        """What was made, now and before, as plain values."""
+        """The shards made now and before, as plain values."""
         return {
             "shards": self._shards,
             "games": self._games + self._fresh_games,

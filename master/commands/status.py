@@ -24,7 +24,7 @@ def status(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ) -> int:
-    """Say how the fleets are that search for this user on this machine: nodes, speed, work, losses, last decision.
+    """Show the state of this user's fleets on this machine: nodes, speed, work, losses, last decision.
 
     Each gougi play, usi, analyze or book learn with a fleet keeps a file for it, which only its user can read. With
     none of them the exit code is 1. For machines on AWS: gougi fleet status.
@@ -64,7 +64,7 @@ def status(
 
 
 def _ask(address: str) -> dict[str, Any]:
-    """What the cluster says; ends the command where it does not answer."""
+    """Ask the cluster for its state; ends the command where it does not answer."""
     from cluster.api import FleetError
     from cluster.drivers.ray_survey import survey
 

@@ -28,7 +28,7 @@ def train(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
     ] = Path("runs/train"),
     begin: Annotated[
         Path | None,
@@ -90,6 +90,12 @@ def train(
     everything: Annotated[
         bool, typer.Option("--all", help="Learn from positions that are not quiet too: checks, captures, promotions.")
     ] = False,
+    mirror: Annotated[
+        bool,
+        typer.Option(
+            "--mirror/--no-mirror", help="Learn from half of the positions, others in each epoch, as in a mirror."
+        ),
+    ] = True,
     patience: Annotated[
         int, typer.Option(min=0, metavar="N", help="Validations without a better loss that end a part. 0: none do.")
     ] = 10,
@@ -135,7 +141,7 @@ def train(
         settings = TrainSettings(
             **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
-            score_to=last, scale=scale, quantised=quantised, validation=validation, every=everything,
+            score_to=last, scale=scale, quantised=quantised, validation=validation, every=everything, mirror=mirror,
             patience=patience, seed=seed,
         )  # fmt: skip
         where = find_device(device)

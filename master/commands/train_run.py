@@ -1,4 +1,4 @@
-"""A run of ``gougi train``: from its folder and its settings to the net and what is said of it."""
+"""A run of ``gougi train``: from its folder and its settings to the net and the report about it."""
 
 from __future__ import annotations
 

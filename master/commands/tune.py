@@ -43,12 +43,12 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="What is tuned: groups (lmr, margins, singular, order, history, correction, depths) and parameters, "
+            help="Groups to tune (lmr, margins, singular, order, history, correction, depths) and single parameters, "
             "with commas. NAME=LOW:HIGH or NAME=LOW:HIGH:STEP gives a range of your own.",
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the run is kept. The same again goes on with it.")
+        Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
     ] = Path("runs/tune"),
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Steps of the parameters in all.")] = 10_000,
     games_per_iteration: Annotated[
@@ -293,4 +293,5 @@ def export(
         lines = [f"{name}: Final = {value}" for name, value in with_vector(constants, changed).items()]
     except VectorError as error:
         raise CommandError(f"{folder}: {error}: it was tuned with other sources") from error
-    print(f"GOUGI_PARAMETERS={vector_text(changed)}" if env else "\n".join(lines))
+    for line in [f"GOUGI_PARAMETERS={vector_text(changed)}"] if env else lines:
+        print(line)

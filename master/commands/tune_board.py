@@ -1,4 +1,4 @@
-"""What ``gougi tune`` shows: how far it is, and the parameters as a table."""
+"""The display of ``gougi tune``: its progress, and the parameters as a table."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from cluster.tuning.settings import TuneSettings
 
 _EVERY_S: Final = 60.0
-"""Without a terminal: a line so often."""
+"""Seconds between two lines where there is no terminal."""
 _LIVE_S: Final = 1.0
 _SPARK: Final = 24
 _WIDE: Final = 150
 """Letters of a line of a table in a file or a pipe."""
 _OTHER_LINES: Final = 6
-"""Of the screen beside the rows of the table."""
+"""Lines of the screen beside the rows of the table."""
 
 
 def print_whole(shown: RenderableType) -> None:
@@ -59,7 +59,7 @@ def plan_table(settings: TuneSettings) -> RenderableType:
 
 
 def standing_table(run: Run, most: int | None = None) -> Table:
-    """Where the parameters are.
+    """The parameters as a table.
 
     Args:
         most: rows at most: of those that have moved most, in steps. None: all.
@@ -104,7 +104,7 @@ def line(run: Run, played: int = 0, seconds: float = 0.0) -> str:
 
 
 def facts_of(run: Run, folder: str) -> dict[str, Any]:
-    """What ``--json`` prints."""
+    """The facts that ``--json`` prints."""
     from cluster.tuning.report import facts
 
     return {"folder": folder, **facts(run)}

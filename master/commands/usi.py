@@ -177,8 +177,8 @@ def _build(settings: Config, plan: FleetPlan, metrics: Metrics | None = None) ->
 
 @contextlib.contextmanager
 def _gui() -> Iterator[Callable[[str], None]]:
-    """How a line is written to the GUI, from any thread. Whatever else is printed, here or by a child, goes to standard
-    error."""
+    """A function that writes a line to the GUI, from any thread. Whatever else is printed, here or by a child, goes to
+    standard error."""
     sys.stdout.flush()
     lock = threading.Lock()
     gui = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace")
@@ -214,7 +214,7 @@ def _lines() -> TextIO:
 
 @contextlib.contextmanager
 def _logged(settings: Config, records: str | None) -> Iterator[Callable[[str, dict[str, object]], None]]:
-    """Who hears of the fleet's events: a log in the folder ``records``, or nobody."""
+    """A listener for the fleet's events: a log in the folder ``records``, or none."""
     from master.logs.log import LogError, fleet_listener, open_log
 
     if records is None:

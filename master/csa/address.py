@@ -1,4 +1,4 @@
-"""Where a CSA server is."""
+"""The address of a CSA server."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class CsaConnection:
         self._on_lost = on_lost
         self._on_echo = on_echo
         self._unanswered: tuple[str, float] | None = None
-        """How the line begins that the server will echo, and when it was sent."""
+        """The begin of the line that the server will echo, and the time at which it was sent."""
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._keep_alive: asyncio.TimerHandle | None = None
         self._lines = LineProtocol(self._receive, self._connection_lost)

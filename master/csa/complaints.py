@@ -1,4 +1,4 @@
-"""What shogi-server's ``##[ERROR]`` lines mean for a player who waits for a game."""
+"""The meaning of shogi-server's ``##[ERROR]`` lines for a player who waits for a game."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Hope(enum.Enum):
 
 
 def hope_after(text: str) -> Hope:
-    """What is left to hope behind an ``##[ERROR]`` line; ``text``: what follows the mark."""
+    """The hope that is left after an ``##[ERROR]`` line; ``text``: the words behind the mark."""
     if _advice(text):
         return Hope.NONE
     return Hope.LATER_LOGIN if any(words in text.lower() for words in _NOT_NOW) else Hope.THIS_LOGIN

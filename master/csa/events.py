@@ -1,4 +1,4 @@
-"""What a client hears from a CSA server, line by line: the events of `master.csa.protocol`."""
+"""Events that a client hears from a CSA server, line by line (`master.csa.protocol`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REASONS: Final = frozenset(
 
 
 class Result(enum.StrEnum):
-    """What the server says of a game, from this player's side."""
+    """The result of a game in the server's words, from this player's side."""
 
     WIN = "WIN"
     LOSE = "LOSE"
@@ -112,7 +112,7 @@ class Complaint:
     """``##[ERROR]``: the server does not do what it was asked for."""
 
     text: str
-    """What follows the mark."""
+    """The words behind the mark."""
     hope: Hope
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from master.csa.timecontrol import TimeControl
 
 DEFAULT_GAME: Final = "default-1500-0"
-"""What a login plays that names no game: 25 minutes a side."""
+"""The game of a login that names none: 25 minutes a side."""
 HANDICAPS: Final = {
     # By the prefix of the game's name. Black gives the handicap and moves first, as on the tournament server.
     "hclance_": "PPPPPPPPP/1B5R1/1NSGKGSNL",
@@ -32,7 +32,7 @@ HANDICAPS: Final = {
 _FLOODGATE: Final = "floodgate"
 _USUAL_FLOODGATE: Final = "floodgate-300-10F"
 _FLOODGATES: Final = (_USUAL_FLOODGATE, "floodgate-600-10F", "floodgate-900-0", "floodgate-3600-0")
-"""What floodgate has paired so far."""
+"""Game names that floodgate has paired so far."""
 _LONGEST: Final = 32
 """Characters of a name in front of its times."""
 _ALIKE: Final = 0.8
@@ -49,12 +49,12 @@ class GameNameError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GameName:
-    """What a game name says. Times in seconds."""
+    """The parts of a game name. Times in seconds."""
 
     game: str
     """The name without the side: players of one game are paired."""
     base: str
-    """What stands in front of the times."""
+    """The part in front of the times."""
     total_s: int
     extra_s: int
     fischer: bool
@@ -97,7 +97,7 @@ def parse_game_name(text: str) -> GameName | None:
 
 
 def split_password(password: str) -> tuple[GameName | None, str]:
-    """What stands behind the login name, as the server takes it apart: the game (None: `DEFAULT_GAME`) and the trip."""
+    """Split the words behind the login name as the server does: into the game (None: `DEFAULT_GAME`) and the trip."""
     name = parse_game_name(password)
     if name is not None:
         return name, ""

@@ -45,7 +45,7 @@ def check_login(name: str, game: str, password: str | None) -> list[str]:
 
 
 def login_password(game: str, password: str) -> str:
-    """What stands behind the name in the login line."""
+    """The words behind the name in the login line."""
     return f"{game},{password}" if game else password
 
 

@@ -1,4 +1,4 @@
-"""What a player may be called on a CSA server."""
+"""Names that a player may have on a CSA server."""
 
 from __future__ import annotations
 

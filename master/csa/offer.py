@@ -44,7 +44,7 @@ def read_offer(summary: GameSummary) -> tuple[Position, list[str]]:
 
 
 def other_game(summary: GameSummary, asked: str) -> str:
-    """Why the game on offer is not the one that was asked for by name, in words; empty: nothing speaks against it.
+    """The reason why the game on offer is not the one that was asked for by name, in words; empty: there is none.
 
     Args:
         summary: the offer.

@@ -33,7 +33,7 @@ CSA_TO_SFEN: Final = {
 SFEN_TO_CSA: Final = {sfen: csa for csa, sfen in CSA_TO_SFEN.items()}
 
 _SET: Final = {"FU": 18, "KY": 4, "KE": 4, "GI": 4, "KI": 4, "KA": 2, "HI": 2}
-"""How many of each piece a shogi set has (kings apart): what ``00AL`` deals out, and what may stand in a hand."""
+"""The number of each piece in a shogi set (kings apart): ``00AL`` deals them out, and a hand holds no more."""
 _HAND_ORDER: Final = ("HI", "KA", "KI", "GI", "KE", "KY", "FU")
 _RAW: Final = {"TO": "FU", "NY": "KY", "NK": "KE", "NG": "GI", "UM": "KA", "RY": "HI"}
 _START_ROWS: Final = (

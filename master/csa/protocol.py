@@ -58,7 +58,7 @@ class CommandError(Exception):
 
 
 class State(enum.Enum):
-    """Where a connection stands. A game ends in `ENDED`; in the extended mode the next summary may follow there."""
+    """The states of a connection. A game ends in `ENDED`; in the extended mode the next summary may follow there."""
 
     CONNECTED = "connected"
     LOGGING_IN = "logging in"
@@ -78,7 +78,7 @@ class CsaProtocol:
     summary: GameSummary | None = None
     """The game that is offered, played or just over."""
     turn: int = 0
-    """Who is to move, while playing."""
+    """The side to move, while playing."""
     sent: str | None = None
     """Our move or declaration that the server has not echoed yet: nothing else may be sent before."""
     reason: str = ""

@@ -48,7 +48,7 @@ class GameSummary:
     names: tuple[str, str]
     my_colour: int
     to_move: int
-    """Who moves first once `moves` are played."""
+    """The side that moves first once `moves` are played."""
     time: tuple[TimeControl, TimeControl]
     start_sfen: str
     moves: tuple[PlayedMove, ...] = ()

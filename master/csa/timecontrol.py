@@ -1,4 +1,4 @@
-"""What a server charges for a move, and when a flag falls: one side's time control, as pure arithmetic.
+"""The arithmetic of a server's clock: the charge for a move, and the fall of a flag, for one side's time control.
 
 Source: CSA server protocol 1.2.1 (``BEGIN Time``) and the tournament server's own arithmetic: with ``t`` the charged
 time, the flag falls when ``t >= remaining + byoyomi + increment``; otherwise ``remaining`` becomes
@@ -35,7 +35,7 @@ class TimeControl:
         return remaining_ms + self.byoyomi_ms + self.increment_ms
 
     def charge(self, elapsed_ms: float) -> int:
-        """What a move that took ``elapsed_ms`` on the server's clock costs, in milliseconds (whole units)."""
+        """The charge for a move that took ``elapsed_ms`` on the server's clock, in milliseconds (whole units)."""
         whole, fraction = divmod(max(0.0, elapsed_ms), self.unit_ms)
         units = int(whole) + (1 if self.roundup and fraction > 0 else 0)
         return max(units * self.unit_ms, self.least_ms)
@@ -45,7 +45,7 @@ class TimeControl:
         return not self.unlimited and charged_ms >= self.limit_ms(remaining_ms)
 
     def after(self, remaining_ms: int, charged_ms: int) -> int:
-        """What remains after a move in time."""
+        """The main time that remains after a move in time."""
         return max(0, remaining_ms + self.increment_ms - charged_ms)
 
     def flag_elapsed_ms(self, remaining_ms: int) -> int:

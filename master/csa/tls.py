@@ -10,7 +10,7 @@ class TlsError(Exception):
 
 
 def tls_context(ca_file: str = "") -> ssl.SSLContext:
-    """What a connection is verified with: certificate and host name always are.
+    """A context that verifies a connection: certificate and host name always.
 
     Args:
         ca_file: certificates to trust (PEM), in place of this machine's.
@@ -25,7 +25,7 @@ def tls_context(ca_file: str = "") -> ssl.SSLContext:
 
 
 def handshake_failure(peer: str, error: ssl.SSLError) -> str:
-    """Why no TLS connection came about, in one line."""
+    """The reason why no TLS connection came about, in one line."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate of {peer} is not trusted: {error.verify_message}"
     return f"{peer} does not speak TLS as we do: {_reason(error)}"

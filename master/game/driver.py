@@ -24,7 +24,18 @@ from typing import Final, Protocol
 
 import structlog
 
-from cluster.api import Decision, OpenSearcher, Pondered, Progress, SearchListener, SearchRequest
+from cluster.api import (
+    Decision,
+    OpenSearcher,
+    Pondered,
+    PonderSearch,
+    Progress,
+    RetimeSearch,
+    SearchListener,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.csa.address import ServerAddress
 from master.csa.client import CONNECT_TIMEOUT_S, CsaConnection, CsaConnectionError
 from master.csa.offer import warm_up_rules
@@ -57,21 +68,17 @@ from master.player.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
-    RetimeSearch,
     Send,
-    StartPonder,
-    StartSearch,
-    StopSearch,
 )
 from master.player.player import Player
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(LOGGER)
 
 ABORT_S: Final = 1.0
-"""How long the server's last word is waited for after we gave up a game, and again after we logged out of it."""
+"""Seconds for which the server's last word is awaited after we gave up a game, and again after we logged out of it."""
 
 LOGIN_S: Final = 60.0
-"""How long the answer to a login is waited for: a server may accept a connection and be dead."""
+"""Seconds for which the answer to a login is awaited: a server may accept a connection and be dead."""
 
 Observer = Callable[[GameEvent], None]
 """Called on the event loop; must not block. What it raises is logged and forgotten."""
@@ -81,7 +88,7 @@ _IDS_OF_A_GAME: Final = 100_000
 _search_ids = itertools.count(1)
 _ids_lock: Final = threading.Lock()
 _numbers = itertools.count(1)
-"""Of this process's players, in the log."""
+"""Numbers of this process's players, in the log."""
 
 
 def next_search_id() -> int:
@@ -91,7 +98,7 @@ def next_search_id() -> int:
 
 
 def next_game_ids() -> int:
-    """The first id of a game's searches; its others follow, and whatever is searched later has higher ones."""
+    """The first id of a game's searches; its others follow, and later searches have higher ones."""
     global _search_ids
     with _ids_lock:
         first = (next(_search_ids) // _IDS_OF_A_GAME + 1) * _IDS_OF_A_GAME
@@ -114,8 +121,8 @@ class LoginRefusedError(Exception):
 
 
 class WrongGameError(Exception):
-    """What we log in with brings no game, or another one than it names: the user has to change it. The text says what
-    the server did; ``offered``: it offered a game, which was rejected."""
+    """The login brings no game, or another one than it names: the user has to change it. The text says what the server
+    did; ``offered``: it offered a game, which was rejected."""
 
     def __init__(self, text: str, offered: bool) -> None:
         super().__init__(text)
@@ -130,12 +137,12 @@ class ShownOutError(CsaConnectionError):
 class GameSettings:
     player: PlayerSettings = field(default_factory=PlayerSettings)
     record_folder: Path | None = None
-    """Where the game is recorded; None: nowhere."""
+    """The folder for the game's record; None: no record."""
     tls: ssl.SSLContext | None = None
-    """What to verify the server with; None: plain TCP."""
+    """The context that verifies the server; None: plain TCP."""
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     prepare_timeout_s: float = 60.0
-    """How long the searcher may take to get ready before the game is agreed to (the server gives up after 120 s)."""
+    """Seconds that the searcher has to get ready before the game is agreed to (the server gives up after 120 s)."""
     book: PlayersBook | None = None
     """Asked on each turn before the searcher, where ``player.book_ms`` gives it time."""
 
@@ -328,7 +335,7 @@ class _Game:
                     self._ask_book(instruction)
                 case StartSearch(request):
                     self._start_search(request)
-                case StartPonder(request):
+                case PonderSearch(request):
                     self._guarded("pondering_not_started", self._searcher.ponder, request, self._hears)
                 case RetimeSearch(search_id, soft_ms):
                     self._guarded("search_not_retimed", self._searcher.retime, search_id, soft_ms)

@@ -51,7 +51,7 @@ class Entry:
         return type(self.event).__name__
 
     def fields(self) -> dict[str, Any]:
-        """For the log."""
+        """The fields of the log entry."""
         event = self.event
         if isinstance(event, Progressed):
             event = Progressed(replace(event.progress, fleet=(), lines=()))

@@ -1,4 +1,4 @@
-"""Game after game on a CSA server, as on floodgate: log in, play, and again, whatever happens to the line."""
+"""Game after game on a CSA server, as on floodgate: log in, play, and again, also after the connection was lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("game.loop")
 STEADY_S: Final = 60.0
 """A connection that has stood so long behind its login was none of a row of failures."""
 REFUSED_S: Final = 20 * 60.0
-"""How long a name that has never been let in is tried: a game that a crash left behind may take so long to end."""
+"""Seconds for which a name that was never let in is tried: a game that a crash left behind may last so long."""
 
 
 class NameTakenError(Exception):
@@ -34,20 +34,20 @@ class NameTakenError(Exception):
 
 @dataclass(slots=True)
 class _Progress:
-    """An observer that remembers how far things have come."""
+    """An observer that remembers the progress of a connection."""
 
     now: Callable[[], float]
     """Seconds of any steady clock."""
     been_in: bool = False
     """A login has succeeded."""
     in_since: float | None = None
-    """When this connection's did."""
+    """The time of this connection's login."""
     begun: bool = False
     """A game has been found on this connection."""
 
     @property
     def waited_s(self) -> float:
-        """How long this connection has been logged in."""
+        """Seconds since this connection's login."""
         return 0.0 if self.in_since is None else self.now() - self.in_since
 
     def next(self) -> None:

@@ -65,7 +65,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the player wanted done behind one event."""
+    """The player's instructions for one event."""
 
     at_ms: float
     instructions: list[Instruction]

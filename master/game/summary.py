@@ -1,4 +1,4 @@
-"""What a log says in short: games and how they ended, time, decisions, node losses, warnings. Pure but for `read`.
+"""A log in short: games and their ends, time, decisions, node losses, warnings. Pure but for `read`.
 
 Works on the log's lines as they are, whichever version wrote them; a game's moves and result are in the lines of its
 server, which the log has at the level debug.
@@ -71,7 +71,7 @@ class LoggedResult:
 
 @dataclass(slots=True)
 class LogSummary:
-    """Of one or several logs."""
+    """The summary of one or several logs."""
 
     began: str = ""
     ended: str = ""
@@ -90,11 +90,11 @@ class LogSummary:
     """Warnings and errors by event."""
 
     def results(self) -> Counter[str]:
-        """How many games ended in which way; ``unfinished``: the log ends before."""
+        """Numbers of games by their end; ``unfinished``: the log ends before."""
         return Counter(game.result or "unfinished" for game in self.games)
 
     def facts(self) -> dict[str, Any]:
-        """For JSON."""
+        """The summary for JSON."""
         return {
             "began": self.began,
             "ended": self.ended,

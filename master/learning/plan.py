@@ -12,7 +12,7 @@ _BEFORE_THE_GATE = (Kind.GAMES, Kind.TRAIN, Kind.COMPARE, Kind.GATE)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done next.
+    """The next step of a run.
 
     Attributes:
         number: of the generation.

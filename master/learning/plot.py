@@ -11,7 +11,7 @@ from master.learning.page import elo_text
 from worker.svg import COLOURS, document, elo_span, elo_ticks, line, spot, text
 
 _WIDTH, _HEIGHT = 640, 420
-"""Without the legend."""
+"""Size of the picture without the legend."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 50, 60
 _LEGEND: Final = 230
 _LEAST_SPAN: Final = 100.0

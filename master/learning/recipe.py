@@ -53,7 +53,7 @@ FIRST: Final = Opponent("generation-0", "")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How generations are made. Sequences have a value for each generation; the last one serves for all later ones.
+    """The recipe for generations. Sequences have a value for each generation; the last one serves for all later ones.
 
     Attributes:
         games: of a generation.

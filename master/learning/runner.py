@@ -69,7 +69,7 @@ def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
 
 
 def _follow(parent: int) -> Any:
-    """What the child does before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual."""
+    """Prepare the child before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual."""
     libc = ctypes.CDLL(None)
 
     def follow() -> None:

@@ -1,4 +1,4 @@
-"""What one viewer has seen, and so what it is to be sent next. Pure."""
+"""A viewer's place in the sections: what it has seen, and what it is sent next. Pure."""
 
 from __future__ import annotations
 

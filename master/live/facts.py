@@ -1,4 +1,4 @@
-"""What happens in a game and in a fleet as plain values that JSON can hold: *facts*. Pure.
+"""Events of a game and of a fleet as plain values that JSON can hold: *facts*. Pure.
 
 A fact is a dictionary with its kind under ``fact`` and the moment under ``at`` (seconds since 1970). Scores are
 `worker.score` scores from black's view, None where there is none; colours are 0 (black) and 1 (white); moves are USI.
@@ -34,7 +34,7 @@ _LINE_MOVES: Final = 24
 _NODE_MOVES: Final = 10
 """The same of each node's."""
 _DEEPEST: Final = 4
-"""How deep the values of an event's fields may nest."""
+"""Levels to which the values of an event's fields may nest."""
 
 
 class Teller:
@@ -97,7 +97,7 @@ def decision_fact(decision: Decision, colour: int) -> Fact:
 
 
 def known_facts(known: Known, colour: int) -> dict[str, Any]:
-    """What pondering had found out."""
+    """The result of pondering."""
     return {
         "move": known.move,
         "score": _from_black(known.score, colour),

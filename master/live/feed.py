@@ -25,24 +25,24 @@ from master.player.events import GameEvent, ThinkingProgressed
 from master.usi.events import Event, Instruction, Progressed
 
 PROGRESS_S: Final = 0.2
-"""How often the state of each side's search goes to the page, at most."""
+"""Seconds between two updates of each side's search on the page, at least."""
 _STUCK_S: Final = 5.0
 """A page that has taken nothing for so long has no use for more."""
 _MOST_WAITING: Final = 20_000
 _END_S: Final = 3.0
 
 _Item = tuple[float, str, Any]
-"""When it came, its kind, the event."""
+"""The time of an event, its kind, the event."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """Where the page is served, and what its title says."""
+    """The page's address and title."""
 
     host: str = "127.0.0.1"
     port: int = 0
     token: str = field(default="", repr=False)
-    """What a browser has to show; empty: nothing, on this machine alone."""
+    """The token that a browser has to show; empty: none, on this machine alone."""
     head: dict[str, Any] = field(default_factory=dict)
 
 
@@ -108,7 +108,7 @@ class Feed:
         self._put("note", text)
 
     def usi(self, what: Event | Instruction) -> None:
-        """What a USI front was told, or wants done."""
+        """Take an event or an instruction of a USI front."""
         self._put("usi", what)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ _SPEEDS_KEPT: Final = 240
 
 
 class FleetPicture:
-    """What the events of a fleet add up to; times are seconds since 1970."""
+    """The state of a fleet, summed up from its events; times are seconds since 1970."""
 
     def __init__(self) -> None:
         self.version = 1
@@ -27,7 +27,7 @@ class FleetPicture:
         self._pondering: dict[str, Any] | None = None
         self._ponder = {"hits": 0, "misses": 0}
         self._speeds: deque[list[float]] = deque(maxlen=_SPEEDS_KEPT)
-        """Of each search: when, and nodes a second of all."""
+        """Time and nodes a second of each search, of all nodes together."""
         self._searching = False
 
     def on_event(self, name: str, fields: dict[str, Any], at: float) -> None:
@@ -80,7 +80,7 @@ class FleetPicture:
         self.version += 1
 
     def on_status(self, masters: list[dict[str, Any]], at: float) -> None:
-        """What the masters of this machine say of their fleets now (`cluster.machine.status`): they are the fleet."""
+        """Take the state files of this machine's masters (`cluster.machine.status`): they are the fleet."""
         seen = set()
         for facts in masters:
             self._ray = {"state": str(facts["ray"]), "address": str(facts["address"])}

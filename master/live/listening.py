@@ -1,4 +1,4 @@
-"""Where the live page listens: ``HOST:PORT``, a port of this machine alone, or ``off``. Pure."""
+"""The live page's address: ``HOST:PORT``, a port of this machine alone, or ``off``. Pure."""
 
 from __future__ import annotations
 

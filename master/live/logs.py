@@ -21,7 +21,7 @@ from master.player.instructions import Emit, PlayerSettings
 
 _SETTINGS: Final = TypeAdapter(PlayerSettings)
 MOST_LINES: Final = 300
-"""So many are read at once, so that who waits for the rest sees the first of them soon."""
+"""Lines that are read at once, so that a reader who waits for the rest sees the first of them soon."""
 _META: Final = frozenset({"event", "logger", "level", "timestamp"})
 
 

@@ -1,4 +1,4 @@
-"""What the page shows, out of facts (`master.live.facts`). Pure: the facts bring the time with them.
+"""The content of the page, out of facts (`master.live.facts`). Pure: the facts bring the time with them.
 
 A `Site` is one fleet and its games. What a browser gets of it are *sections*, each a value that JSON can hold, with a
 version that rises when it changes: ``fleet``, ``log``, ``games`` and, of one game, ``game``, ``thoughts``.
@@ -115,7 +115,7 @@ class GamePage:
         }
 
     def summary(self) -> dict[str, Any]:
-        """For the list of games."""
+        """The game's row in the list of games."""
         head = {name: self._head[name] for name in ("id", "names", "mine", "began")}
         return {**head, "key": self.key, "plies": self.plies, "result": self._result}
 
@@ -241,7 +241,7 @@ class Site:
                 return self.games[key].section(name)
 
     def details(self, key: str, ply: int) -> list[Fact | None] | None:
-        """What black and white thought behind ``ply`` moves of a game; None: nothing is known."""
+        """The searches of black and white behind ``ply`` moves of a game; None: nothing is known."""
         return self.games[key].details.get(ply)
 
     def _begin(self, fact: Fact) -> None:

@@ -19,7 +19,7 @@ from master.live.server import Hub, address_of, listen, make_app, make_server
 _MOST_LINE: Final = 1 << 24
 """Bytes of one fact."""
 _GOODBYE_S: Final = 0.6
-"""How long the viewers have for the last state."""
+"""Seconds that the viewers have for the last state."""
 
 
 async def serve(facts: asyncio.StreamReader, settings: dict[str, Any]) -> None:

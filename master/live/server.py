@@ -48,15 +48,15 @@ _COOKIE: Final = "gougi_page"
 MOST_VIEWERS: Final = 100
 MOST_CONNECTIONS: Final = 400
 EVERY_S: Final = 0.25
-"""How often a viewer is sent something, at most."""
+"""Seconds between two messages to a viewer, at least."""
 BEAT_S: Final = 5.0
-"""How often at least, so that one that is gone is noticed."""
+"""Seconds between two messages, at most, so that a viewer that is gone is noticed."""
 SLOW_S: Final = 10.0
-"""How long a viewer may take for what it is sent, and a client for what it asks."""
+"""Seconds that a viewer may take for a message, and a client for its request."""
 
 
 class Picture(Source, Protocol):
-    """What the server shows."""
+    """The source of what the server shows."""
 
     head: dict[str, Any]
 
@@ -64,7 +64,7 @@ class Picture(Source, Protocol):
         """A section that `versions` names."""
 
     def details(self, key: str, ply: int) -> list[Any] | None:
-        """What both sides thought behind ``ply`` moves of a game; None: nothing is known."""
+        """The searches of both sides behind ``ply`` moves of a game; None: nothing is known."""
 
 
 class Hub:
@@ -270,7 +270,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        """Cut off a client that has had no request under way at two looks in a row, whatever it has sent of one."""
+        """Cut off a client that has had no complete request at two looks in a row."""
         idle = self.cycle is None or self.cycle.response_complete
         if idle and self._idle:
             self.transport.abort()
@@ -280,7 +280,7 @@ class Connection(H11Protocol):
 
     @classmethod
     def cut(cls, scope: Scope) -> None:
-        """End the connection of a request, whatever waits to be sent on it."""
+        """End the connection of a request; lines that wait to be sent are dropped."""
         transport = cls._open.get(tuple(scope["client"] or ()))
         if transport is not None:
             transport.abort()

@@ -1,4 +1,4 @@
-"""What the USI front hears and does as facts. Pure.
+"""Events and instructions of the USI front as facts. Pure.
 
 A GUI tells no game: it names a position and asks. Positions that go on from each other make a game here, and any other
 begins one anew.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from cluster.api import StartSearch
 from master.live.facts import Fact, decision_fact, fleet_fact, progress_fact
-from master.usi.events import Decided, Event, FleetEvent, GuiLine, Instruction, Progressed, StartSearch
+from master.usi.events import Decided, Event, FleetEvent, GuiLine, Instruction, Progressed
 
 _RESULTS = {"win": ("WIN", 0), "lose": ("LOSE", 1), "draw": ("DRAW", None)}
 

@@ -17,11 +17,12 @@ from master.live.server import Hub, address_of, listen, make_app, make_server
 from master.logs.files import newest_log
 
 EVERY_S: Final = 0.5
-"""How often a log that grows, and the fleets, are looked at."""
+"""Seconds between two looks at a log that grows, and at the fleets."""
 
 
 class Watch:
-    """What there is to see. Its methods read the disk: they are called in a thread, one at a time.
+    """Everything that can be watched on this machine. Its methods read the disk: they are called in a thread, one at a
+    time.
 
     Args:
         log: a log; or a folder, whose newest log is followed, with this machine's fleets beside it. None: ``facts``
@@ -37,7 +38,7 @@ class Watch:
         self._fleets: list[dict[str, Any]] = []
 
     def poll(self) -> list[Fact]:
-        """What is new.
+        """Read what is new.
 
         Raises:
             OSError, UnicodeDecodeError: a log cannot be read.
@@ -63,7 +64,7 @@ class Watch:
 
     @property
     def trouble(self) -> str:
-        """Which line of the log could not be read."""
+        """The line of the log that could not be read, in words."""
         return "" if self._reader is None else self._reader.trouble
 
     def _look_at_fleets(self) -> list[Fact]:

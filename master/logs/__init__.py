@@ -1,1 +1,1 @@
-"""Logs: their files, and what a terminal sees of them; metrics of games, and where the master serves all of its own."""
+"""Logs: their files, and their view at a terminal; metrics of games, and the server of the master's metrics."""

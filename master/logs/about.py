@@ -18,7 +18,7 @@ class About:
         self._game_id = ""
 
     def observe(self, event: GameEvent) -> None:
-        """What happens to the player."""
+        """Take an event of the player."""
         match event:
             case GameFound(summary):
                 self._game_id = summary.game_id

@@ -29,12 +29,12 @@ from typing import Final
 
 _NAME: Final = re.compile(r"(?P<run>.+?)(?:\.(?P<number>\d{4,}))?\.jsonl(?P<packed>\.gz)?")
 _OURS: Final = re.compile(r"gougi-[0-9]{8}-[0-9]{6}-[0-9]+(\.[0-9]{4,})?\.jsonl(\.gz)?")
-"""What may be deleted. Any other name is a person's, who keeps a log or notes on it."""
+"""Names of files that may be deleted. Any other name is a person's, who keeps a log or notes on it."""
 _HALF_PACKED: Final = re.compile(r"\.gougi-[0-9]{8}-[0-9]{6}-[0-9]+\.[0-9]{4,}\.jsonl\.gz")
 _IN_USE_S: Final = 24 * 3600.0
 """A file that was written within this time may be another process's: it is kept."""
 _FAST: Final = 3
-"""Of gzip's levels: a tenth of the size for 10 ms a MB."""
+"""The level of gzip: a tenth of the size for 10 ms a MB."""
 _LAST: Final = sys.maxsize
 """The number of the file that is written, or was the last one to be."""
 
@@ -157,7 +157,7 @@ class LogFile(BaseRotatingHandler):
         self._tell = tell
         self._number = 0
         self._size = path.stat().st_size
-        """Of the file, to the end of its last whole line."""
+        """Size of the file, to the end of its last whole line."""
         self._lost = 0
         self._packing = True
         self._next_try = part_bytes
@@ -165,7 +165,8 @@ class LogFile(BaseRotatingHandler):
         self._delete_old()
 
     def stop_packing(self) -> None:
-        """From now on, and of a part in work, parts are left unpacked: the log ends, and is waited for. Any thread."""
+        """Leave parts unpacked from now on, also one that is being packed: the log ends, and is waited for. Any
+        thread."""
         self._packing = False
 
     def emit(self, record: logging.LogRecord) -> None:

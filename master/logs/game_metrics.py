@@ -26,7 +26,7 @@ class GameMetrics:
         self._least_s: float | None = None
 
     def observe(self, event: GameEvent) -> None:
-        """What happens to the player."""
+        """Take an event of the player."""
         meters = self._meters
         match event:
             case GameBegan(summary, _, clocks):

@@ -37,12 +37,12 @@ _GRAVE: Final = frozenset(
     }
 )
 """Fleet events that a person should hear of. The fallback, at the lowest priority, may well fall silent for a while."""
-_CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3")
+_CHATTY: Final = ("asyncio", "concurrent", "filelock", "markdown_it", "numba", "ray", "urllib3", "zmq")
 """Other people's loggers: of these only warnings count."""
 
 
 CLOSE_S: Final = 2.0
-"""How long the last lines may take."""
+"""Seconds for writing the last lines."""
 
 
 class LogError(Exception):

@@ -44,10 +44,10 @@ GAME: Final = (
     BUILD, MESSAGES, RUNNING, PLY, GAMES, MOVES, BOOK_MOVES, CLOCK_USED, CLOCK_LEFT, FLAG_MARGIN, FLAG_MARGIN_LEAST,
     ECHO,
 )  # fmt: skip
-"""What the master says of its games."""
+"""Metrics of the master about its games."""
 
 LISTS: Final = {"games": GAME, "fleet": FLEET, "node": NODE}
-"""Of docs/how-to/metrics.md, in their order."""
+"""The lists of docs/how-to/metrics.md, in their order."""
 
 
 def rows(metrics: tuple[Metric, ...]) -> str:
@@ -56,7 +56,7 @@ def rows(metrics: tuple[Metric, ...]) -> str:
 
 
 def unit(metric: Metric) -> str:
-    """What the metric counts, by its name."""
+    """The unit of the metric, by its name."""
     name = metric.name.removesuffix("_total")
     for ending, words in (
         ("_seconds", "seconds"), ("_bytes", "bytes"), ("_ratio", "0 to 1"), ("_centipawns", "centipawns"),

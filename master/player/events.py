@@ -1,4 +1,4 @@
-"""What happens in a game, for those who watch it: the terminal view, the record, the log.
+"""Events of a game, for its observers: the terminal view, the record, the log.
 
 `master.player.player` makes these, `master.game.driver` hands them to observers, on its event loop, in the order in
 which they happened. Colours are 0 (black) and 1 (white); moves are given in USI and CSA; scores are from black's view.
@@ -15,7 +15,7 @@ from master.csa.summary import GameSummary
 
 
 class Conclusion(enum.StrEnum):
-    """How a game ended for us, or why there was none."""
+    """The end of a game for us, or the reason why there was none."""
 
     WIN = "WIN"
     LOSE = "LOSE"
@@ -34,7 +34,7 @@ class Conclusion(enum.StrEnum):
     NO_NEW_GAMES = "NO_NEW_GAMES"
     """The server begins no games for now."""
     WRONG_GAME = "WRONG_GAME"
-    """What we log in with brings no game, or another one than its name says, however often it is tried."""
+    """The login brings no game, or another one than its name says, however often it is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class GameOutcome:
     sfen: str = ""
     """The last position."""
     comment: str = ""
-    """What a record adds to the reason."""
+    """Words that a record adds to the reason."""
     record_path: Path | None = None
 
     @property
@@ -106,7 +106,7 @@ class ThinkingBegan:
     hard_ms: int
     clocks: Clocks
     known: Known | None = None
-    """What pondering had found out about the position (a ponder hit)."""
+    """The result of pondering on the position (a ponder hit)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class MovePlayed:
     usi: str
     csa: str
     consumed_ms: int
-    """What the server charged."""
+    """Time that the server charged."""
     sfen: str
     """The position behind the move."""
     clocks: Clocks
@@ -141,7 +141,7 @@ class MovePlayed:
     depth: int = 0
     nodes: int = 0
     book: str = ""
-    """Which book it is from; empty: from none."""
+    """The book that it is from; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

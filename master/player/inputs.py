@@ -1,4 +1,4 @@
-"""What happens to a player: the events that `master.player.player.Player.handle` takes, all plain values.
+"""Events of a player: the values that `master.player.player.Player.handle` takes.
 
 `master.game.driver` makes them, `master.game.journal` writes them down as they are, and `master.game.replay` feeds them
 back.
@@ -43,11 +43,11 @@ class BookReplied:
 
 @dataclass(frozen=True, slots=True)
 class PonderFound:
-    """What pondering has found so far. Only the last one before a line of the server matters."""
+    """The results of pondering so far. Only the last one before a line of the server matters."""
 
     pondered: Pondered
     at_ms: float
-    """When that was known."""
+    """The time at which they came."""
 
 
 @dataclass(frozen=True, slots=True)

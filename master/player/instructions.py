@@ -1,10 +1,10 @@
-"""What a player is told at its start, and what it tells its driver to do: the values around `master.player.player`."""
+"""The settings of a player, and its instructions for its driver: the values around `master.player.player`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cluster.api import SearchRequest
+from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
 from master.clock import ClockSettings
 from master.player.events import GameEvent, GameOutcome
 
@@ -28,12 +28,12 @@ class PlayerSettings:
     """Resign where the score is this bad (centipawns, or a mate) on `resign_moves` own moves in a row; None: never."""
     resign_moves: int = 4
     last_plies: int = 32
-    """So near to the move limit, which draws, nobody resigns by score."""
+    """Plies before the move limit, which draws, within which nobody resigns by score."""
     mate_at_limit: bool = False
     """Whether a mate by the last move before the limit wins, as by the WCSC's rules, or is a draw, as on the tournament
     server (`master.player.judging`)."""
     draw_black: int = 0
-    """What a draw is worth to us where we are black, in centipawns."""
+    """The value of a draw for us where we are black, in centipawns."""
     draw_white: int = 0
     """The same where we are white."""
     ponder: bool = True
@@ -44,8 +44,8 @@ class PlayerSettings:
     validate: bool = False
     """Raise where the player takes a way that its table (`master.player.states`) does not have (tests)."""
     book_ms: int = 0
-    """How long a book may take to answer (at most a quarter of the move's time), before the search begins without it.
-    0: there is no book."""
+    """Time that a book has to answer (at most a quarter of the move's time), before the search begins without it. 0:
+    there is no book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,39 +81,12 @@ class BookAnswer:
     move: str
     """In USI."""
     source: str
-    """Which book."""
+    """The book's name."""
     score: int | None = None
     """Centipawns or a mate (`worker.score`), from the side to move; None where the book does not say."""
     depth: int = 0
     pv: tuple[str, ...] = ()
     """USI moves, ``move`` the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartSearch:
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class StartPonder:
-    """Search on the opponent's time, until the next `StartSearch`, `StartPonder` or `StopSearch`."""
-
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class RetimeSearch:
-    """Aim at another soft time, counted from the search's start."""
-
-    search_id: int
-    soft_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class StopSearch:
-    """Its decision is not needed any more."""
-
-    search_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,4 +101,4 @@ class Finish:
     outcome: GameOutcome
 
 
-Instruction = Send | PrepareSearcher | AskBook | StartSearch | StartPonder | RetimeSearch | StopSearch | Emit | Finish
+Instruction = Send | PrepareSearcher | AskBook | StartSearch | PonderSearch | RetimeSearch | StopSearch | Emit | Finish

@@ -39,8 +39,8 @@ from worker.score import MATE_BOUND
 from worker.shogi import Position, Repetition
 
 PATIENCE_MS: Final = 2000
-"""How long the server may take to end a game at its move limit. It is a fourth of the turn at the most, but no less
-than `LEAST_PATIENCE_MS`: the limit's line may be on its way."""
+"""Time that the server has to end a game at its move limit. It is a fourth of the turn at the most, but no less than
+`LEAST_PATIENCE_MS`: the limit's line may be on its way."""
 LEAST_PATIENCE_MS: Final = 500
 
 
@@ -57,7 +57,7 @@ class Verdict(enum.Enum):
 class Judgement:
     verdict: Verdict
     move: int = 0
-    """Of `Verdict.PLAY` before a search."""
+    """The move of `Verdict.PLAY` before a search."""
 
 
 class Judge:
@@ -69,7 +69,7 @@ class Judge:
         self.max_moves = summary.max_moves
         """The ply at which the game is drawn; None: none, or the server does not keep to it."""
         self.score: int | None = None
-        """Of our last move that had one, for us."""
+        """The score of our last move that had one, for us."""
         self._bad_scores = 0
 
     @property
@@ -86,7 +86,7 @@ class Judge:
         self.max_moves = None
 
     def before_search(self, position: Position, plies: int) -> Judgement:
-        """What to do in ``position``, in which we are to move."""
+        """Judge ``position``, in which we are to move."""
         if self.at_limit(plies):
             return Judgement(Verdict.WAIT)
         if position.is_mated():
@@ -100,7 +100,7 @@ class Judge:
         return Judgement(Verdict.SEARCH)
 
     def after_search(self, decision: Decision, position: Position, plies: int) -> Verdict:
-        """What to make of a decision about ``position``, which has legal moves."""
+        """Judge a decision about ``position``, which has legal moves."""
         bad = False
         if decision.score is not None:
             self.score = decision.score
@@ -143,5 +143,5 @@ def _mating_move(position: Position) -> int | None:
 
 
 def patience_ms(hard_ms: float) -> float:
-    """How long the server's word is waited for at the move limit, on a turn that may take ``hard_ms``."""
+    """Time for which the server's word is awaited at the move limit, on a turn that may take ``hard_ms``."""
     return min(PATIENCE_MS, max(hard_ms / 4, LEAST_PATIENCE_MS))

@@ -1,4 +1,4 @@
-"""How a connection to a server has ended: what is made of the state that the protocol was left in. Pure."""
+"""The outcome of a connection that has ended, from the state that the protocol was left in. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from master.player.events import Conclusion, GameOutcome
 
 
 def with_result(protocol: CsaProtocol, conclusion: Conclusion, reason: str, comment: str = "") -> GameOutcome:
-    """What the server said, or what came in its place; the game's own part is for the player to fill in."""
+    """The outcome with the server's result, or ``conclusion`` in its place; the player fills the game's own part in."""
     summary = protocol.summary
     winner = None
     if summary is not None and conclusion in (Conclusion.WIN, Conclusion.LOSE):
@@ -16,7 +16,7 @@ def with_result(protocol: CsaProtocol, conclusion: Conclusion, reason: str, comm
 
 
 def line_lost(protocol: CsaProtocol, why: str) -> GameOutcome:
-    """The connection broke: what the server makes of it is not known here."""
+    """The outcome of a broken connection: the server's result is not known here."""
     return with_result(protocol, Conclusion.DISCONNECTED, f"{why}, {protocol.state.value}{_told(protocol)}")
 
 

@@ -13,7 +13,7 @@
        │                           the server at its move limit    │
     AskBook ─ a move of a book ───────────────────────► a move ────┤
        │  none, or none in time                                    │
-    StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► StartPonder, until our turn or the game's end
+    StartSearch ─ decision ─────────────────────────────► a move ──┘ ─► PonderSearch, until our turn or the game's end
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or one by material alone
 
 Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Decision, Known, Progress, SearchRequest
+from cluster.api import Decision, Known, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from master.clock import GameClock, Watch
 from master.csa import events as csa
 from master.csa.complaints import Hope, with_advice
@@ -74,16 +74,12 @@ from master.player.instructions import (
     Login,
     PlayerSettings,
     PrepareSearcher,
-    RetimeSearch,
     Send,
-    StartPonder,
-    StartSearch,
-    StopSearch,
 )
 from master.player.judging import Judge, Verdict, patience_ms
+from master.player.move_comment import MoveComment
 from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
-from master.player.thought import Thought
 from master.player.turn import Patience, Question, RunningSearch, Wait
 from worker.careful import careful_move
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
@@ -99,7 +95,7 @@ class Player:
         self.outcome: GameOutcome | None = None
         self._states = States(TRANSITIONS, PlayerState.START, strict=self.settings.validate)
         self._now_ms = 0.0
-        """When the event that is handled happened."""
+        """The time of the event that is handled."""
         self._login = login
         self._next_id = 1
         self._position: Position | None = None
@@ -107,17 +103,17 @@ class Player:
         self._judge: Judge | None = None
         self._moves: list[str] = []
         self._line: tuple[str, ...] = ()
-        """What the last search expects from here on, as long as the game follows it."""
+        """The moves that the last search expects from here on, as long as the game follows them."""
         self._wait: Wait | None = None
-        """What our turn waits for."""
+        """The answer for which our turn waits."""
         self._pondering: SearchRequest | None = None
         """The search that runs on the opponent's time."""
         self._found: PonderFound | None = None
-        """What that has found."""
-        self._thought = Thought()
+        """The results of that search."""
+        self._comment = MoveComment()
         self._aborting = ""
         self._wrong_game = ""
-        """Why the game on offer, which was rejected, is another one than we came for."""
+        """The reason why the game on offer, which was rejected, is another one than we came for."""
         self._out: list[Instruction] = []
 
     @property
@@ -126,11 +122,11 @@ class Player:
 
     @property
     def deadline_ms(self) -> float | None:
-        """When a `Tick` has something to do; None: only another event can change anything."""
+        """The time at which a `Tick` has something to do; None: only another event can change anything."""
         return None if self._wait is None else self._wait.deadline_ms
 
     def story(self) -> tuple[Transition[PlayerState], ...]:
-        """How it came to its present state."""
+        """The transitions that led to its present state."""
         return self._states.story()
 
     def handle(self, event: Input, now_ms: float) -> list[Instruction]:
@@ -310,8 +306,8 @@ class Player:
         self._moves.append(move_to_usi(move))
         self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
         self._clock.moved(made.consumed_ms, self._now_ms)
-        thought = self._thought if made.mine else Thought()
-        self._emit(thought.played(made, tuple(self._moves), position.sfen(), self._clocks()))
+        comment = self._comment if made.mine else MoveComment()
+        self._emit(comment.played(made, tuple(self._moves), position.sfen(), self._clocks()))
         if self._aborting:
             if self.protocol.my_turn:
                 self._send(self.protocol.resign())
@@ -335,7 +331,7 @@ class Player:
             case Verdict.DECLARE:
                 self._answer(self.protocol.declare())
             case Verdict.PLAY:
-                self._send_move(judgement.move, Thought())
+                self._send_move(judgement.move, MoveComment())
             case _ if self.settings.book_ms:
                 self._ask_book()
             case _:
@@ -361,7 +357,7 @@ class Player:
         if position.occurrences() > 1:
             return False  # whether a repetition is wanted the search has to say
         self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
-        self._send_move(move, Thought.of_book(answer, self._board(), move))
+        self._send_move(move, MoveComment.of_book(answer, self._board(), move))
         return True
 
     def _think(self) -> None:
@@ -384,7 +380,7 @@ class Player:
         self._pondering = self._found = None  # it is a part of this search now, or over
 
     def _known_of(self, request: SearchRequest) -> Known | None:
-        """What pondering has found out about the position of ``request``."""
+        """The result of pondering on the position of ``request``."""
         if self._pondering is None or self._found is None:
             return None
         known = self._found.pondered.replies.get(request.reply_to(self._pondering))
@@ -397,7 +393,7 @@ class Player:
         if not self.settings.ponder or self._referee().ends_with(position, len(self._moves) + 1):
             return
         self._pondering, self._found = self._request((*self._moves, move_to_usi(move))), None
-        self._out.append(StartPonder(self._pondering))
+        self._out.append(PonderSearch(self._pondering))
 
     def _request(self, moves: tuple[str, ...]) -> SearchRequest:
         return SearchRequest(
@@ -444,7 +440,7 @@ class Player:
             self._fall_back(search, f"the decision is not legal: {error}")
         else:
             self._line = decision.pv
-            self._send_move(move, Thought.of(decision, self._board(), move))
+            self._send_move(move, MoveComment.of(decision, self._board(), move))
 
     def _fall_back(self, search: RunningSearch, why: str) -> None:
         """Play the best move that was reported, or one by material alone: a turn never ends on the clock."""
@@ -456,11 +452,11 @@ class Player:
             why += f"; the reported move is not legal: {error}"
         move = move or careful_move(position)
         self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
-        self._send_move(move, Thought())
+        self._send_move(move, MoveComment())
 
-    def _send_move(self, move: int, thought: Thought) -> None:
-        self._thought = thought
-        self._answer(self.protocol.move(move_to_csa(move), thought.comment))
+    def _send_move(self, move: int, comment: MoveComment) -> None:
+        self._comment = comment
+        self._answer(self.protocol.move(move_to_csa(move), comment.text))
         self._ponder(move)
 
     def _answer(self, line: str) -> None:

@@ -13,17 +13,18 @@ _DOUBLINGS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How to try again after failures in a row. Random, so that many clients do not come back at the same instant."""
+    """Delays between attempts after failures in a row. Random, so that many clients do not come back at the same
+    instant."""
 
     first_s: float = 1.0
     """The most that the first delay lasts."""
     factor: float = 2.0
     most_s: float = 120.0
     attempts: int | None = 30
-    """Give up after so many failures in a row: with these delays within 50 minutes. None: never."""
+    """Failures in a row after which to give up: with these delays within 50 minutes. None: never."""
 
     def delay_s(self, failures: int, rng: random.Random) -> float | None:
-        """How long to wait after ``failures`` (1, 2 …) failures in a row; None: give up."""
+        """The wait after ``failures`` (1, 2 …) failures in a row; None: give up."""
         if self.attempts is not None and failures >= self.attempts:
             return None
         longest = min(self.most_s, self.first_s * self.factor ** min(failures - 1, _DOUBLINGS))
@@ -31,7 +32,7 @@ class Backoff:
 
 
 class Rivalry(enum.Enum):
-    """What logins that are shown out again and again tell."""
+    """The meaning of logins that are shut out again and again."""
 
     NONE = "none"
     SUSPECTED = "suspected"
@@ -50,12 +51,12 @@ class ShownOut:
     """
 
     short_s: float = 300.0
-    """Who has waited longer was not shown out by a rival who keeps coming back."""
+    """Seconds of waiting after which a login does not count as shut out by a rival who keeps coming back."""
     suspected: int = 3
-    """So many times in a row, without a game between."""
+    """Times in a row, without a game between, from which on a rival is suspected."""
     certain: int = 8
     times: int = 0
-    """How often in a row so far."""
+    """Times in a row so far."""
 
     def again(self, waited_s: float) -> Rivalry:
         """The server closed our connection ``waited_s`` after it had let us in, while we waited for a game."""

@@ -1,6 +1,4 @@
-"""What a player is waiting for while it is its turn: the values that `master.player.player` keeps until an answer
-comes. Times in milliseconds.
-"""
+"""Values that `master.player.player` keeps while its turn waits for an answer. Times in milliseconds."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ class RunningSearch:
     search_id: int
     deadline_ms: float
     soft_ms: int
-    """What it aims at now, since its start."""
+    """The soft time now, from the search's start."""
     began_ms: float
     watch: Watch
     pv: tuple[str, ...] = ()
@@ -25,7 +23,7 @@ class RunningSearch:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the book was asked on our turn, before any search."""
+    """The question to the book on our turn, before any search."""
 
     question_id: int
     deadline_ms: float

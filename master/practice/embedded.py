@@ -25,14 +25,14 @@ from master.practice.server_room import RoomOptions
 OPPONENT: Final = "single"
 _PASSWORD: Final = "embedded"  # any word will do: the server is ours, on loopback, and takes everybody
 _LAST_WORDS_S: Final = 3.0
-"""How long the players may take to leave a game that the server has stopped."""
+"""Seconds that the players have to leave a game that the server has stopped."""
 
 PROPER_ENDS: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedSettings:
-    """What is played. Times in whole seconds."""
+    """Settings of the games. Times in whole seconds."""
 
     record_folder: Path
     name: str = "gougi"

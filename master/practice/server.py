@@ -45,7 +45,7 @@ class ServerOptions:
     """0: any free port (`PracticeServer.address` says which)."""
     room: RoomOptions = field(default_factory=RoomOptions)
     record_folder: Path | None = None
-    """Where games are recorded; None: nowhere."""
+    """The folder for the games' records; None: no records."""
 
 
 class PracticeServer:

@@ -32,7 +32,7 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Where a game begins: an SFEN, and CSA moves that are already made (charged one second each, as by the server)."""
+    """The begin of a game: an SFEN, and CSA moves that are already made (charged one second each, as by the server)."""
 
     sfen: str
     moves: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class GameRules:
     max_moves: int | None = 256
     """The ply at which the game is drawn, moves of the start position included."""
     agree_ms: int = 120_000
-    """How long both sides have to agree."""
+    """Time that both sides have to agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ServerGame:
 
     @property
     def deadline_ms(self) -> float | None:
-        """When `tick` has something to do."""
+        """The time at which `tick` has something to do."""
         if self.phase is Phase.AGREEING:
             return self._offered_ms + self.rules.agree_ms
         if self.phase is Phase.PLAYING and not self.rules.time.unlimited:
@@ -196,7 +196,7 @@ class ServerGame:
         return self._both(f"REJECT:{self.game_id} by {by}")
 
     def _next(self, now_ms: float) -> list[Say]:
-        """What waits for the side whose turn it is now: lines sent too early, or a resignation on leaving."""
+        """Handle what waits for the side whose turn it is now: lines sent too early, or a resignation on leaving."""
         said: list[Say] = []
         while self.phase is Phase.PLAYING:
             if self._gone[self.turn]:

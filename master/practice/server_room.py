@@ -28,7 +28,7 @@ _USAGE: Final = "type 'LOGIN name password' (this practice server has no x1 mode
 
 @dataclass(frozen=True, slots=True)
 class RoomOptions:
-    """What the practice server plays.
+    """Settings of the practice server's games.
 
     Raises:
         ValueError: a start position is not legal.
@@ -40,7 +40,7 @@ class RoomOptions:
     least_ms: int = 0
     """``Least_Time_Per_Move``."""
     start: StartPosition = field(default_factory=lambda: StartPosition(STARTPOS))
-    """Where games begin whose name says nothing else."""
+    """The begin of games whose name says nothing else."""
     starts: Mapping[str, StartPosition] = field(default_factory=dict)
     """Start positions by game name (``test-60-5F``)."""
     passwords: Mapping[str, str] | None = field(default=None, repr=False)
@@ -73,7 +73,7 @@ class RecordChanged:
 
 @dataclass(frozen=True, slots=True)
 class RoomNote:
-    """Something for the log and for who watches."""
+    """A note for the log and for viewers."""
 
     event: str
     fields: dict[str, object]
@@ -116,7 +116,7 @@ class Room:
 
     @property
     def deadline_ms(self) -> float | None:
-        """When `tick` has something to do."""
+        """The time at which `tick` has something to do."""
         deadlines = [game.deadline_ms for game in self._games.values()]
         deadlines += [visitor.since_ms + LOGIN_MS for visitor in self._visitors.values() if not visitor.name]
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
@@ -284,7 +284,7 @@ class Room:
 
 
 def _refusal(wish: GameName) -> str:
-    """Why the tournament server refuses such a wish, in its words; empty: it does not."""
+    """The reason why the tournament server refuses such a wish, in its words; empty: it does not."""
     if wish.floodgate and wish.side != "*":
         sign = "+" if wish.side == "B" else "-"
         return f"You are not allowed to specify TEBAN {sign} for the game {wish.game}"

@@ -57,7 +57,7 @@ class RecordedMove:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a game ended: a word of `master.csa.events.REASONS`, or what cut it short in words of our own."""
+    """The end of a game: a word of `master.csa.events.REASONS`, or the cause of an early end in words of our own."""
 
     reason: str
     winner: int | None = None
@@ -159,7 +159,7 @@ class RecordFile:
     def __init__(self, folder: Path, record: GameRecord) -> None:
         self.record = record
         self.path: Path | None = None
-        """Of the CSA file. Known once the name is taken."""
+        """Path of the CSA file. Known once the name is taken."""
         self._folder = folder
 
     def take_name(self) -> Path:
@@ -256,7 +256,8 @@ def _interrupted(ending: Ending) -> SpecialMoveEntry:
 
 
 def _out_of_turn(ending: Ending) -> SpecialMoveEntry:
-    """Who leaves a game on the opponent's turn resigns as soon as it is his own; by then he has lost by what he did."""
+    """The ending where a side leaves on the opponent's turn: it resigns as soon as it is to move; by then it has lost
+    anyway."""
     result = None if ending.reason != "RESIGN" or ending.winner is None else _FOUL_WINS[ending.winner]
     return _interrupted(ending) if result is None else SpecialMoveEntry.from_result(result, comment=_say(ending))
 

@@ -1,4 +1,4 @@
-"""What a KIF record says beside the moves: variations as comments, in the notation that shogi programs read."""
+"""The comments of a KIF record: variations, in the notation that shogi programs read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from master.records.notation import SIDES, move_text
 from worker.shogi import MoveError, Position
 
 ENCODING: Final = "shift_jis"
-"""Of ``.kif`` files: what every shogi program takes them for."""
+"""The encoding that every shogi program expects of ``.kif`` files."""
 _SIGNS: Final = str.maketrans(dict(zip(SIDES, "▲△", strict=True)))
 """The signs of the sides that Shift_JIS has."""
 

@@ -1,1 +1,1 @@
-"""What a person sees of a game in the terminal. `model` collects what happens, `screen` and `lines` show it."""
+"""The view of a game in the terminal. `model` collects what happens, `screen` and `lines` show it."""

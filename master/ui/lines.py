@@ -7,7 +7,7 @@ from typing import Final
 
 from master.player.events import GameBegan, GameEnded, GameEvent, LoggedIn, MovePlayed
 from master.records.notation import clock_text, count_text, move_text, pv_text, score_text
-from master.ui.model import GameView, Thought
+from master.ui.model import GameView, SideView
 from master.ui.screen import result_text
 from master.ui.texts import say
 from worker.shogi import MoveError, Position
@@ -50,26 +50,24 @@ class LineView:
             move = played.csa
         clocks = " ".join(clock_text(left) for left in played.clocks.left_ms)
         words = [f"{played.ply:>3} {move} {played.consumed_ms / 1000:g}s [{clocks}]"]
-        thought = self._view.thoughts[played.colour]
-        if thought.sfen == self._sfen:
-            words += _thought_words(thought, played.colour)
+        side = self._view.sides[played.colour]
+        if side.sfen == self._sfen:
+            words += _side_words(side, played.colour)
         return "  ".join(words)
 
 
-def _thought_words(thought: Thought, colour: int) -> list[str]:
-    source = thought.decision or thought.progress
+def _side_words(side: SideView, colour: int) -> list[str]:
+    source = side.decision or side.progress
     if source is None:
         return []
-    if thought.decision is not None and thought.decision.source == "forced":
+    if side.decision is not None and side.decision.source == "forced":
         return [say("forced")]
     words = [say("depth {depth}", depth=source.depth), score_text(source.score, colour)]
     words += [
         f"{node.node_id} {node.job} {count_text(node.nps)}/s" if node.alive else say("{node} lost", node=node.node_id)
         for node in source.fleet
     ]
-    if thought.decision is not None and thought.decision.ballots:
-        words.append(
-            say("votes") + " " + " ".join(f"{ballot.voter}:{ballot.move}" for ballot in thought.decision.ballots)
-        )
-    words.append(pv_text(thought.sfen, source.pv, thought.before, _PV_MOVES))
+    if side.decision is not None and side.decision.ballots:
+        words.append(say("votes") + " " + " ".join(f"{ballot.voter}:{ballot.move}" for ballot in side.decision.ballots))
+    words.append(pv_text(side.sfen, source.pv, side.before, _PV_MOVES))
     return words

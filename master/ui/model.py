@@ -1,4 +1,5 @@
-"""What is known of the game that is being played: events in, a plain picture out. Shown by `screen` and `lines`.
+"""The state of the game that is being played, for viewers: events in, a plain picture out. Shown by `screen` and
+`lines`.
 
 One player's observer is `GameView.observe`; where the opponent runs in this process too, `GameView.observe_opponent`
 adds what it thinks.
@@ -36,8 +37,8 @@ NOTES_KEPT = 4
 
 
 @dataclass(slots=True)
-class Thought:
-    """What one side thinks, or thought for its last move."""
+class SideView:
+    """The search of one side that a viewer sees: the one that runs, or that of its last move."""
 
     sfen: str = STARTPOS
     """The position that it is about."""
@@ -88,13 +89,13 @@ class GameView:
     ply: int = 0
     move: MovePlayed | None = None
     """The last move."""
-    thoughts: tuple[Thought, Thought] = field(default_factory=lambda: (Thought(), Thought()))
+    sides: tuple[SideView, SideView] = field(default_factory=lambda: (SideView(), SideView()))
     """By colour."""
     outcome: GameOutcome | None = None
     most_plies: int | None = None
     """The move at which the game is drawn; None: there is none that we know."""
     delay_ms: float | None = None
-    """How long the server took for the last echo."""
+    """Time that the server took for the last echo."""
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     """The last messages of log and fleet."""
     _clocks: Clocks = field(default_factory=lambda: Clocks((0, 0), 0))
@@ -129,7 +130,7 @@ class GameView:
 
     @property
     def last_square(self) -> int | None:
-        """Where the last move went."""
+        """The square to which the last move went."""
         return None if self.move is None else usi_target(self.move.usi)
 
     def observe(self, event: GameEvent) -> None:
@@ -143,7 +144,7 @@ class GameView:
                 self.names, self.my_colour = summary.names, summary.my_colour
                 self.sfen, self.ply, self.move, self.outcome = sfen, 0, None, None
                 self.most_plies, self._times = summary.max_moves, summary.time
-                self.thoughts = (Thought(sfen), Thought(sfen))
+                self.sides = (SideView(sfen), SideView(sfen))
                 self._set_clocks(clocks)
             case MovePlayed():
                 self.sfen, self.ply, self.move = event.sfen, event.ply, event
@@ -160,15 +161,15 @@ class GameView:
         self._think(event, self.my_colour ^ 1)
 
     def _think(self, event: GameEvent, colour: int) -> None:
-        thought = self.thoughts[colour]
+        side = self.sides[colour]
         match event:
             case ThinkingBegan():
-                thought.sfen, thought.before = self.sfen, self.last_square
-                thought.progress = thought.decision = None
+                side.sfen, side.before = self.sfen, self.last_square
+                side.progress = side.decision = None
             case ThinkingProgressed(progress):
-                thought.progress = progress
+                side.progress = progress
             case ThinkingEnded(decision):
-                thought.decision = decision
+                side.decision = decision
 
     def _set_clocks(self, clocks: Clocks) -> None:
         self._clocks, self._clocks_at, self._running = clocks, self.now(), True

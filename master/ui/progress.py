@@ -1,4 +1,4 @@
-"""How far a long work is: bars and the time left at a terminal, else plain lines. On stderr, for all commands alike.
+"""Progress of a long work: bars and the time left at a terminal, else plain lines. On stderr, for all commands alike.
 
 ::
 
@@ -40,7 +40,7 @@ class Pace:
             self._first = (done, now)
 
     def rate(self, done: float, now: float) -> float:
-        """So much a second; 0: not known yet."""
+        """The rate a second; 0: not known yet."""
         if self._first is None or done <= self._first[0] or now <= self._first[1]:
             return 0.0
         return (done - self._first[0]) / (now - self._first[1])
@@ -73,7 +73,7 @@ class Bar:
     def show(
         self, done: float, words: str = "", *, name: str | None = None, total: float | None = None, tell: bool = False
     ) -> None:
-        """Say how far it is.
+        """Show the progress.
 
         Args:
             words: what else is known.
@@ -206,7 +206,7 @@ def span(seconds: float) -> str:
 
 
 class PositionBar:
-    """How far an analysis is: a bar of positions at a terminal, else a line for each game. A context manager.
+    """Progress of an analysis: a bar of positions at a terminal, else a line for each game. A context manager.
 
     Args:
         total: how many positions there are.
@@ -243,7 +243,7 @@ class PositionBar:
         self._bars.tell(say("{game}: done", game=self._game) + kept)
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
-        """What happens in the fleet, where it should be known."""
+        """Show an event of the fleet that the user should know."""
         if name == "node_lost":
             words = say("{node} is lost: {reason}", node=fields.get("node"), reason=fields.get("reason"))
             self._bars.note(f"gougi: {words}")

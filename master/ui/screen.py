@@ -16,7 +16,7 @@ from master.records.notation import SIDES, clock_text, count_text, move_text, pv
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.endings import result_words
-from master.ui.model import GameView, Series, Thought
+from master.ui.model import GameView, Series, SideView
 from master.ui.progress import span
 from master.ui.texts import say
 from worker.shogi import MoveError, Position
@@ -47,7 +47,7 @@ class GameScreen:
         board = Group(
             Text(hand_text(position, 1)), board_text(position, view.last_square), Text(hand_text(position, 0))
         )
-        panels: list[RenderableType] = [*self._progress(), self._clocks(), self._last_move(), *self._thoughts()]
+        panels: list[RenderableType] = [*self._progress(), self._clocks(), self._last_move(), *self._sides()]
         if width >= WIDE or height >= TALL:
             panels += self._fleet(width if width < WIDE else width - BOARD_COLUMNS - 2)
         panels += [Text(note, style="yellow", overflow="ellipsis", no_wrap=True) for note in view.notes]
@@ -61,11 +61,11 @@ class GameScreen:
         yield grid
 
     def _words(self) -> list[RenderableType]:
-        """For a terminal that is too narrow for a board."""
-        return [self._clocks(), self._last_move(), *self._thoughts()]
+        """The view for a terminal that is too narrow for a board."""
+        return [self._clocks(), self._last_move(), *self._sides()]
 
     def _progress(self) -> list[RenderableType]:
-        """How far the game is, and the series that it belongs to, with what is left of the time."""
+        """The progress of the game, and of the series that it belongs to, with the time left."""
         view, series = self.view, self._series
         bars: list[RenderableType] = []
         if series is not None and series.total is not None and series.total > 1:
@@ -100,21 +100,21 @@ class GameScreen:
         seconds = f"{view.move.consumed_ms / 1000:g}"
         return Text(say("move {ply}: {move}  ({seconds} s)", ply=view.ply, move=view.move.csa, seconds=seconds) + delay)
 
-    def _thoughts(self) -> list[RenderableType]:
+    def _sides(self) -> list[RenderableType]:
         return [
             text
             for colour in (self.view.my_colour, self.view.my_colour ^ 1)
-            if (text := thought_text(self.view.thoughts[colour], colour)) is not None
+            if (text := side_text(self.view.sides[colour], colour)) is not None
         ]
 
     def _fleet(self, width: int) -> list[RenderableType]:
-        thought = self.view.thoughts[self.view.my_colour]
-        source = thought.progress if thought.decision is None or not thought.decision.fleet else thought.decision
+        side = self.view.sides[self.view.my_colour]
+        source = side.progress if side.decision is None or not side.decision.fleet else side.decision
         parts: list[RenderableType] = []
         if source is not None and source.fleet:
-            parts.append(_fleet_table(source.fleet, thought, self.view.my_colour, width))
-        if thought.decision is not None and thought.decision.ballots:
-            parts.append(_votes(thought.decision.ballots, thought.decision.source, thought.sfen, self.view.my_colour))
+            parts.append(_fleet_table(source.fleet, side, self.view.my_colour, width))
+        if side.decision is not None and side.decision.ballots:
+            parts.append(_votes(side.decision.ballots, side.decision.source, side.sfen, self.view.my_colour))
         return parts
 
 
@@ -126,9 +126,9 @@ def _bar(done: float, total: float, words: str) -> Table:
     return line
 
 
-def thought_text(thought: Thought, colour: int) -> Text | None:
+def side_text(side: SideView, colour: int) -> Text | None:
     """``☗ depth 14  +120  1.2M nodes`` and the variation below; None where nothing was thought yet."""
-    source = thought.decision or thought.progress
+    source = side.decision or side.progress
     if source is None:
         return None
     nps = source.nodes * 1000 // max(1, source.elapsed_ms)
@@ -143,11 +143,11 @@ def thought_text(thought: Thought, colour: int) -> Text | None:
     )
     text = Text(words, no_wrap=True, overflow="ellipsis")
     if source.pv:
-        text.append("\n  " + pv_text(thought.sfen, source.pv, thought.before, 8), style="dim")
+        text.append("\n  " + pv_text(side.sfen, source.pv, side.before, 8), style="dim")
     return text
 
 
-def _fleet_table(fleet: tuple[NodeView, ...], thought: Thought, colour: int, width: int) -> Table:
+def _fleet_table(fleet: tuple[NodeView, ...], side: SideView, colour: int, width: int) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="dim")
     table.add_column(say("node"), no_wrap=True, min_width=6)
     table.add_column(say("searches"), no_wrap=True, min_width=8)
@@ -165,7 +165,7 @@ def _fleet_table(fleet: tuple[NodeView, ...], thought: Thought, colour: int, wid
             count_text(node.nps),
         ]
         if width >= 60:
-            cells.append(pv_text(thought.sfen, node.pv, thought.before, 4))
+            cells.append(pv_text(side.sfen, node.pv, side.before, 4))
         table.add_row(*cells, style="" if node.alive else "red")
     return table
 
@@ -185,7 +185,7 @@ def _votes(ballots: tuple[Ballot, ...], source: str, sfen: str, colour: int) -> 
 
 
 def result_text(view: GameView) -> str:
-    """How the game ended, in words."""
+    """The end of the game, in words."""
     assert view.outcome is not None
     return result_words(view.outcome, view.names)
 

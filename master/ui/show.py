@@ -25,7 +25,7 @@ _PROGRESS: Final = {
     "node_starting": later("starting {node}"),
     "node_ready": later("{node} is ready: {engine}, process {pid} on {host}"),
 }
-"""What is told of the fleet's start."""
+"""Words for the steps of the fleet's start."""
 
 
 class Show:
@@ -92,7 +92,7 @@ class Show:
             self._complain(line)
 
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
-        """Tells how far the fleet's start is."""
+        """Show a step of the fleet's start."""
         text = _PROGRESS.get(name)
         if name == "ray_starting" and "address" in fields:
             text = later("connecting to Ray at {address}")
@@ -114,7 +114,7 @@ class Show:
             self._stop()
 
     def _tell_series(self, event: GameEvent) -> None:
-        """Behind each game but the last how far the series is."""
+        """Show the progress of the series behind each game but the last."""
         done, total = self._series.done, self._series.total
         if isinstance(event, GameEnded) and event.outcome.played and total is not None and done < total:
             left = self._series.left_s

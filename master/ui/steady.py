@@ -1,4 +1,4 @@
-"""Lines about something that goes on whatever becomes of them: a full disk behind the screen ends no game."""
+"""Lines about something that goes on although they fail: a full disk behind the screen ends no game."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import structlog
 
 
 class SteadyWriter:
-    """Writes lines about something that must go on, whatever becomes of them; any thread.
+    """Writes lines about something that must go on, even where writing fails; any thread.
 
     Args:
         write: gets each line; an OSError of it is logged once, and raised in the end by `settle`.

@@ -1,4 +1,4 @@
-"""What the GUI charges for our moves beyond what we measured, by the times of its ``go`` lines.
+"""Charges of the GUI for our moves beyond our own measurement, by the times of its ``go`` lines.
 
 USI has no echo of a move. But the next ``go`` says what is left, and so what the last move was charged: GUI, engine and
 what lies between (a server, a network, a busy machine) took the difference to our own thinking. A GUI that counts whole
@@ -37,7 +37,7 @@ class Asked:
         return cls(sfen, moves, left, increment, numbers.get("byoyomi", 0))
 
     def charged(self, after: Asked) -> tuple[int, float] | None:
-        """What our move in between was charged, at the least and the most; None: it cannot be told."""
+        """The charge for our move in between, at the least and the most; None: it cannot be told."""
         charged = self.left_ms + self.increment_ms - after.left_ms
         if after.sfen != self.sfen or after.moves[:-2] != self.moves or self.left_ms == 0 or charged < 0:
             return None
@@ -67,7 +67,7 @@ class Charges:
         """The answer to that, once it went out."""
 
     def delays(self, start_ms: int) -> Delays:
-        """What is known of the delays; nothing yet where another one is to be expected at the start than before."""
+        """The delays so far; none yet where another one is to be expected at the start than before."""
         if start_ms != self._start_ms:
             self._start_ms, self._delays = start_ms, Delays(start_ms)
         return self._delays

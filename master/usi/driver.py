@@ -18,7 +18,17 @@ from typing import Final
 
 import structlog
 
-from cluster.api import FleetError, Listener, Searcher, SearchListener, SearchRequest
+from cluster.api import (
+    FleetError,
+    Listener,
+    PonderSearch,
+    RetimeSearch,
+    Searcher,
+    SearchListener,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.usi.events import (
     AskBook,
     BookReplied,
@@ -33,17 +43,13 @@ from master.usi.events import (
     NewGame,
     NotStarted,
     PonderFound,
-    PonderSearch,
     Prepare,
     Prepared,
     Progressed,
     Quit,
-    RetimeSearch,
     Say,
     SolveMate,
-    StartSearch,
     StopMate,
-    StopSearch,
     Tick,
 )
 from master.usi.front import UsiFront
@@ -95,7 +101,7 @@ class UsiDriver:
         self._front = UsiFront(options)
         self._book = BookPlayer(rng or random.Random())
         self._replay = Replay()
-        """Of the positions that the book is asked for."""
+        """Replay of the positions that the book is asked for."""
         self._searcher: Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
@@ -109,7 +115,7 @@ class UsiDriver:
         self._solver: MateSolver | None = None
         self._code: int | None = None
         self.error = ""
-        """Why it ended with another exit code than 0."""
+        """The reason for an exit code other than 0."""
 
     async def run(self, lines: Iterable[str]) -> int:
         """Serve until ``quit`` or the end of ``lines``, which are read in a thread. Returns the exit code.
@@ -245,7 +251,7 @@ class UsiDriver:
             return BookReplied(BookReply(None, notes=(f"error: {error}",)))
 
     def _solve(self, solver: MateSolver, order: SolveMate, loop: asyncio.AbstractEventLoop) -> None:
-        """On the mates' thread."""
+        """Solve a mate, on the mates' thread."""
         result = _UNSOLVED
         try:
             position = Position.from_sfen(order.sfen)
@@ -259,7 +265,7 @@ class UsiDriver:
     # --- the GUI --------------------------------------------------------------------------------------------------
 
     def _read(self, lines: Iterable[str], loop: asyncio.AbstractEventLoop) -> None:
-        """On a thread of its own: bring the lines to the loop, each with the moment at which it came."""
+        """Bring the lines to the loop, each with its moment of arrival; runs on a thread of its own."""
         try:
             for line in lines:
                 self._tell(loop, GuiLine(line.rstrip("\r\n"), _now_ms()))
@@ -268,7 +274,7 @@ class UsiDriver:
         self._tell(loop, GuiGone())
 
     def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        """On a thread of its own: write until there is None to write, or nobody to read."""
+        """Write until there is None to write, or nobody to read; runs on a thread of its own."""
         while (line := self._lines.get()) is not None:
             try:
                 self._write(line)
@@ -277,7 +283,7 @@ class UsiDriver:
                 return
 
     def _tell(self, loop: asyncio.AbstractEventLoop, event: Event) -> None:
-        """From a thread. A loop that is closed has no more use for it."""
+        """Pass an event to the loop, from a thread. A loop that is closed has no more use for it."""
         try:
             loop.call_soon_threadsafe(self._events.put_nowait, event)
         except RuntimeError:

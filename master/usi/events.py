@@ -1,11 +1,11 @@
-"""What the USI front is told, and what it wants done."""
+"""Events and instructions of the USI front."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cluster.api import Decision, Pondered, Progress, SearchRequest
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 
 if TYPE_CHECKING:
     from worker.book import BookReply, BookSettings
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """What of the fleet the GUI's options decide. Another plan is another fleet."""
+    """The part of the fleet that the GUI's options decide. Another plan is another fleet."""
 
     nodes: int
     hash_mb: int
@@ -70,7 +70,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class PonderFound:
-    """What pondering has found so far."""
+    """The results of pondering so far."""
 
     pondered: Pondered
 
@@ -157,36 +157,6 @@ class AskBook:
 
 
 @dataclass(frozen=True, slots=True)
-class StartSearch:
-    """As `cluster.api.Searcher.start`."""
-
-    request: SearchRequest
-
-
-@dataclass(frozen=True, slots=True)
-class PonderSearch:
-    """As `cluster.api.Searcher.ponder`."""
-
-    request: SearchRequest
-    expected: str
-
-
-@dataclass(frozen=True, slots=True)
-class RetimeSearch:
-    """As `cluster.api.Searcher.retime`."""
-
-    search_id: int
-    soft_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class StopSearch:
-    """As `cluster.api.Searcher.stop`."""
-
-    search_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class SolveMate:
     """Look for a mate by checks on this machine, then tell `MateSolved`."""
 
@@ -207,7 +177,7 @@ class Quit:
 
     code: int
     error: str = ""
-    """Why, where that is not what the GUI wanted."""
+    """The reason, where the GUI did not ask for the end."""
 
 
 Instruction = (

@@ -73,15 +73,15 @@ class UsiFront:
         self._states = States(FRONT, FrontState.CLOSED, strict=strict)
         self._now_ms = 0.0
         self._fleet: FleetPlan | None = None
-        """What is open."""
+        """The plan of the open fleet."""
         self._opening: FleetPlan | None = None
-        """What the running `Prepare` is to bring about; None: none runs."""
+        """The plan that the running `Prepare` opens; None: none runs."""
         self._refused: FleetPlan | None = None
-        """What could not be opened last time; it is not tried again."""
+        """The plan that could not be opened last time; it is not tried again."""
         self._waiting: deque[GuiLine] = deque()
         """Lines that came in the meantime."""
         self._alive_ms = 0.0
-        """When the next empty line is due."""
+        """The time at which the next empty line is due."""
         self._replay = Replay()
         self._board: Board | None = None
         """None: there is none yet, or the last ``position`` was wrong."""
@@ -97,7 +97,7 @@ class UsiFront:
         return self._thinking.state
 
     def story(self) -> tuple[Transition[FrontState], ...]:
-        """How it came to its present state."""
+        """The transitions that led to its present state."""
         return self._states.story()
 
     def handle(self, event: Event, now_ms: float) -> list[Instruction]:
@@ -135,7 +135,7 @@ class UsiFront:
         return out
 
     def wake_ms(self) -> float | None:
-        """When the next `Tick` is due; None: only an event can change anything."""
+        """The time of the next `Tick`; None: only an event can change anything."""
         return self._alive_ms if self.state is FrontState.OPENING else self._thinking.wake_ms()
 
     @property

@@ -1,4 +1,4 @@
-"""What the GUI is shown of a search: ``info`` lines of the whole fleet, and how the nodes voted."""
+"""Lines about a search for the GUI: ``info`` lines of the whole fleet, and the nodes' votes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from master.ui.texts import error_words, later, say
 from worker.score import to_usi
 
 _REFRESH_MS: Final = 1000
-"""So often at least a line is shown again for its nodes and time, where nothing else of it changes."""
+"""The longest time after which a line is shown again for its nodes and time, where nothing else of it changes."""
 
 _WITHOUT_NODES: Final = {
     "fallback": later("no node had an answer: this is what the master's own search found"),
@@ -117,11 +117,11 @@ def event_line(name: str, fields: Mapping[str, object], opening: bool) -> str:
 
 
 def error_line(why: str) -> str:
-    """One line, whatever ``why`` looks like."""
+    """An error as one line of text."""
     return f"info string {say('error: {why}', why=error_words(' '.join(why.split())))}"
 
 
 def _seldepth(line: RootLine, fleet: Sequence[NodeView]) -> str:
-    """Of the nodes that are for the line's move; nothing where they do not tell."""
+    """The ``seldepth`` of an ``info`` line, from the nodes that are for its move; empty where they do not tell."""
     deepest = max((view.seldepth for view in fleet if view.pv[:1] == line.pv[:1]), default=0)
     return f" seldepth {max(deepest, line.depth)}" if deepest else ""

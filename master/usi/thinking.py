@@ -12,9 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cluster.api import Decision, Known, Pondered, Progress, SearchRequest
+from cluster.api import (
+    Decision,
+    Known,
+    Pondered,
+    PonderSearch,
+    Progress,
+    RetimeSearch,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.usi.charges import Asked, Charges
-from master.usi.events import AskBook, Instruction, PonderSearch, RetimeSearch, Say, StartSearch, StopSearch
+from master.usi.events import AskBook, Instruction, Say
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from master.usi.states import THINKING, ThinkingState
@@ -26,7 +36,7 @@ from worker.states import States
 from worker.usi.words import GoOrder, best_line, book_lines
 
 LINGER_MS: Final = 2000
-"""How long the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
+"""Time for which the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +66,22 @@ class _Search:
     held: bool
     """No ``bestmove`` may go out before ``stop``."""
     decision: Decision | None = None
-    """Of a held one."""
+    """The decision of a search whose answer is held."""
 
 
 @dataclass(slots=True)
 class _Pondering:
-    """What goes on between ``go ponder`` and the next ``go``."""
+    """The state between ``go ponder`` and the next ``go``."""
 
     order: GoOrder
     board: Board
     request: SearchRequest
-    """What will be searched if the expected reply is played, without times."""
+    """The search that follows if the expected reply is played, without times."""
     before: SearchRequest | None
-    """What the fleet ponders on; None: there is nothing."""
+    """The request that the fleet ponders on; None: there is nothing."""
     reporter: Reporter
     live_nodes: int
-    """So many share its node limit: the search behind a hit has to have the same."""
+    """The number of nodes that share its node limit: the search behind a hit has to have the same."""
     until_ms: float | None = None
     """Its ``bestmove`` has gone out, and by then it ends."""
     found: Pondered | None = None
@@ -79,7 +89,7 @@ class _Pondering:
     found_ms: float = 0.0
 
     def known(self, request: SearchRequest, now_ms: float) -> Known | None:
-        """What is known of the position of ``request``, if it is among those behind the replies."""
+        """The result of pondering on the position of ``request``, if it is among those behind the replies."""
         if self.before is None or self.found is None:
             return None
         known = self.found.replies.get(request.reply_to(self.before))
@@ -170,7 +180,7 @@ class Thinking:
         self._end_pondering()
 
     def wake_ms(self) -> float | None:
-        """When time alone brings something about."""
+        """The time of the next step that needs no event."""
         pondering = self._pondering
         return None if pondering is None or pondering.before is None else pondering.until_ms
 
@@ -192,7 +202,7 @@ class Thinking:
             self._say(*pondering.reporter.known(known, now_ms))
 
     def progressed(self, progress: Progress, now_ms: float) -> None:
-        """The fleet tells how far it is: show it, and let the clock reconsider."""
+        """Show the fleet's progress, and let the clock reconsider."""
         search = self._search
         if search is None or progress.search_id != search.request.search_id:
             return

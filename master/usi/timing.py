@@ -23,15 +23,15 @@ _DEEPEST: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What the options say about time and limits."""
+    """The options about time and limits."""
 
     clock: ClockSettings
     least_ms: int = 0
     """No move is played sooner, where the time allows that."""
     full_seconds: bool = True
-    """Where the GUI's times are whole seconds it counts these alone, so that the rest of each is free."""
+    """Whether a GUI whose times are whole seconds counts only these, so that the rest of each second is free."""
     max_moves: int = 0
-    """The game is drawn after so many moves; 0: never."""
+    """The number of moves after which the game is drawn; 0: never."""
     nodes: int = 0
     """The most nodes of the fleet where the order names none; 0: no limit. ``depth`` likewise."""
     depth: int = 0
@@ -59,14 +59,14 @@ class Turn:
     soft_ms: int
     hard_ms: int
     clock: GameClock | None = None
-    """Where the time is ours to choose."""
+    """The clock, where the time is ours to choose."""
     watch: Watch = field(default_factory=Watch)
     _least_ms: int = 0
     _began_ms: float = 0.0
     _told_ms: float = 0.0
-    """When the search was told of ``hard_ms``, and first of ``soft_ms``, which count from then."""
+    """The time at which the search was told of ``hard_ms``, and first of ``soft_ms``, which count from then."""
     _aimed_ms: float = 0.0
-    """So long after that it can have answered at the soonest by what it was told."""
+    """The soonest time after that at which it can have answered by what it was told."""
 
     @classmethod
     def of(

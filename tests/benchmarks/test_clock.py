@@ -14,10 +14,10 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     monkeypatch.setattr(sys, "argv", ["x", "--games", "3", "--json"])
     clock.main()
     rows = json.loads(capsys.readouterr().out)["controls"]
-    assert list(rows) == [name + lines for name in clock.CONTROLS for lines in ("", ", bad lines")]
+    assert list(rows) == [name + links for name in clock.CONTROLS for links in ("", ", bad links")]
     for name, row in rows.items():
         assert row["games"] == 3 * len(clock.KINDS)
-        assert row["flag falls"] == 0 or name.endswith(", bad lines")
+        assert row["flag falls"] == 0 or name.endswith(", bad links")
         assert 300 <= row["margin p50"] <= row["hard p99"]
         assert 50 < row["lost: of free"] <= 100
     monkeypatch.setattr(sys, "argv", ["x", "--games", "1"])

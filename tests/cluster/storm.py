@@ -6,7 +6,7 @@ import functools
 import random
 from dataclasses import dataclass, field
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Decision, PonderSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
@@ -15,13 +15,10 @@ from cluster.coordination.events import (
     LogEvent,
     NodeJoined,
     NodeLost,
-    Ponder,
     Publish,
     Received,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
     Tick,
 )
 from cluster.coordination.root import Root
@@ -65,17 +62,17 @@ class Storm:
     def feed(self, event: Event) -> None:
         before = len(self.decided)
         expected = [self.running] if self.running else []
-        if isinstance(event, Start):
+        if isinstance(event, StartSearch):
             expected.append(event.request)
             self.pondering = None
-        elif isinstance(event, Ponder):
+        elif isinstance(event, PonderSearch):
             self.pondering = event.request
         for instruction in self.coordinator.handle(event, self.now):
             match instruction:
                 case SendJob(node_id, job):
                     self.old.append(job)
                     self.jobs[node_id] = job
-                    assert self.running or self.pondering or isinstance(event, Start)
+                    assert self.running or self.pondering or isinstance(event, StartSearch)
                     assert job.nodes is None or job.nodes > 0
                 case StopNode(node_id):
                     self.jobs.pop(node_id, None)
@@ -87,7 +84,7 @@ class Storm:
                 case LogEvent("ponder_hit"):
                     self.hits += 1
         new = self.decided[before:]
-        if isinstance(event, Start):
+        if isinstance(event, StartSearch):
             assert len(new) >= (self.running is not None)
             self.running, self.started, self.stopped = event.request, self.now, None
         assert len(new) <= 2
@@ -137,14 +134,14 @@ class Storm:
                 nodes, depth, multipv = pondered.nodes, pondered.depth, pondered.multipv
         self.starts += 1
         self.next_id += 1
-        self.feed(Start(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth, multipv=multipv)))
+        self.feed(StartSearch(SearchRequest(self.next_id, sfen, moves, soft, hard, nodes, depth, multipv=multipv)))
 
     def start_timed(self, rng: random.Random, soft_ms: int, hard_ms: int) -> None:
         """A search of the start position, or one behind it."""
         sfen, moves = rng.choice(POSITIONS[:2])
         self.starts += 1
         self.next_id += 1
-        self.feed(Start(SearchRequest(self.next_id, sfen, moves, soft_ms, hard_ms)))
+        self.feed(StartSearch(SearchRequest(self.next_id, sfen, moves, soft_ms, hard_ms)))
 
     def ponder(self, rng: random.Random) -> None:
         sfen, moves = rng.choice(POSITIONS)
@@ -156,7 +153,7 @@ class Storm:
         self.next_id += 1
         expected = rng.choice(["", "", *root_of(sfen, moves).legal])
         request = SearchRequest(self.next_id, sfen, moves, nodes=nodes, multipv=rng.choice([1, 1, 2]))
-        self.feed(Ponder(request, expected))
+        self.feed(PonderSearch(request, expected))
 
     def message(self, rng: random.Random) -> Report | Done | Heartbeat:
         node_id = rng.choice(NODES)

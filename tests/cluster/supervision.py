@@ -1,5 +1,5 @@
-"""Supervision in virtual time: the real `Places`, `Fleet` and coordinator, over machines, nurseries, keepers and a Ray
-that are made of events, from a seed. A minute costs some tenths of a second; the same seed is the same storm.
+"""Supervision in virtual time: the real `NodeSupervisor`, `Fleet` and coordinator; machines, nurseries, keepers and
+Ray are made of events, from a seed. A minute costs some tenths of a second; the same seed is the same storm.
 
 What is real: who is asked for, adopted, numbered, superseded, dealt again. What is played: how long each thing takes,
 and when it dies.
@@ -23,9 +23,9 @@ from cluster.api import FleetError
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import NodeLost, Received, Tick
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers import places as places_module
+from cluster.drivers import node_supervisor
 from cluster.drivers.fleet import Change, Fleet
-from cluster.drivers.places import Places
+from cluster.drivers.node_supervisor import NodeSupervisor
 from cluster.drivers.ray_cluster import ActorDied, RayFacts
 from cluster.drivers.ray_process import RayLost
 from cluster.network.channel import ChannelAddress
@@ -90,7 +90,7 @@ class Machine:
 
 
 class World:
-    """A `cluster.drivers.places.Master`, and all that it sees."""
+    """A `cluster.drivers.node_supervisor.Master`, and all that it sees."""
 
     def __init__(self, seed: int, machines: int) -> None:
         self.rng = random.Random(seed)
@@ -109,7 +109,7 @@ class World:
         self._lives = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # `cluster.drivers.places.Master`
+    # `cluster.drivers.node_supervisor.Master`
 
     def ray_found(self, facts: RayFacts) -> None:
         self.said.append("ray_found")
@@ -426,8 +426,8 @@ class VirtualRay:
 @contextmanager
 def _in_virtual_time(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     with (
-        mock.patch.object(places_module, "RayProcess", VirtualRay),
-        mock.patch.object(places_module, "time", SimpleNamespace(monotonic=loop.time)),
+        mock.patch.object(node_supervisor, "RayProcess", VirtualRay),
+        mock.patch.object(node_supervisor, "time", SimpleNamespace(monotonic=loop.time)),
     ):
         yield
 
@@ -445,17 +445,17 @@ async def _storm(seed: int, faults: int, patience_s: float) -> World:
         return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
 
     with _in_virtual_time(asyncio.get_running_loop()):
-        places = Places("10.0.0.1:6379", 1, world, spec)
-        places.open()
+        supervisor = NodeSupervisor("10.0.0.1:6379", 1, world, spec)
+        supervisor.open()
         running = [asyncio.ensure_future(world.keep_time()), asyncio.ensure_future(world.search())]
         try:
             for _ in range(faults):
                 await asyncio.sleep(world.rng.choice([0.0, 0.05, 0.5, 3.0, 10.0]))
                 world.strike()
-                _still_run(*running, *places._tasks)
+                _still_run(*running, *supervisor._tasks)
             deadline = asyncio.get_running_loop().time() + patience_s
             while wrong := world.whole():
-                _still_run(*running, *places._tasks)
+                _still_run(*running, *supervisor._tasks)
                 assert asyncio.get_running_loop().time() < deadline, f"seed {seed}: {wrong}"
                 await asyncio.sleep(0.5)
             await asyncio.sleep(5)
@@ -465,7 +465,7 @@ async def _storm(seed: int, faults: int, patience_s: float) -> World:
                 task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(*running)
-            await places.close()
+            await supervisor.close()
             await world.end()
     return world
 

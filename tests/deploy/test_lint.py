@@ -1,10 +1,9 @@
-"""Scripts, image and cloud-init by the tools that know them; and that each tool finds an error that is planted."""
+"""Scripts, image and cloud-init, by the tools that know them."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -26,26 +25,6 @@ def test_the_scripts() -> None:
     assert (ran.returncode, ran.stdout) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "found"),
-    [
-        ('mv "$new" "$RUN/$1"', "mv $new $RUN/$1", "SC2086"),
-        ('"$FLEET_ROLE" = head ]', "$FLEET_ROLE == head ]", "SC2086"),
-        ('[ "$token" != unset ]', '[ "$token" != unset', "SC1073"),
-        ("esac", "", "SC1"),
-    ],
-)
-def test_shellcheck_finds(tmp_path: Path, old: str, new: str, found: str) -> None:
-    name = "boot.sh" if old == "esac" else "fetch-secrets.sh"
-    text = (DEPLOY / "scripts" / name).read_text()
-    assert old in text
-    shutil.copy(DEPLOY / "scripts" / "lib.sh", tmp_path)
-    (tmp_path / name).write_text(text.replace(old, new))
-    ran = run(tool("shellcheck"), "--external-sources", tmp_path / name)
-    assert ran.returncode != 0
-    assert found in ran.stdout
-
-
 def test_every_script_can_be_run_and_stops_at_an_error() -> None:
     for script in SCRIPTS:
         text = script.read_text()
@@ -62,24 +41,6 @@ def test_the_image() -> None:
     assert (ran.returncode, ran.stdout) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "found"),
-    [
-        ("python:3.11.13-slim-bookworm", "python:latest", "DL3007"),
-        ("python:3.11.13-slim-bookworm", "python", "DL3006"),
-        ("RUN groupadd", "RUN sudo groupadd", "DL3004"),
-        ("WORKDIR /var/lib/gougi", "WORKDIR var/lib/gougi", "DL3000"),
-    ],
-)
-def test_hadolint_finds(tmp_path: Path, old: str, new: str, found: str) -> None:
-    text = (DEPLOY / "Dockerfile").read_text()
-    assert old in text
-    (tmp_path / "Dockerfile").write_text(text.replace(old, new))
-    ran = run(tool("hadolint"), tmp_path / "Dockerfile")
-    assert ran.returncode != 0
-    assert found in ran.stdout
-
-
 def _schema(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "user-data").write_text(text)
     return run(tool("cloud-init"), "schema", "--config-file", tmp_path / "user-data")
@@ -92,21 +53,6 @@ def test_cloud_init(tmp_path: Path) -> None:
 
 def test_cloud_init_has_no_section_that_it_would_ignore() -> None:
     assert set(yaml.safe_load(rendered())) == {"preserve_hostname", "package_update", "write_files", "runcmd"}
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("- path: /etc/gougi/fleet.env", "- file: /etc/gougi/fleet.env"),
-        ('permissions: "0644"', "permissions: 0644"),
-        ("package_update: false", "package_update: sometimes"),
-        ("runcmd:\n  - [", "runcmd:\n  - {a: "),
-    ],
-)
-def test_cloud_init_finds(tmp_path: Path, old: str, new: str) -> None:
-    text = rendered()
-    assert old in text
-    assert _schema(tmp_path, text.replace(old, new)).returncode != 0
 
 
 def first_boot(folder: Path) -> Path:

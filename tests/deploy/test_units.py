@@ -1,4 +1,4 @@
-"""The systemd units, as systemd itself judges them; and that it finds an error that is planted."""
+"""The systemd units, as systemd itself judges them."""
 
 from __future__ import annotations
 
@@ -48,23 +48,6 @@ def _verify(machine: Path, *units: str) -> str:
 
 def test_systemd_accepts_the_units(machine: Path) -> None:
     assert _verify(machine, *UNITS) == ""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("Restart=always", "Restart=allways", "restart specifier"),
-        ("TasksMax=", "TaskMax=", "Unknown key"),
-        ("scripts/ray.sh", "scripts/rays.sh", "not executable"),
-        ("[Service]", "[Servic]", "no ExecStart"),
-    ],
-)
-def test_systemd_finds(machine: Path, old: str, new: str, said: str) -> None:
-    unit = machine / "etc" / "systemd" / "system" / "gougi-node.service"
-    text = unit.read_text()
-    assert old in text
-    unit.write_text(text.replace(old, new))
-    assert said in _verify(machine, "gougi-node.service")
 
 
 @pytest.mark.parametrize("unit", UNITS)

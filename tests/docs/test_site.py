@@ -66,7 +66,8 @@ def recorder() -> Iterator[tuple[str, list[str]]]:
 
 def of_pages(requests: list[str]) -> list[str]:
     """The requests without those that the browser makes of itself, whatever it shows."""
-    return [line for line in requests if not re.search(r"\.google(apis)?\.com\b|\bgvt1\.com\b", line)]
+    own = r"\.google(apis)?\.com\b|\bgvt1\.com\b|\bstart\.duckduckgo\.com\b"
+    return [line for line in requests if not re.search(own, line)]
 
 
 def test_every_page_is_there(site: Path) -> None:

@@ -12,9 +12,9 @@ from cluster.api import Listener
 from master.commands.common import INTERRUPTED
 from master.commands.lifetime import Interrupted, run_to_end
 from master.csa.address import ServerAddress
+from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings
 from master.game.loop import Series
-from master.game.thread import play_games_apart
 from master.player.instructions import Login
 from tests.master.scripted import ScriptedSearcher
 
@@ -25,7 +25,7 @@ async def main(address: str, name: str, records: str) -> None:
     searcher = ScriptedSearcher(delay_s=0.05)
     await searcher.open(Listener())
     settings = GameSettings(record_folder=Path(records))
-    await play_games_apart(Series(ServerAddress.parse(address), Login(name, GAME), searcher, settings, count=1))
+    await play_games_on_thread(Series(ServerAddress.parse(address), Login(name, GAME), searcher, settings, count=1))
 
 
 if __name__ == "__main__":

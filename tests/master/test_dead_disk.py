@@ -16,7 +16,6 @@ from pathlib import Path
 
 import master.__main__ as script
 import master.book.service as book, master.cli as cli, master.logs.log as log, master.game.recorder as recorder
-from master.book.thoughts import Thought
 
 folder, fifo = Path(sys.argv[1]), sys.argv[2]
 book.CLOSE_S = recorder.FLUSH_S = log.CLOSE_S = 0.1
@@ -37,7 +36,7 @@ Record.text = lambda self: "a game"
 async def play():
     records, books = recorder.RecordWriter(), book.BookService(learn=folder / "learned.sqlite")
     books.open()
-    books._submit(hang, "a thought")
+    books._submit(hang, "a search")
     records.save(Record())
     await records.close()
     await books.close()
@@ -70,6 +69,6 @@ def test_it_says_what_was_lost_and_ends(tmp_path: Path) -> None:
     (log,) = (tmp_path / "log").glob("*.jsonl")
     told = {entry["event"]: entry for entry in map(json.loads, log.read_text().splitlines())}
     assert told["record_not_written"]["files"] == [str(tmp_path / "game.csa")]
-    assert told["book_not_written"]["lost"] == ["a thought"]
+    assert told["book_not_written"]["lost"] == ["a search"]
     assert "the disk did not answer" in told["book_not_written"]["error"]
     assert "log_not_written lines=" in ended.stdout.splitlines()[-1]

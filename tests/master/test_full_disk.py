@@ -48,7 +48,7 @@ ON_STDOUT = {
     "book export": "book export out.db --book learned.sqlite",
     "book learn": "book learn --book learned.sqlite --single",
     "tune show": "tune show tuned",
-    "tune export": "tune export tuned",
+    "tune export": "tune export --env tuned",
     "net info": f"net info {NET}",
     "net compare": f"net compare {NET} {NET} --show 1",
     "net blend": f"net blend {NET} {NET} --out blended.bin",

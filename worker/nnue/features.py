@@ -173,7 +173,7 @@ def oriented(square: int, perspective: int) -> int:
     return square if perspective == 0 else SQUARES - 1 - square
 
 
-def _mirrored(square: int) -> int:
+def mirrored_square(square: int) -> int:
     """A square with left and right exchanged."""
     return (_FILE - 1 - square // _FILE) * _FILE + square % _FILE
 
@@ -192,7 +192,9 @@ def king_block(features: FeatureSet, king_square: int, perspective: int) -> int:
         case KingRule.SQUARE:
             return seen * features.block_rows
         case KingRule.MIRRORED:
-            return (_mirrored(seen) if mirrors(features, king_square, perspective) else seen) * features.block_rows
+            return (
+                mirrored_square(seen) if mirrors(features, king_square, perspective) else seen
+            ) * features.block_rows
         case KingRule.RELATIVE:
             file, rank = divmod(seen, _FILE)
             return _SPAN * (_FILE - 1 - file) + _FILE - 1 - rank
@@ -207,7 +209,7 @@ def board_number(features: FeatureSet, perspective: int, piece: int, square: int
     kind, enemy = piece & 15, int(piece >> 4 != perspective)
     seen = oriented(square, perspective)
     if mirrored:
-        seen = _mirrored(seen)
+        seen = mirrored_square(seen)
     if kind == KING and features.king_planes > 0:
         return PIECE_NUMBERS + min(enemy, features.king_planes - 1) * SQUARES + seen
     if kind not in BOARD_BASE:

@@ -29,7 +29,7 @@ from worker.search.root_mate import RootMate
 from worker.search.smp import Ballot, elect
 from worker.search.state import NEVER
 from worker.search.steps import Steps
-from worker.search.thread import MAX_DEPTH, Line, SearchThread, Task
+from worker.search.thread import MAX_DEPTH, PvLine, SearchThread, Task
 from worker.search.timing import Iteration, Outlook
 from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, makemove, move_to_usi
@@ -298,7 +298,7 @@ class NumbaEngine:
             factor = outlook.note(Iteration(depth, top.pv[0], top.score, main.effort, main.take_changes()))
             return elapsed_ms() < enough_ms * factor
 
-        def on_news(line: Line) -> None:
+        def on_news(line: PvLine) -> None:
             if limits.multipv > 1:
                 return
             # Who gave a window waits for the news that a score is above it.
@@ -347,7 +347,7 @@ class NumbaEngine:
         nodes, main = self.root_mate_nodes if fits else 0, self._threads[0]
         self._root_mate.start(self._position, self.rules, nodes, allows, lambda: main.set_stop(True))
 
-    def _or_mate(self, lines: list[Line]) -> list[Line]:
+    def _or_mate(self, lines: list[PvLine]) -> list[PvLine]:
         """``lines``, or the mate that was found at the root where that is better."""
         mate = self._root_mate.line
         plies = len(mate)
@@ -355,7 +355,7 @@ class NumbaEngine:
             return lines
         # As deep as it is long: so its reader knows the mate for proven.
         depth = min(plies, MAX_PLY)
-        return [Line(depth, depth, mate_in(plies), Bound.EXACT, mate)]
+        return [PvLine(depth, depth, mate_in(plies), Bound.EXACT, mate)]
 
     @staticmethod
     def _help(thread: SearchThread, task: Task, number: int) -> None:
@@ -363,7 +363,7 @@ class NumbaEngine:
         apart = replace(task, multipv=1, node_limit=None, number=number)
         thread.run(apart, lambda _depth: True)
 
-    def _infos(self, lines: list[Line], time_ms: int) -> list[SearchInfo]:
+    def _infos(self, lines: list[PvLine], time_ms: int) -> list[SearchInfo]:
         nodes, hashfull = self.nodes, self._table.hashfull()
         return [
             SearchInfo(

@@ -28,8 +28,8 @@ _MATE_SURE: Final = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A root line: moves as ints."""
+class PvLine:
+    """The PV of one root move, with its result; moves as ints."""
 
     depth: int
     seldepth: int
@@ -69,7 +69,7 @@ class SearchThread:
         self._state.record.tt = table.address
         self._state.record.tt_clusters = table.clusters
         self.position = Position.startpos()
-        self.lines: list[Line] = []
+        self.lines: list[PvLine] = []
         self.completed = 0
         """The deepest iteration that the last search finished."""
 
@@ -143,7 +143,7 @@ class SearchThread:
         self,
         task: Task,
         on_iteration: Callable[[int], bool],
-        on_news: Callable[[Line], None] = lambda _line: None,
+        on_news: Callable[[PvLine], None] = lambda _line: None,
     ) -> None:
         """Search until a limit or `stop`; ``lines`` then holds the best lines, as many as ``task.multipv``.
 
@@ -159,7 +159,7 @@ class SearchThread:
         for depth in range(1, min(task.depth, MAX_DEPTH) + 1):
             if skips(task.number, depth):
                 continue
-            fresh: list[Line] = []
+            fresh: list[PvLine] = []
             for first in range(wanted):
                 line = self._search_line(th, depth, first, task.window, on_news)
                 if line is not None:
@@ -174,8 +174,8 @@ class SearchThread:
                 return
 
     def _search_line(
-        self, th: Any, depth: int, first: int, window: tuple[int, int], on_news: Callable[[Line], None]
-    ) -> Line | None:
+        self, th: Any, depth: int, first: int, window: tuple[int, int], on_news: Callable[[PvLine], None]
+    ) -> PvLine | None:
         """The best line among the root moves from ``first`` on; None where the search was stopped before it had one.
 
         Outside of ``window`` a score stays a bound. Where the last iteration ended at one of its edges, this one only
@@ -195,7 +195,7 @@ class SearchThread:
             alpha, beta, delta = ceiling - 1, ceiling, WINDOW
         th.seldepth = 0
         failed_high = 0
-        found: Line | None = None
+        found: PvLine | None = None
         while True:
             # A score above the window is as good from a shallower search, and cheaper.
             less = max(1, depth - failed_high)
@@ -240,12 +240,12 @@ class SearchThread:
         th.last_pv_length = len(pv)
 
     @staticmethod
-    def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> Line:
+    def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> PvLine:
         bound = Bound.UPPER if score <= alpha else Bound.LOWER if score >= beta else Bound.EXACT
         pv = tuple(int(move) for move in th.pv[: min(int(th.pv_length[0]), PV_ROW)])
-        return Line(depth, max(depth, int(th.seldepth)), score, bound, pv)
+        return PvLine(depth, max(depth, int(th.seldepth)), score, bound, pv)
 
-    def _adopt(self, fresh: list[Line], *, complete: bool) -> None:
+    def _adopt(self, fresh: list[PvLine], *, complete: bool) -> None:
         """Take over an iteration's lines; of one that was cut short only those that it finished."""
         if not complete:
             taken = {line.pv[0] for line in fresh}

@@ -55,15 +55,24 @@ class Batch:
         return len(self.scores)
 
 
-def make_batch(tables: RowTables, records: Records, order: npt.NDArray[np.int64], after: Place = START) -> Batch:
-    """The records at the places ``order`` as a batch."""
+def make_batch(
+    tables: RowTables,
+    records: Records,
+    order: npt.NDArray[np.int64],
+    after: Place = START,
+    mirror: RowTables | None = None,
+) -> Batch:
+    """The records at the places ``order`` as a batch; where ``mirror`` is given, the second half of them by it."""
     count = len(order)
     own, enemy = (np.empty((count, tables.active), np.int32) for _ in range(2))
     places = np.ascontiguousarray(order, np.int64)
-    write_rows(
-        records.ctypes.data, places.ctypes.data, count, tables.flip.ctypes.data, tables.planes.ctypes.data,
-        tables.blocks.ctypes.data, tables.active, own.ctypes.data, enemy.ctypes.data,
-    )  # fmt: skip
+    plain = count if mirror is None else count // 2
+    for used, part in ((tables, slice(0, plain)), (mirror or tables, slice(plain, count))):
+        write_rows(
+            records.ctypes.data, places[part].ctypes.data, len(places[part]), used.flip.ctypes.data,
+            used.planes.ctypes.data, used.blocks.ctypes.data, used.active, own[part].ctypes.data,
+            enemy[part].ctypes.data,
+        )  # fmt: skip
     fields: Any = records
     scores = fields["score"][places].astype(np.float32)
     return Batch(own, enemy, scores, (fields["result"][places].astype(np.float32) + 1) / 2, after=after)
@@ -78,13 +87,20 @@ def cut(count: int, size: int) -> list[tuple[int, int]]:
 
 @contextmanager
 def training_batches(
-    corpus: Corpus, tables: RowTables, size: int, seed: int, place: Place, threads: int
+    corpus: Corpus,
+    tables: RowTables,
+    size: int,
+    seed: int,
+    place: Place,
+    threads: int,
+    mirror: RowTables | None = None,
 ) -> Iterator[Iterator[Batch]]:
     """Batches of the training positions without an end, from a place on; threads make them until the ``with`` ends.
 
     Args:
         size: positions of a batch, at most.
         threads: that replay games.
+        mirror: tables by which half of the positions, others in each epoch, are shown.
     """
     with Ahead(chunks_from(corpus, seed, place.epoch, place.chunk, threads), 1, "chunks") as chunks:
 
@@ -96,7 +112,7 @@ def training_batches(
                 for batch in range(first, len(edges)):
                     low, high = edges[batch]
                     after = Place(epoch, number, batch + 1) if batch + 1 < len(edges) else follows
-                    yield make_batch(tables, records, order[low:high], after)
+                    yield make_batch(tables, records, order[low:high], after, mirror)
                 first = 0
 
         with Ahead(make(), _AHEAD, "batches") as batches:

@@ -24,6 +24,7 @@ from worker.nnue.features import (
     board_number,
     hand_number,
     king_block,
+    mirrored_square,
     mirrors,
 )
 from worker.shogi.pieces import KING, MAX_IN_GAME, SQUARES, WHITE
@@ -33,6 +34,10 @@ TRAINABLE: Final = {name: found for name, found in FEATURE_SETS.items() if found
 """Feature sets by name whose every piece but the kings has one row. Squares relative to the king leave hands out."""
 
 _MIRRORED: Final = np.uint64(1 << 63)
+_MIRROR: Final = np.array([mirrored_square(square) for square in range(SQUARES)])
+"""Each square's own place after left and right are exchanged."""
+_BOARD_START: Final = min(first for pair in BOARD_BASE.values() for first in pair)
+"""The first number of a piece on the board; from it on, 81 squares for each piece of each side."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,19 @@ def row_tables(features: FeatureSet) -> RowTables:
     blocks = np.array([king_block(features, sq, 0) for sq in range(SQUARES)], np.uint64)
     blocks |= np.array([mirrors(features, sq, 0) for sq in range(SQUARES)]) * _MIRRORED
     return RowTables(flip, planes, blocks, PIECES if features.king_planes else PIECES - 2)
+
+
+def mirrored_tables(tables: RowTables) -> RowTables:
+    """The tables that give each record the rows of its position with left and right exchanged.
+
+    The rules know no left and right: a mirrored position is worth as much, so that games teach twice.
+    """
+    numbers = np.arange(K_P.dimensions)
+    for first in range(_BOARD_START, K_P.dimensions, SQUARES):
+        numbers[first : first + SQUARES] = first + _MIRROR
+    return RowTables(
+        tables.flip, np.ascontiguousarray(tables.planes[:, numbers]), tables.blocks[_MIRROR], tables.active
+    )
 
 
 def factors(features: FeatureSet) -> npt.NDArray[np.int64]:

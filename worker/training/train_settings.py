@@ -54,6 +54,8 @@ class TrainSettings:
     """Share of the games that nothing is learned from."""
     every: bool = False
     """Whether positions that are not quiet are learned from too."""
+    mirror: bool = True
+    """Whether half of the positions, others in each epoch, are learned from with left and right exchanged."""
     patience: int = 10
     """Validations without a better loss that end the first part of a run, and then the second; 0: none do."""
     seed: int = 1

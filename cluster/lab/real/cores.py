@@ -70,7 +70,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """The cores of so many games at a time.
+    """The cores of the games that are played at a time.
 
     Raises (constructor):
         LabError: a point's nodes do not fit; the text says how many cores they need.

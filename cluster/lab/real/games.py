@@ -108,7 +108,7 @@ class RealArena:
         self._open_side = open_side
         self._sides: dict[str, tuple[SideSpec, Playing]] = {}
         self._last_id = 0
-        """Of a request: they rise through all games of a player."""
+        """The last request's id: ids rise through all games of a player."""
 
     def play(self, game: Game, sfen: str) -> GameRecord:
         """Play ``game`` from the opening ``sfen``, again where it was void.

@@ -31,7 +31,7 @@ def cpu_model() -> str:
 
 
 def load() -> float:
-    """Of the last minute."""
+    """Load average of the last minute."""
     return os.getloadavg()[0]
 
 
@@ -53,7 +53,7 @@ def busy_s(cores: Sequence[int]) -> float:
 
 
 def warnings(cores: Sequence[int]) -> list[str]:
-    """Why figures of these cores are not those of an idle machine with whole cores; looks for a second."""
+    """Reasons why figures of these cores are not those of an idle machine with whole cores; looks for a second."""
     found: list[str] = []
     before, began = busy_s(cores), time.monotonic()
     time.sleep(_LOOKED_S)

@@ -34,7 +34,7 @@ class RealResult:
 
     @property
     def cores(self) -> int:
-        """Of a game."""
+        """Number of cores of a game."""
         return len({*self.games[0].cores, *self.games[0].cores_b})
 
     @property
@@ -45,7 +45,7 @@ class RealResult:
 
 
 def summarize_real(records: Sequence[GameRecord]) -> RealResult | None:
-    """Of one point's records; None where none was in real time."""
+    """Sum up one point's records; None where none was in real time."""
     games = [record.real for record in records if record.real is not None]
     if not games:
         return None
@@ -143,7 +143,7 @@ def _cores(many: int) -> str:
 
 
 def doubts(result: RealResult) -> list[str]:
-    """Why these games may not be a measurement, a line each."""
+    """Reasons why these games may not be a measurement, a line each."""
     found: list[str] = []
     if result.others > _BUSY * result.cores:
         found.append(f"the machine was not idle: others took {result.others:.2f} of a game's {_cores(result.cores)}")

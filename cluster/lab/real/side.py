@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from cluster.drivers.ray_driver import RaySearcher
 
 _WHOLE_S: Final = 120.0
-"""How long nodes, and Ray, may take to be there; one that died begins anew within that."""
+"""Seconds that nodes, and Ray, have to start; one that died begins anew within that."""
 _CLEARED_S: Final = 0.5
 """Nodes empty their tables when they hear of a new game; nobody tells when they have."""
 _OPENING_S: Final = 600.0
-"""How long a player may take to be ready, for its first game or another."""
+"""Seconds that a player has to get ready, for its first game or another."""
 _HANGS_S: Final = 30.0
 """A search that has not answered so long after its hard deadline never will."""
 _ENDING_S: Final = 15.0
@@ -53,13 +53,13 @@ class SideLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SideSpec:
-    """What plays."""
+    """The strategy of one side, and the engine and nodes that play it."""
 
     strategy: Strategy
     nodes: int
     """0: one node without a fleet."""
     engine: EngineSpec
-    """Of the first node; the others differ from it as the strategy says."""
+    """Engine of the first node; the others differ from it as the strategy says."""
     cores: tuple[int, ...]
 
 
@@ -69,11 +69,11 @@ class Found:
 
     decision: Decision | None
     dealt: tuple[str, ...]
-    """Why the root was dealt, each time in this search."""
+    """Reasons for each deal of the root in this search."""
     lost: tuple[str, ...]
-    """What died, in words."""
+    """Processes that died, in words."""
     starved: int
-    """How often a node said that it does not get its core."""
+    """Number of times that a node said that it does not get its core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cluster.api import Decision, FleetError, Progress, SearchRequest
+from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
@@ -30,13 +30,10 @@ from cluster.coordination.events import (
     LogEvent,
     NodeJoined,
     NodeLost,
-    Ponder,
     Publish,
     Received,
     SendJob,
-    Start,
     StopNode,
-    StopSearch,
     Tick,
 )
 from cluster.coordination.settings import Settings
@@ -44,7 +41,7 @@ from cluster.lab.virtual.node import Run, VirtualNode, exchange
 from worker.engine import SharesTable
 
 _LONE_SLICE_MS: Final = 1000
-"""Of a node without others; it only bounds how far beyond its stop a search runs."""
+"""Slice of a node without others; it only bounds how far beyond its stop a search runs."""
 SLICE_MS: Final = 32
 """A thirty-second of the virtual second: how late what one node finds reaches the others at most. On real nodes it took
 9 to 15 ms in the median (``docs/measurements/sharing.md``)."""
@@ -59,15 +56,15 @@ class VirtualFleet:
     now_ms: int = 0
     slice_ms: int = SLICE_MS
     log: list[tuple[int, LogEvent]] = field(default_factory=list)
-    """What happened in the last search, with its virtual time."""
+    """Log events of the last search, with their virtual time."""
     progress: list[Progress] = field(default_factory=list)
-    """What was published in the last search."""
+    """Progress published in the last search."""
     _coordinator: Coordinator = field(init=False)
     _by_id: dict[str, VirtualNode] = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
     """The jobs that run by steps."""
     _horizon_ms: int = field(init=False, default=0)
-    """How far those have come: the end of the present slice."""
+    """End of the present slice, up to which these jobs have run."""
     _queue: list[tuple[int, int, Event]] = field(init=False, default_factory=list)
     _order: itertools.count[int] = field(init=False, default_factory=itertools.count)
     _sharers: list[list[SharesTable]] = field(init=False, default_factory=list)
@@ -115,7 +112,7 @@ class VirtualFleet:
         if request.hard_ms is None and request.nodes is None and request.depth is None:
             raise FleetError("a search in virtual time needs a limit: hard_ms, nodes or depth")
         self._begin()
-        decision = self._handle(Start(request))
+        decision = self._handle(StartSearch(request))
         for after_ms, fault in faults:
             self._put(self.now_ms + after_ms, fault)
         try:
@@ -137,7 +134,7 @@ class VirtualFleet:
         self._begin()
         self.slice_ms = min(self.slice_ms, SLICE_MS)  # a lone node too: on a miss, it ran on for a slice at most
         try:
-            self._handle(Ponder(request))
+            self._handle(PonderSearch(request))
             self._pondered_id = request.search_id
             until_ms = self.now_ms + for_ms
             while (event := self._next(until_ms)) is not None:
@@ -154,7 +151,7 @@ class VirtualFleet:
         self._end_all()
 
     def _begin(self) -> None:
-        """What pondering has left under way goes on; of anything else nothing is left."""
+        """Begin a search: pondering that is under way goes on; nothing else is left."""
         self.log, self.progress = [], []
         if self._pondered_id is None:
             self._queue, self._horizon_ms = [], self.now_ms

@@ -26,7 +26,7 @@ class VirtualNode:
     delay_ms: int = 0
 
     def joins(self) -> NodeJoined:
-        """What the coordinator is told of it, as `cluster.drivers.fleet` does it of a real node."""
+        """The event by which it joins, as `cluster.drivers.fleet` makes it of a real node."""
         return NodeJoined(self.node_id, self.engine.name[:128], self.engine.can_split, self.nps)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Decision, Pondered, SearchRequest
+from cluster.api import Decision, Pondered, SearchRequest, StartSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
@@ -16,7 +16,6 @@ from cluster.coordination.events import (
     PublishPondered,
     Received,
     SendJob,
-    Start,
     StopNode,
     Tick,
 )
@@ -26,7 +25,7 @@ from cluster.split.tree import Caution
 from worker.engine import Bound
 from worker.shogi import STARTPOS
 
-SETTINGS = Settings(Mode.SPLIT, validate=True, caution=Caution(10, 0, 20), trunk=0)
+SETTINGS = Settings(Mode.SPLIT, validate=True, caution=Caution(10, 0, 20), root_share=0)
 TIMED = SearchRequest(1, STARTPOS, soft_ms=1000, hard_ms=3000)
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
 ONE_MOVE = "k8/9/1R7/9/9/9/9/9/4K4 w - 1"
@@ -88,7 +87,7 @@ class Bench:
 
     def split(self, request: SearchRequest = TIMED) -> None:
         """Start, and go through the presearch: 7g7f is ranked first."""
-        self.feed(Start(request))
+        self.feed(StartSearch(request))
         self.report("n1", 5, 30, "7g7f", "3c3d")
         self.tick(300)
         assert self.events("dealt")

@@ -6,20 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import SearchRequest
-from cluster.coordination.events import (
-    FALLBACK,
-    NodeJoined,
-    NodeLost,
-    Publish,
-    Received,
-    Retime,
-    Start,
-    StopNode,
-    StopSearch,
-)
+from cluster.api import RetimeSearch, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.assignment import WHOLE_ROOT, Assignment
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Publish, Received, StopNode
 from cluster.coordination.settings import Mode
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.voting.consultation import Vote
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
@@ -34,7 +24,7 @@ class TestForced:
     )
     def test_needs_no_search(self, sfen: str, move: str) -> None:
         bench = Bench()
-        bench.feed(Start(SearchRequest(1, sfen, soft_ms=1000, hard_ms=2000)))
+        bench.feed(StartSearch(SearchRequest(1, sfen, soft_ms=1000, hard_ms=2000)))
         assert [decision.move for decision in bench.decisions] == [move]
         assert bench.decisions[0].source == "forced"
         assert bench.decisions[0].pv == ((move,) if len(move) == 4 and move != "win" else ())
@@ -43,7 +33,7 @@ class TestForced:
 
     def test_an_analysis_of_the_only_move_is_a_search(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(SearchRequest(1, ONE_MOVE)))
+        bench.feed(StartSearch(SearchRequest(1, ONE_MOVE)))
         assert bench.job("n1").search_id == 1
         bench.feed(StopSearch(1))
         bench.tick(100)
@@ -53,7 +43,7 @@ class TestForced:
 class TestWasted:
     def test_a_presearch_counts_for_the_node_whose_ranking_was_taken(self) -> None:
         bench = Bench(3)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n2", 4, 10, "2g2f")
         bench.report("n1", 5, 30, "7g7f")
         bench.tick(300)
@@ -65,7 +55,7 @@ class TestWasted:
 
     def test_a_split_job_without_a_line_is_wasted(self) -> None:
         bench = Bench()
-        bench.feed(Start(SearchRequest(1, STARTPOS, nodes=5000)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, nodes=5000)))
         bench.report("n1", 5, 30, "7g7f")
         bench.done("n1", 500)
         bench.done("n2", 200)
@@ -76,7 +66,7 @@ class TestWasted:
 
     def test_a_ballot_too_shallow_to_be_counted_is_wasted(self) -> None:
         bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 12, 30, "7g7f")
         bench.report("n2", 3, 90, "2g2f")
         bench.tick(1000)
@@ -84,7 +74,7 @@ class TestWasted:
 
     def test_what_a_lost_voter_said_still_counts(self) -> None:
         bench = Bench(settings=replace(SETTINGS, mode=Mode.CONSULT))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f")
         bench.report("n2", 5, 20, "2g2f")
         bench.feed(NodeLost("n2", "test"))
@@ -97,7 +87,7 @@ class TestCounting:
 
     def test_what_was_searched_since_the_last_report_counts(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f")
         bench.tick(1000)
         assert [decision.nodes for decision in bench.decisions] == [100_000]
@@ -105,14 +95,14 @@ class TestCounting:
 
     def test_no_more_than_was_asked_for(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(replace(TIMED, nodes=2000)))
+        bench.feed(StartSearch(replace(TIMED, nodes=2000)))
         bench.report("n1", 5, 30, "7g7f")
         bench.tick(1000)
         assert [decision.nodes for decision in bench.decisions] == [2000]
 
     def test_a_job_that_was_ended_early_is_counted_when_it_says_how_far_it_came(self) -> None:
         bench = Bench(2)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f")
         bench.report("n2", 4, 20, "7g7f")
         ended = bench.job("n2")
@@ -127,7 +117,7 @@ class TestCounting:
 
     def test_behind_the_decision_it_is_logged_what_was_searched_in_all(self) -> None:
         bench = Bench(2, settings=replace(SETTINGS, mode=Mode.CONSULT))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         jobs = [bench.job(node_id) for node_id in ("n1", "n2")]
         bench.report("n1", 5, 30, "7g7f")
         bench.tick(1000)
@@ -137,21 +127,21 @@ class TestCounting:
         assert bench.events("searched") == [{"search_id": 1, "nodes": 119_000}]
 
     def test_the_usual_speed_stands_for_the_first_moments(self) -> None:
-        work = Work("n1")
-        work.give(Job(1, 1, STARTPOS), WHOLE_ROOT, 1000)
-        assert work.searched(1500, 200_000) == 100_000
-        assert work.searched(1500, 0) == 0
-        work.job_nodes, work.job_ms = 1000, 1  # far from the truth
-        assert work.searched(1000, 200_000) == 1000
-        assert 100_000 < work.searched(1500, 200_000) < 110_000
-        work.done = True
-        assert work.searched(1500, 200_000) == 1000
+        assignment = Assignment("n1")
+        assignment.give(Job(1, 1, STARTPOS), WHOLE_ROOT, 1000)
+        assert assignment.searched(1500, 200_000) == 100_000
+        assert assignment.searched(1500, 0) == 0
+        assignment.job_nodes, assignment.job_ms = 1000, 1  # far from the truth
+        assert assignment.searched(1000, 200_000) == 1000
+        assert 100_000 < assignment.searched(1500, 200_000) < 110_000
+        assignment.done = True
+        assert assignment.searched(1500, 200_000) == 1000
 
 
 class TestPhases:
     def test_presearch_then_best_move_against_the_others(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         for node_id in ("n1", "n2"):
             job = bench.job(node_id)
             assert (job.searchmoves, job.ignoremoves, job.multipv) == ((), (), 1)
@@ -166,7 +156,7 @@ class TestPhases:
 
     def test_multipv_ranks_the_moves_of_many_nodes(self) -> None:
         bench = Bench(4)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         assert bench.job("n3").multipv == 3
         for rank, move in enumerate(("5g5f", "7g7f", "2g2f"), 1):
             bench.report("n3", 4, 40 - rank, move, multipv=rank)
@@ -182,13 +172,13 @@ class TestPhases:
             (Bench(2), SearchRequest(1, STARTPOS, nodes=500)),
             (Bench(2, replace(SETTINGS, mode=Mode.CONSULT)), TIMED),
         ):
-            bench.feed(Start(request))
+            bench.feed(StartSearch(request))
             assert bench.events("search_started")[0]["phase"] == "consult"
             assert bench.job("n1").searchmoves == ()
 
     def test_the_presearch_waits_for_a_first_line(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.tick(300)
         assert not bench.events("dealt")
         bench.report("n1", 1, 0, "7g7f")
@@ -196,7 +186,7 @@ class TestPhases:
 
     def test_a_presearch_that_brings_nothing_ends_in_consultation(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         first = bench.job("n1").job_id
         bench.done("n1")
         bench.done("n2")
@@ -207,7 +197,7 @@ class TestPhases:
 
     def test_node_budgets_are_kept_over_both_phases(self) -> None:
         bench = Bench()
-        bench.feed(Start(SearchRequest(1, STARTPOS, nodes=10_000)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, nodes=10_000)))
         assert bench.job("n1").nodes == 1000
         bench.report("n1", 3, 20, "7g7f")
         bench.done("n1", 1000)
@@ -222,7 +212,7 @@ class TestPhases:
 
     def test_depth_limits(self) -> None:
         bench = Bench()
-        bench.feed(Start(SearchRequest(1, STARTPOS, depth=9)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, depth=9)))
         assert bench.job("n1").depth == 4
         bench.report("n1", 4, 20, "7g7f")
         bench.done("n1")
@@ -263,7 +253,7 @@ class TestDecision:
     def test_majority_and_optimistic(self) -> None:
         for vote, move in ((Vote.MAJORITY, "7g7f"), (Vote.OPTIMISTIC, "2g2f")):
             bench = Bench(3, replace(SETTINGS, mode=Mode.CONSULT, vote=vote))
-            bench.feed(Start(TIMED))
+            bench.feed(StartSearch(TIMED))
             bench.report("n1", 9, 10, "7g7f")
             bench.report("n2", 9, 90, "2g2f")
             bench.report("n3", 9, 12, "7g7f")
@@ -306,7 +296,7 @@ class TestDecision:
 
     def test_a_stop_with_nothing_known_waits_a_moment(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.feed(StopSearch(1))
         assert not bench.decisions
         bench.report("n2", 1, 5, "2g2f")
@@ -314,7 +304,7 @@ class TestDecision:
 
     def test_a_stop_with_nothing_known_and_nobody_there_does_not_wait(self) -> None:
         bench = Bench(0)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.feed(StopSearch(1))
         assert bench.decisions[0].score is None
         assert len(bench.decisions[0].pv) == 1
@@ -323,7 +313,7 @@ class TestDecision:
         for soft_ms, more in ((1500, 500), (5000, 1990)):
             bench = Bench()
             bench.split()
-            bench.feed(Retime(1, soft_ms))
+            bench.feed(RetimeSearch(1, soft_ms))
             bench.tick(700)
             bench.tick(more - 1)
             assert not bench.decisions
@@ -333,28 +323,28 @@ class TestDecision:
     def test_a_soft_time_that_is_over_decides_at_once(self) -> None:
         bench = Bench()
         bench.split()
-        bench.feed(Retime(0, 100))
+        bench.feed(RetimeSearch(0, 100))
         assert not bench.decisions
-        bench.feed(Retime(1, 100))
+        bench.feed(RetimeSearch(1, 100))
         assert bench.decisions[0].move == "7g7f"
 
     def test_neither_an_analysis_nor_a_stopped_search_can_be_moved(self) -> None:
         bench = Bench()
-        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS)))
         bench.report("n1", 5, 30, "7g7f")
-        bench.feed(Retime(1, 0))
+        bench.feed(RetimeSearch(1, 0))
         assert not bench.decisions
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.feed(StopSearch(1))
-        bench.feed(Retime(1, 900))
+        bench.feed(RetimeSearch(1, 900))
         bench.tick(100)
         assert len(bench.decisions) == 1
 
     def test_a_new_start_decides_what_still_runs(self) -> None:
         bench = Bench()
         bench.split()
-        bench.feed(Start(replace(TIMED, search_id=2)))
+        bench.feed(StartSearch(replace(TIMED, search_id=2)))
         assert [decision.search_id for decision in bench.decisions] == [1]
         assert bench.job("n1").search_id == 2
 
@@ -362,7 +352,7 @@ class TestDecision:
 class TestDeadline:
     def test_silent_nodes_cannot_delay_the_move(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.tick(2989)
         assert not bench.decisions
         bench.tick(1)
@@ -371,7 +361,7 @@ class TestDeadline:
 
     def test_the_fallback_decides_only_when_no_node_has_an_answer(self) -> None:
         bench = Bench(fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report(FALLBACK, 9, 70, "2g2f")
         bench.report("n1", 1, 3, "7g7f")
         bench.tick(1000)
@@ -379,7 +369,7 @@ class TestDeadline:
         assert bench.jobs[FALLBACK] is None
 
         bench = Bench(fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report(FALLBACK, 9, 70, "2g2f")
         bench.tick(1000)
         assert not bench.decisions
@@ -388,14 +378,14 @@ class TestDeadline:
 
     def test_no_nodes_at_all(self) -> None:
         bench = Bench(0, fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report(FALLBACK, 9, 70, "2g2f")
         bench.tick(1000)
         assert bench.decisions[0].source == "fallback"
 
     def test_the_fallback_spares_the_nodes_until_they_are_gone(self) -> None:
         bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
         bench.done(FALLBACK, 5000)
         bench.feed(NodeLost("n1", "test"))
@@ -404,7 +394,7 @@ class TestDeadline:
     @pytest.mark.parametrize("limit", [None, 5000])
     def test_a_fallback_that_searches_leaves_the_background_when_the_last_node_goes(self, limit: int | None) -> None:
         bench = Bench(2, replace(SETTINGS, fallback_nodes=limit), fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         first = bench.job(FALLBACK)
         bench.feed(NodeLost("n1", "test"))
         assert bench.job(FALLBACK) == first
@@ -422,20 +412,20 @@ class TestDeadline:
 
     def test_a_fallback_without_nodes_is_not_in_the_background(self) -> None:
         bench = Bench(0, fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         assert not bench.job(FALLBACK).background
         assert bench.job(FALLBACK).nodes is None
 
     def test_a_hard_deadline_of_nothing(self) -> None:
         bench = Bench()
-        bench.feed(Start(replace(TIMED, soft_ms=0, hard_ms=0)))
+        bench.feed(StartSearch(replace(TIMED, soft_ms=0, hard_ms=0)))
         assert len(bench.decisions) == 1
 
 
 class TestLoss:
     def test_the_leaf_of_a_lost_node_is_dealt_anew_at_once_and_its_line_stays(self) -> None:
         bench = Bench(3)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         for rank, move in enumerate(("7g7f", "2g2f"), 1):
             bench.report("n1", 5, 40 - rank, move, multipv=rank)
         bench.tick(300)
@@ -487,7 +477,7 @@ class TestLoss:
 
     def test_a_node_lost_in_the_presearch_leaves_a_consultation(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n2", 4, 11, "2g2f")
         bench.feed(NodeLost("n1", "died"))
         bench.tick(1000)
@@ -500,7 +490,7 @@ class TestLoss:
         assert bench.events("job_failed")[0]["error"] == "out of memory"
         assert bench.job("n2").ignoremoves == ()
         bench.feed(StopSearch(1))
-        bench.feed(Start(replace(TIMED, search_id=2)))
+        bench.feed(StartSearch(replace(TIMED, search_id=2)))
         assert bench.job("n1").search_id == 2
 
     def test_a_node_that_began_anew_is_given_its_work_again(self) -> None:
@@ -514,7 +504,7 @@ class TestLoss:
 class TestBorder:
     def test_late_and_foreign_reports_change_nothing(self) -> None:
         bench = Bench()
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         presearch = bench.job("n1")
         bench.report("n1", 5, 30, "7g7f")
         bench.tick(300)
@@ -576,16 +566,16 @@ class TestBorder:
     )
     def test_a_bad_request_changes_nothing(self, request_: SearchRequest) -> None:
         bench = Bench()
-        bench.feed(Start(replace(TIMED, search_id=0)))
+        bench.feed(StartSearch(replace(TIMED, search_id=0)))
         with pytest.raises(ValueError, match=r"\w"):
-            bench.coordinator.handle(Start(request_), bench.now)
+            bench.coordinator.handle(StartSearch(request_), bench.now)
         bench.report("n1", 5, 30, "7g7f")
         bench.tick(5000)
         assert [decision.search_id for decision in bench.decisions] == [0]
 
     def test_a_lost_job_is_sent_again(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         job = bench.job("n1")
         bench.feed(Received(Heartbeat("n1", "x", 0, True)), 300)
         assert not bench.events("job_resent")
@@ -597,7 +587,7 @@ class TestBorder:
 
     def test_a_lost_done_is_noticed(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f")
         bench.feed(Received(Heartbeat("n1", "x", bench.job("n1").job_id, True)), 500)
         assert len(bench.decisions) == 1

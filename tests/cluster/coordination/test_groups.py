@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import SearchRequest
-from cluster.coordination.events import NodeJoined, NodeLost, Start, StopSearch
+from cluster.api import SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.coordination.settings import Mode
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.score import mate_in
@@ -19,7 +19,7 @@ TWO = replace(SETTINGS, mode=Mode.TIERS, groups=2)
 def two_groups(request: SearchRequest = TIMED) -> Bench:
     """n1 and n2 against n3 and n4, both past their presearch: 7g7f is first in one, 2g2f in the other."""
     bench = Bench(4, TWO)
-    bench.feed(Start(request))
+    bench.feed(StartSearch(request))
     bench.report("n1", 5, 30, "7g7f")
     bench.report("n3", 5, 20, "2g2f")
     bench.tick(100)
@@ -31,7 +31,7 @@ def two_groups(request: SearchRequest = TIMED) -> Bench:
 )
 def test_nodes_are_dealt_evenly(nodes: int, groups: int, sizes: list[int]) -> None:
     bench = Bench(nodes, replace(TWO, groups=groups))
-    bench.feed(Start(TIMED))
+    bench.feed(StartSearch(TIMED))
     assert bench.events("search_started")[0]["groups"] == len(sizes)
     for number in range(1, nodes + 1):
         bench.report(f"n{number}", 5, 30, "7g7f")
@@ -51,7 +51,7 @@ def test_each_group_ranks_and_deals_for_itself() -> None:
 
 def test_a_group_that_is_still_in_its_presearch_does_not_hold_up_the_other() -> None:
     bench = Bench(4, TWO)
-    bench.feed(Start(TIMED))
+    bench.feed(StartSearch(TIMED))
     bench.report("n1", 5, 30, "7g7f")
     bench.tick(100)
     assert [event["group"] for event in bench.events("dealt")] == ["group-1"]
@@ -98,7 +98,7 @@ def test_a_group_without_nodes_keeps_its_vote_and_the_joiner_fills_it() -> None:
 
 def test_a_presearch_that_is_left_with_one_node_ends_in_a_voter() -> None:
     bench = Bench(4, TWO)
-    bench.feed(Start(TIMED))
+    bench.feed(StartSearch(TIMED))
     bench.report("n1", 5, 30, "7g7f")
     bench.feed(NodeLost("n4", "died"))
     bench.tick(100)
@@ -123,7 +123,7 @@ def test_a_mate_of_one_group_ends_the_search() -> None:
 
 def test_node_budgets_end_the_search_once_all_groups_are_through() -> None:
     bench = Bench(4, TWO)
-    bench.feed(Start(SearchRequest(1, STARTPOS, nodes=10_000)))
+    bench.feed(StartSearch(SearchRequest(1, STARTPOS, nodes=10_000)))
     for node in ("n1", "n2", "n3", "n4"):
         bench.report(node, 5, 30, "7g7f")
         bench.done(node, 1000)
@@ -146,7 +146,7 @@ def test_the_groups_of_two_engines_have_names_of_their_own() -> None:
     bench = Bench(0)
     for name, engine in (("x1", "X"), ("y1", "Y")):
         bench.feed(NodeJoined(name, engine))
-    bench.feed(Start(replace(TIMED, soft_ms=5000, hard_ms=9000)))
+    bench.feed(StartSearch(replace(TIMED, soft_ms=5000, hard_ms=9000)))
     for name, engine in (("x2", "X"), ("y2", "Y")):
         bench.feed(NodeJoined(name, engine))  # `Settings.validate` looks at the names
     for lone, new, move in (("x1", "x2", "7g7f"), ("y1", "y2", "2g2f")):
@@ -160,7 +160,7 @@ def test_the_groups_of_two_engines_have_names_of_their_own() -> None:
 
 def test_newcomers_of_a_split_search_make_one_tree() -> None:
     bench = Bench(1)
-    bench.feed(Start(replace(TIMED, soft_ms=5000, hard_ms=9000)))
+    bench.feed(StartSearch(replace(TIMED, soft_ms=5000, hard_ms=9000)))
     bench.report("n1", 5, 30, "7g7f")
     for number in range(2, 9):
         bench.feed(NodeJoined(f"n{number}"))

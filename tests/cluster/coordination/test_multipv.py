@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, RootLine, SearchRequest
-from cluster.coordination.events import NodeJoined, Publish, Start, StopSearch
+from cluster.api import Decision, RootLine, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import NodeJoined, Publish
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.lab.virtual.driver import VirtualFleet
 from cluster.lab.virtual.node import VirtualNode
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
@@ -27,11 +27,11 @@ from worker.shogi import STARTPOS
 SLACK = 2
 
 
-def line(depth: int, score: int, *pv: str) -> Line:
-    return Line(depth, score, Bound.EXACT, pv)
+def line(depth: int, score: int, *pv: str) -> TreeLine:
+    return TreeLine(depth, score, Bound.EXACT, pv)
 
 
-def shown(lines: Sequence[RootLine | Line]) -> list[tuple[str, int, int]]:
+def shown(lines: Sequence[RootLine | TreeLine]) -> list[tuple[str, int, int]]:
     return [(line.pv[0], line.depth, line.score) for line in lines]
 
 
@@ -60,7 +60,7 @@ class TestCoordinator:
     @pytest.mark.parametrize("mode", [Mode.SPLIT, Mode.TIERS, Mode.CONSULT])
     def test_every_node_searches_the_whole_root_for_as_many(self, mode: Mode) -> None:
         bench = Bench(3, replace(SETTINGS, mode=mode))
-        bench.feed(Start(SearchRequest(1, STARTPOS, multipv=3)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=3)))
         for name in ("n1", "n2", "n3"):
             job = bench.job(name)
             assert (job.multipv, job.searchmoves, job.ignoremoves, job.movetime_ms) == (3, (), (), None)
@@ -69,7 +69,7 @@ class TestCoordinator:
 
     def test_lines_of_all_nodes_are_merged(self) -> None:
         bench = Bench(2)
-        bench.feed(Start(SearchRequest(1, STARTPOS, multipv=2)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=2)))
         bench.report("n1", 8, 30, "7g7f", "3c3d", multipv=1)
         bench.report("n1", 8, 10, "2g2f", multipv=2)
         bench.report("n2", 9, 40, "2g2f", "8c8d", multipv=1)
@@ -85,7 +85,7 @@ class TestCoordinator:
     def test_the_answer_heads_the_lines_and_these_are_in_the_order_of_their_scores(self) -> None:
         """Two nodes of three vote for a move that the third, as deep, finds worse than another."""
         bench = Bench(3)
-        bench.feed(Start(SearchRequest(1, STARTPOS, multipv=3)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=3)))
         for name in ("n1", "n2"):
             bench.report(name, 9, 30, "7g7f", multipv=1)
             bench.report(name, 9, 20, "2g2f", multipv=2)
@@ -101,7 +101,7 @@ class TestCoordinator:
 
     def test_a_later_line_with_the_same_number_replaces_one(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(SearchRequest(1, STARTPOS, multipv=2)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=2)))
         bench.report("n1", 8, 30, "7g7f", multipv=1)
         bench.report("n1", 8, 20, "2g2f", multipv=2)
         bench.report("n1", 9, 30, "7g7f", multipv=1)
@@ -131,7 +131,7 @@ class TestCoordinator:
 
     def test_a_line_of_a_move_that_was_not_to_choose_from_is_refused(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=900, searchmoves=("2g2f", "7g7f"))))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, soft_ms=500, hard_ms=900, searchmoves=("2g2f", "7g7f"))))
         bench.report("n1", 9, 500, "6g6f")
         assert bench.events("report_refused")
         bench.report("n1", 9, 0, "7g7f")

@@ -8,21 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.api import Known, RootLine, SearchRequest
-from cluster.coordination.events import (
-    FALLBACK,
-    NodeJoined,
-    NodeLost,
-    Ponder,
-    PublishPondered,
-    Received,
-    Start,
-    StopSearch,
-)
+from cluster.api import Known, PonderSearch, RootLine, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, PublishPondered, Received
 from cluster.coordination.pondering import highest_averages, likelihoods
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
@@ -45,7 +36,7 @@ def replies(bench: Bench) -> dict[str, list[str]]:
 def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = False) -> Bench:
     """After a scouting that found 3c3d likelier than 8c8d."""
     bench = Bench(nodes, settings, fallback)
-    bench.feed(Ponder(PONDER))
+    bench.feed(PonderSearch(PONDER))
     bench.report("n1", 5, 10, "3c3d", "2g2f", multipv=1)
     if nodes > 2:
         bench.report("n1", 5, 0, "8c8d", "2g2f", multipv=2)
@@ -56,18 +47,18 @@ def pondering(nodes: int = 4, settings: Settings = SETTINGS, fallback: bool = Fa
 def voters_expecting(*expected: str) -> Bench:
     """Pondering on 7g7f, behind a search in which each voter expected a reply of its own."""
     bench = Bench(len(expected), CONSULT)
-    bench.feed(Start(TIMED))
+    bench.feed(StartSearch(TIMED))
     for number, reply in enumerate(expected, start=1):
         bench.report(f"n{number}", 9, 30, "7g7f", reply)
     bench.feed(StopSearch(1))
-    bench.feed(Ponder(PONDER))
+    bench.feed(PonderSearch(PONDER))
     return bench
 
 
 class TestDealing:
     def test_scouting_then_the_likely_replies(self) -> None:
         bench = Bench(4)
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         assert bench.job("n1").moves == ("7g7f",)
         assert bench.job("n1").multipv == 3
         assert (bench.job("n1").movetime_ms, bench.job("n1").nodes) == (None, None)
@@ -91,30 +82,30 @@ class TestDealing:
 
     def test_the_last_search_says_what_is_likely(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 9, 30, "7g7f", "3c3d", "2g2f")
         bench.feed(StopSearch(1))
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         assert bench.job("n1").moves == ("7g7f", "3c3d")
 
     def test_an_expected_reply_is_among_them_whatever_is_known(self) -> None:
         bench = Bench(1)
-        bench.feed(Ponder(PONDER, "9c9d"))
+        bench.feed(PonderSearch(PONDER, "9c9d"))
         assert replies(bench) == {"9c9d": ["n1"]}, "no scouting where there is something to ponder on"
         bench = Bench(3, CONSULT)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 9, 30, "7g7f", "3c3d")
         bench.report("n2", 9, 930, "7g7f", "8c8d")
         bench.feed(StopSearch(1))
-        bench.feed(Ponder(PONDER, "9c9d"))
+        bench.feed(PonderSearch(PONDER, "9c9d"))
         assert replies(bench) == {"9c9d": ["n1", "n2"], "3c3d": ["n3"]}, "as much as the likeliest, and it comes first"
-        bench.feed(Start(replace(HIT, moves=("7g7f", "9c9d"))))
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "9c9d"))))
         assert bench.events("ponder_hit")
 
     def test_an_expected_reply_is_one_that_can_be_played(self) -> None:
         bench = Bench(1)
         with pytest.raises(ValueError, match="7g7f"):
-            bench.feed(Ponder(PONDER, "7g7f"))
+            bench.feed(PonderSearch(PONDER, "7g7f"))
         assert not bench.coordinator.pondering
 
     def test_voters_name_several_replies(self) -> None:
@@ -127,30 +118,30 @@ class TestDealing:
 
     def test_bounds_on_replies_that_nobody_would_play_are_no_hints(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 9, 30, "7g7f", "3c3d", bound=Bound.LOWER)  # for the opponent: at most
         bench.feed(StopSearch(1))
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         assert bench.job("n1").moves == ("7g7f",)
 
     def test_all_scouts_rank_the_replies(self) -> None:
-        bench = Bench(4, replace(SETTINGS, trunk=0.75))
-        bench.feed(Ponder(PONDER))
+        bench = Bench(4, replace(SETTINGS, root_share=0.75))
+        bench.feed(PonderSearch(PONDER))
         assert {bench.job(f"n{number}").multipv for number in range(1, 5)} == {3}
 
     def test_another_move_than_was_searched_says_nothing(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 9, 30, "7g7f", "3c3d")
         bench.feed(StopSearch(1))
-        bench.feed(Ponder(replace(PONDER, moves=("2g2f",))))
+        bench.feed(PonderSearch(replace(PONDER, moves=("2g2f",))))
         assert bench.job("n1").moves == ("2g2f",)
 
     def test_a_reply_that_leaves_nothing_to_search_is_passed_over(self) -> None:
         # White's only sensible reply gives check to a king with one escape: our next search would be forced.
         bench = Bench(1)
         position = "k8/9/9/9/9/9/9/1r7/8K w r 1"
-        bench.feed(Ponder(SearchRequest(1, position)))
+        bench.feed(PonderSearch(SearchRequest(1, position)))
         bench.report("n1", 5, 900, "R*1a", "1i2h")
         bench.tick(300)
         assert bench.events("pondering")[0]["replies"] == {}
@@ -160,7 +151,7 @@ class TestDealing:
     def test_where_the_likely_reply_leaves_no_choice_another_is_looked_for(self) -> None:
         """After R*2a our king has one square; most other replies leave it three."""
         bench = Bench(1)
-        bench.feed(Ponder(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
+        bench.feed(PonderSearch(SearchRequest(1, "k8/9/9/9/9/9/9/9/8K w r 1"), "R*2a"))
         assert bench.job("n1").moves == ()
         bench.report("n1", 5, 900, "9a9b", "1i2h")
         bench.tick(300)
@@ -169,13 +160,13 @@ class TestDealing:
     @pytest.mark.parametrize("sfen", [MATED, DECLARABLE])
     def test_nothing_is_pondered_where_the_game_is_over(self, sfen: str) -> None:
         bench = Bench()
-        bench.feed(Ponder(SearchRequest(1, sfen)))
+        bench.feed(PonderSearch(SearchRequest(1, sfen)))
         assert not bench.jobs
         assert not bench.coordinator.pondering
 
     def test_the_only_reply_is_pondered_on(self) -> None:
         bench = Bench(2)
-        bench.feed(Ponder(SearchRequest(1, ONE_MOVE)))
+        bench.feed(PonderSearch(SearchRequest(1, ONE_MOVE)))
         bench.report("n1", 5, -30, "9a9b", "7c7b+")
         bench.tick(300)
         assert bench.events("pondering")[0]["replies"] == {"9a9b": ["n1", "n2"]}
@@ -189,7 +180,7 @@ class TestDealing:
             replace(PONDER, search_id=9, sfen="x"),
         ):
             with pytest.raises(ValueError, match=r"\w"):
-                bench.coordinator.handle(Ponder(request), bench.now)
+                bench.coordinator.handle(PonderSearch(request), bench.now)
         assert bench.jobs == before
         assert bench.coordinator.pondering
 
@@ -204,7 +195,7 @@ class TestHit:
         bench.tick(300)
         before = {node_id: bench.job(node_id) for node_id in on_it}
         bench.tick(1000)
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         assert bench.events("ponder_hit")
         assert not bench.decisions
         kept = [node_id for node_id in on_it if bench.job(node_id) is before[node_id]]
@@ -226,7 +217,7 @@ class TestHit:
         bench.tick(300)
         bench.report("n1", 10, 25, "2g2f")
         best = bench.job("n1")
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         assert bench.job("n1") is best
         assert bench.job("n4").moves == ("7g7f", "3c3d")
         assert bench.events("dealt")[0]["why"] == "ponder hit"
@@ -237,7 +228,7 @@ class TestHit:
         bench = pondering()
         bench.report("n4", 9, 15, "2g2f")
         lone = bench.job("n4")
-        bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"))))
         assert bench.job("n4") is lone
         assert (bench.job("n1").multipv, bench.job("n1").moves) == (3, ("7g7f", "8c8d"))
         bench.report("n1", 4, 40, "2g2f", multipv=1)
@@ -282,32 +273,32 @@ class TestHit:
         bench = pondering()
         bench.report("n4", 9, mate_in(5), "2g2f")
         assert not bench.decisions
-        bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"))))
         assert bench.decisions[0].move == "2g2f"
         assert bench.decisions[0].elapsed_ms == 0
 
     def test_limits_of_nodes_hold_over_both(self) -> None:
         bench = Bench(1)
-        bench.feed(Start(replace(TIMED, nodes=5000)))
+        bench.feed(StartSearch(replace(TIMED, nodes=5000)))
         bench.report("n1", 9, 30, "7g7f", "3c3d")
         bench.feed(StopSearch(1))
-        bench.feed(Ponder(replace(PONDER, nodes=5000)))
+        bench.feed(PonderSearch(replace(PONDER, nodes=5000)))
         assert bench.job("n1").nodes == 5000
         bench.report("n1", 9, 30, "2g2f")
         bench.done("n1", 5000)
         assert len(bench.decisions) == 1, "a ponder search never decides"
-        bench.feed(Start(replace(HIT, nodes=5000)))
+        bench.feed(StartSearch(replace(HIT, nodes=5000)))
         assert (bench.decisions[1].move, bench.decisions[1].nodes) == ("2g2f", 5000)
 
     def test_the_fallback_rests_until_the_hit(self) -> None:
         bench = pondering(fallback=True)
         assert FALLBACK not in bench.jobs
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         assert bench.job(FALLBACK).moves == ("7g7f", "3c3d")
 
     def test_the_deadline_holds_whatever_is_silent(self) -> None:
         bench = pondering()
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         bench.tick(2990)
         assert bench.decisions[0].search_id == 3
 
@@ -316,7 +307,7 @@ class TestMiss:
     def test_all_pondering_stops_and_the_search_begins(self) -> None:
         bench = pondering()
         before = {node_id: bench.job(node_id).job_id for node_id in bench.jobs}
-        bench.feed(Start(replace(HIT, moves=("7g7f", "4a3b"))))
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "4a3b"))))
         assert bench.events("ponder_miss")
         assert all(bench.job(node_id).job_id > before[node_id] for node_id in before)
         assert replies(bench) == {"4a3b": ["n1", "n2", "n3", "n4"]}
@@ -325,7 +316,7 @@ class TestMiss:
     def test_late_reports_of_pondering_are_passed_over(self) -> None:
         bench = pondering()
         late = bench.job("n4")
-        bench.feed(Start(replace(HIT, moves=("7g7f", "4a3b"))))
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "4a3b"))))
         now = bench.jobs["n4"]
         bench.jobs["n4"] = late
         assert bench.report("n4", 20, 999, "2g2f") == []
@@ -335,14 +326,14 @@ class TestMiss:
 
     def test_a_start_while_scouting(self) -> None:
         bench = Bench(4)
-        bench.feed(Ponder(PONDER))
-        bench.feed(Start(HIT))
+        bench.feed(PonderSearch(PONDER))
+        bench.feed(StartSearch(HIT))
         assert bench.events("ponder_miss")
         assert replies(bench) == {"3c3d": ["n1", "n2", "n3", "n4"]}
 
     def test_a_forced_move_needs_no_search(self) -> None:
         bench = pondering()
-        bench.feed(Start(SearchRequest(3, ONE_MOVE, soft_ms=1000, hard_ms=2000)))
+        bench.feed(StartSearch(SearchRequest(3, ONE_MOVE, soft_ms=1000, hard_ms=2000)))
         assert bench.decisions[0].source == "forced"
         assert replies(bench) == {}
 
@@ -360,13 +351,13 @@ class TestStop:
 
     def test_pondering_again_replaces_it(self) -> None:
         bench = pondering()
-        bench.feed(Ponder(replace(PONDER, search_id=5, moves=("2g2f",))))
+        bench.feed(PonderSearch(replace(PONDER, search_id=5, moves=("2g2f",))))
         assert {job.moves for job in bench.jobs.values() if job is not None} == {("2g2f",)}
 
     def test_a_search_that_still_runs_is_decided_first(self) -> None:
         bench = Bench()
         bench.split()
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         assert [decision.search_id for decision in bench.decisions] == [1]
 
     def test_a_node_that_missed_the_stop_is_stopped_again(self) -> None:
@@ -384,7 +375,7 @@ class TestFaults:
         bench.report("n1", 12, 44, "2g2f", "8c8d")
         bench.feed(NodeLost("n1", "died"))
         bench.jobs["n1"] = None
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         assert sorted(replies(bench)["3c3d"]) == ["n2", "n3", "n4"]
         bench.tick(1000)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 44)
@@ -394,7 +385,7 @@ class TestFaults:
         bench.report("n4", 12, 44, "2g2f", "8c8d")
         bench.feed(NodeLost("n4", "died"))
         bench.jobs["n4"] = None
-        bench.feed(Start(replace(HIT, moves=("7g7f", "8c8d"))))
+        bench.feed(StartSearch(replace(HIT, moves=("7g7f", "8c8d"))))
         assert "3c3d" not in bench.pondered.replies
         bench.report("n1", 10, 50, "2g2f")
         bench.tick(1000)
@@ -417,14 +408,14 @@ class TestFaults:
 
     def test_the_first_node_begins_what_nobody_could(self) -> None:
         bench = Bench(0)
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         assert bench.coordinator.pondering
         bench.feed(NodeJoined("n1"))
         assert bench.job("n1").moves == ("7g7f",)
 
     def test_scouts_are_lost_and_join(self) -> None:
         bench = Bench(2)
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         bench.feed(NodeLost("n1", "died"))
         bench.jobs["n1"] = None
         bench.feed(NodeJoined("n3"))
@@ -433,12 +424,12 @@ class TestFaults:
         assert set(replies(bench)) == {"3c3d"}
         bench.feed(NodeLost("n2", "died"))
         bench.feed(NodeLost("n3", "died"))
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         assert bench.coordinator.searching
 
     def test_all_scouts_are_lost_and_one_comes_back(self) -> None:
         bench = Bench(2)
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         for node_id in ("n1", "n2"):
             bench.feed(NodeLost(node_id, "died"))
             bench.jobs[node_id] = None
@@ -451,7 +442,7 @@ class TestFaults:
 
     def test_a_node_that_comes_after_scouts_that_found_nothing_begins_again(self) -> None:
         bench = Bench(1)
-        bench.feed(Ponder(PONDER))
+        bench.feed(PonderSearch(PONDER))
         bench.done("n1", 0, "out of memory")
         bench.feed(NodeJoined("n2"))
         assert bench.job("n2").moves == ("7g7f",)
@@ -459,12 +450,14 @@ class TestFaults:
     def test_a_node_that_fails_is_left_out_of_that_reply_only(self) -> None:
         bench = pondering()
         bench.done("n4", 0, "out of memory")
-        bench.feed(Start(HIT))
+        bench.feed(StartSearch(HIT))
         assert "n4" in replies(bench)["3c3d"]
 
 
 def test_likelihoods() -> None:
-    lines = [Line(9, score, Bound.EXACT, (move,)) for move, score in (("a", 50), ("b", -10), ("a", 50), ("c", -3000))]
+    lines = [
+        TreeLine(9, score, Bound.EXACT, (move,)) for move, score in (("a", 50), ("b", -10), ("a", 50), ("c", -3000))
+    ]
     found = likelihoods(lines, 60.0)
     assert sum(found.values()) == pytest.approx(1)
     assert found["a"] / found["b"] == pytest.approx(2 * 2.71828, rel=0.01)

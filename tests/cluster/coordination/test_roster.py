@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.api import SearchRequest
+from cluster.api import SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
-from cluster.coordination.events import Decide, NodeJoined, Received, SendJob, Start, StopSearch
+from cluster.coordination.events import Decide, NodeJoined, Received, SendJob
 from cluster.coordination.roster import Roster, speed_class
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Done, Job, Report
@@ -70,7 +70,7 @@ class Fleet:
         for fact in facts:
             self.feed(fact)
 
-    def feed(self, event: NodeJoined | Start | StopSearch | Received, now_ms: int = 0) -> None:
+    def feed(self, event: NodeJoined | StartSearch | StopSearch | Received, now_ms: int = 0) -> None:
         for out in self.coordinator.handle(event, now_ms):
             if isinstance(out, SendJob):
                 self.jobs[out.node_id] = out.job
@@ -78,7 +78,7 @@ class Fleet:
                 self.decided.append(out)
 
     def start(self) -> None:
-        self.feed(Start(SearchRequest(1, STARTPOS, soft_ms=5000, hard_ms=9000)))
+        self.feed(StartSearch(SearchRequest(1, STARTPOS, soft_ms=5000, hard_ms=9000)))
 
     def report(self, node_id: str, depth: int, score: int, pv: str, *, multipv: int = 1, now_ms: int = 100) -> None:
         job = self.jobs[node_id]
@@ -92,7 +92,7 @@ OWN = [NodeJoined(f"n{number}", "gougi", nps=nps) for number, nps in enumerate((
 
 @pytest.mark.parametrize("mode", [Mode.SPLIT, Mode.TIERS])
 def test_who_cannot_split_searches_whole_and_votes(mode: Mode) -> None:
-    fleet = Fleet(Settings(mode=mode, groups=2, trunk=0, validate=True), USI, *OWN)
+    fleet = Fleet(Settings(mode=mode, groups=2, root_share=0, validate=True), USI, *OWN)
     fleet.start()
     assert fleet.jobs["usi"].multipv == 1
     assert all(fleet.jobs[node.node_id].multipv > 1 for node in OWN) or mode is Mode.TIERS
@@ -135,7 +135,7 @@ def test_one_of_ours_beside_an_engine_that_cannot_split_is_a_vote_of_two() -> No
 
 def test_a_tree_is_shared_by_nodes_of_one_engine() -> None:
     others = [NodeJoined("f0", "fairy"), NodeJoined("f1", "fairy")]
-    fleet = Fleet(Settings(Mode.SPLIT, trunk=0, validate=True), *others, *OWN)
+    fleet = Fleet(Settings(Mode.SPLIT, root_share=0, validate=True), *others, *OWN)
     fleet.start()
     assert {fleet.jobs[node.node_id].multipv for node in others} == {1}
     assert {fleet.jobs[node.node_id].multipv for node in OWN} == {3}
@@ -153,7 +153,7 @@ def test_one_that_joins_a_split_and_cannot_split_votes() -> None:
 
 
 def test_the_best_leaf_goes_to_the_fastest_node_and_views_say_so() -> None:
-    fleet = Fleet(Settings(Mode.SPLIT, trunk=0, validate=True), *OWN)
+    fleet = Fleet(Settings(Mode.SPLIT, root_share=0, validate=True), *OWN)
     fleet.start()
     for rank, move in enumerate(("7g7f", "2g2f", "5g5f"), 1):
         for node in OWN:

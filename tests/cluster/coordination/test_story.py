@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.coordination.events import NodeJoined, NodeLost, Ponder, Start, StopSearch
+from cluster.api import PonderSearch, StartSearch, StopSearch
+from cluster.coordination.assignment import Assignment
+from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.coordination.group import Group
 from cluster.coordination.states import CoordinatorState, Phase
-from cluster.coordination.work import Work
 from tests.cluster.coordination.bench import TIMED, Bench
 from worker.states import TransitionError
 
 
 def test_a_node_that_dies_in_a_search() -> None:
     bench = Bench(2)
-    bench.feed(Start(TIMED))
+    bench.feed(StartSearch(TIMED))
     job = bench.job("n2").job_id
     bench.report("n2", 5, 30, "7g7f")
     bench.feed(NodeLost("n2", "its process died"), 40)
@@ -35,7 +36,7 @@ def test_a_node_that_dies_in_a_search() -> None:
 
 def test_a_search_from_its_start_to_its_decision() -> None:
     bench = Bench(1)
-    bench.feed(Start(TIMED))
+    bench.feed(StartSearch(TIMED))
     bench.report("n1", 9, 30, "7g7f", "3c3d")
     bench.done("n1", 5000)
     bench.feed(StopSearch(TIMED.search_id), 100)
@@ -49,19 +50,19 @@ def test_a_search_from_its_start_to_its_decision() -> None:
 def test_its_state_is_what_runs() -> None:
     bench = Bench(2)
     states = [bench.coordinator.state]
-    ponder = Ponder(replace(TIMED, search_id=2, moves=("7g7f",), soft_ms=None, hard_ms=None))
-    hit = Start(replace(TIMED, search_id=3, moves=("7g7f", "3c3d")))
-    for event in (Start(TIMED), StopSearch(TIMED.search_id), ponder, hit):
+    ponder = PonderSearch(replace(TIMED, search_id=2, moves=("7g7f",), soft_ms=None, hard_ms=None))
+    hit = StartSearch(replace(TIMED, search_id=3, moves=("7g7f", "3c3d")))
+    for event in (StartSearch(TIMED), StopSearch(TIMED.search_id), ponder, hit):
         bench.feed(event)
         states.append(bench.coordinator.state)
-        if event == Start(TIMED):
+        if event == StartSearch(TIMED):
             bench.report("n1", 9, 30, "7g7f", "3c3d", multipv=1)
     idle, searching, pondering = CoordinatorState.IDLE, CoordinatorState.SEARCHING, CoordinatorState.PONDERING
     assert states == [idle, searching, idle, pondering, searching]
 
 
 def test_a_group_keeps_to_its_way() -> None:
-    group = Group("split", [Work("n1"), Work("n2")])
+    group = Group("split", [Assignment("n1"), Assignment("n2")])
     with pytest.raises(TransitionError, match="from whole to split"):
         group.enter(Phase.SPLIT)
     group.enter(Phase.PRESEARCH)

@@ -75,7 +75,7 @@ def test_who_ponders_says_so() -> None:
         ("split+ponder_replies=0", "ponder_replies is 0: expected 1 or more"),
         ("split+ponder_temperature=0", "ponder_temperature is 0.0: expected more than 0"),
         ("split+ponder_temperature=nan", "ponder_temperature is nan: expected more than 0"),
-        ("split+trunk=1.5", "trunk is 1.5: expected 0 to 1"),
+        ("split+root_share=1.5", "root_share is 1.5: expected 0 to 1"),
         ("split+presearch_share=-0.1", "presearch_share is -0.1: expected 0 to 1"),
         ("split+min_split_depth=-1", "min_split_depth is -1: expected 0 or more"),
         ("split+stop_grace_ms=-1", "stop_grace_ms is -1: expected 0 or more"),

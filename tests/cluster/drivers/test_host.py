@@ -7,8 +7,8 @@ import gc
 
 import pytest
 
-from cluster.api import Decision, Listener, SearchListener, SearchRequest
-from cluster.coordination.events import NodeJoined, Ponder, Start
+from cluster.api import Decision, Listener, PonderSearch, SearchListener, SearchRequest, StartSearch
+from cluster.coordination.events import NodeJoined
 from cluster.coordination.settings import Settings
 from cluster.drivers import host as host_module
 from cluster.drivers.host import CoordinatorHost, spare_the_collector
@@ -47,13 +47,13 @@ def test_each_search_is_told_where_it_was_started(monkeypatch: pytest.MonkeyPatc
     async def scenario() -> None:
         host = CoordinatorHost(Settings(), Nowhere(), Listener(searches=into(fleet)))
         host.handle(NodeJoined("node-1"))
-        host.begin(Start(SearchRequest(1, STARTPOS, soft_ms=100, hard_ms=500)), into(first))
+        host.begin(StartSearch(SearchRequest(1, STARTPOS, soft_ms=100, hard_ms=500)), into(first))
         for refused in (1, 0):  # an id that does not rise
             with pytest.raises(ValueError, match="search id"):
-                host.begin(Start(SearchRequest(refused, STARTPOS, soft_ms=100, hard_ms=500)), into(second))
-        host.begin(Start(SearchRequest(2, STARTPOS, soft_ms=100, hard_ms=500)), into(second))  # decides the first
+                host.begin(StartSearch(SearchRequest(refused, STARTPOS, soft_ms=100, hard_ms=500)), into(second))
+        host.begin(StartSearch(SearchRequest(2, STARTPOS, soft_ms=100, hard_ms=500)), into(second))  # decides the first
         assert (first, second) == ([1], [])
-        host.begin(Ponder(SearchRequest(3, STARTPOS)), SearchListener())
+        host.begin(PonderSearch(SearchRequest(3, STARTPOS)), SearchListener())
         assert (first, second, fleet) == ([1], [2], [1, 2])
         host.close()
 
@@ -75,7 +75,7 @@ def test_a_deadline_that_passes_while_an_event_is_handled_is_kept(monkeypatch: p
 
         monkeypatch.setattr(host_module, "now_ms", slow_now)
         request = SearchRequest(1, STARTPOS, soft_ms=100, hard_ms=500)
-        host.begin(Start(request), SearchListener(on_decision=decisions.append))
+        host.begin(StartSearch(request), SearchListener(on_decision=decisions.append))
         for _ in range(20):
             await asyncio.sleep(0.005)
         host.close()

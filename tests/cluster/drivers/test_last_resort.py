@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, SearchRequest
-from cluster.coordination.events import FALLBACK, NodeLost, Ponder, Start, StopSearch
+from cluster.api import Decision, PonderSearch, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import FALLBACK, NodeLost
 from cluster.coordination.root import Root
 from cluster.coordination.settings import Settings
 from cluster.drivers.last_resort import LAST_RESORT, LastResort
@@ -46,7 +46,7 @@ class Asked(Bench):
 class TestCoordinator:
     def test_where_nobody_answers_the_last_resort_is_asked_and_only_then(self) -> None:
         bench = Asked(found("2g2f", "8c8d"))
-        bench.feed(Start(replace(TIMED, moves=("7g7f", "3c3d"), searchmoves=("2g2f", "6g6f"), max_moves=99)))
+        bench.feed(StartSearch(replace(TIMED, moves=("7g7f", "3c3d"), searchmoves=("2g2f", "6g6f"), max_moves=99)))
         bench.tick(2989)
         assert not bench.asked
         bench.tick(1)
@@ -58,7 +58,7 @@ class TestCoordinator:
     @pytest.mark.parametrize("who", ["n1", FALLBACK])
     def test_whoever_has_spoken_goes_before_it_though_he_is_gone(self, who: str) -> None:
         bench = Asked(found("2g2f"), 1, fallback=True)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report(who, 1, -50, "6g6f")
         bench.feed(NodeLost(who, "test"))
         bench.tick(2990)
@@ -68,7 +68,7 @@ class TestCoordinator:
     @pytest.mark.parametrize("answer", [None, found("7g7e"), found("3c3d")])
     def test_without_a_legal_move_of_it_there_is_any_legal_one(self, answer: SearchInfo | None) -> None:
         bench = Asked(answer)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.tick(2990)
         [decision] = bench.decisions
         assert Position.startpos().parse_usi(decision.move)
@@ -76,26 +76,26 @@ class TestCoordinator:
 
     def test_and_that_is_chosen_by_material(self) -> None:
         bench = Asked(None)
-        bench.feed(Start(replace(TIMED, sfen=ROOK_TO_TAKE)))
+        bench.feed(StartSearch(replace(TIMED, sfen=ROOK_TO_TAKE)))
         bench.tick(2990)
         assert (bench.decisions[0].move, bench.decisions[0].source) == (TAKES, "none")
-        bench.feed(Start(replace(TIMED, search_id=2, sfen=ROOK_TO_TAKE, searchmoves=("6i6h", "6i7h"))))
+        bench.feed(StartSearch(replace(TIMED, search_id=2, sfen=ROOK_TO_TAKE, searchmoves=("6i6h", "6i7h"))))
         bench.tick(2990)
         assert bench.decisions[1].move in ("6i6h", "6i7h")
 
     def test_a_variation_is_cut_where_it_is_not_legal(self) -> None:
         bench = Asked(found("2g2f", "2f2e"))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.tick(2990)
         assert bench.decisions[0].pv == ("2g2f",)
 
     def test_what_the_last_search_expected_here_goes_before_it(self) -> None:
         bench = Asked(found("9g9f"), 1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 12, 40, "7g7f", "3c3d", "2g2f", "8c8d")
         bench.tick(1000)
         assert bench.decisions[0].move == "7g7f"
-        bench.feed(Start(replace(TIMED, search_id=2, moves=("7g7f", "3c3d"))))
+        bench.feed(StartSearch(replace(TIMED, search_id=2, moves=("7g7f", "3c3d"))))
         bench.tick(2990)
         decision = bench.decisions[1]
         assert (decision.move, decision.pv, decision.source) == ("2g2f", ("2g2f", "8c8d"), "earlier")
@@ -104,13 +104,13 @@ class TestCoordinator:
 
     def test_it_is_remembered_over_a_search_that_found_nothing_and_while_pondering(self) -> None:
         bench = Asked(None, 1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 12, 40, "7g7f", "3c3d", "2g2f", "8c8d", "2f2e")
         bench.tick(1000)
-        bench.feed(Ponder(SearchRequest(2, STARTPOS, ("7g7f",))))
-        bench.feed(Start(replace(TIMED, search_id=3, moves=("7g7f", "3c3d"))))
+        bench.feed(PonderSearch(SearchRequest(2, STARTPOS, ("7g7f",))))
+        bench.feed(StartSearch(replace(TIMED, search_id=3, moves=("7g7f", "3c3d"))))
         bench.tick(2990)
-        bench.feed(Start(replace(TIMED, search_id=4, moves=("7g7f", "3c3d", "2g2f", "8c8d"))))
+        bench.feed(StartSearch(replace(TIMED, search_id=4, moves=("7g7f", "3c3d", "2g2f", "8c8d"))))
         bench.tick(2990)
         assert [decision.move for decision in bench.decisions] == ["7g7f", "2g2f", "2f2e"]
 
@@ -126,17 +126,17 @@ class TestCoordinator:
     )
     def test_what_was_expected_elsewhere_says_nothing(self, next_request: SearchRequest) -> None:
         bench = Asked(None, 1)
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 12, 40, "7g7f", "3c3d", "2g2f", "8c8d")
         bench.tick(1000)
-        bench.feed(Start(next_request))
+        bench.feed(StartSearch(next_request))
         bench.tick(2990)
         if len(Root(next_request).legal) > 1:
             assert bench.decisions[1].source == "none"
 
     def test_a_stop_brings_it_too(self) -> None:
         bench = Asked(found("2g2f"))
-        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS)))
         bench.feed(StopSearch(1))
         bench.tick(100)
         assert bench.decisions[0].move == "2g2f"

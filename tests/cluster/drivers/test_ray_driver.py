@@ -311,16 +311,16 @@ def test_the_nursery_dies(fleet: OpenFleet) -> None:
 
     async def play() -> None:
         await fleet.there(lambda: len(fleet.nodes) == 3)
-        places = fleet.searcher._places
-        assert places is not None and places._nursery is not None
-        nursery = places._nursery.pid
+        supervisor = fleet.searcher._supervisor
+        assert supervisor is not None and supervisor._nursery is not None
+        nursery = supervisor._nursery.pid
         assert nursery is not None
         os.kill(nursery, signal.SIGKILL)
         await fleet.event("nursery_lost")
         fleet.start(600, 1500)
         assert (await fleet.decision()).source == "split"
         assert not fleet.heard.named("node_lost")
-        await fleet.there(lambda: places._nursery is not None and places._nursery.pid not in (None, nursery))
+        await fleet.there(lambda: supervisor._nursery is not None and supervisor._nursery.pid not in (None, nursery))
         os.kill(fleet.pid("node-1"), signal.SIGKILL)
         await fleet.event("node_lost", node="node-1")
         await fleet.there(lambda: "node-1" in fleet.nodes)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from cluster.api import FleetError, SearchRequest
-from cluster.drivers import places, ray_driver, ray_process
+from cluster.drivers import node_supervisor, ray_driver, ray_process
 from cluster.drivers.ray_cluster import RayFacts, RayRefused
 from cluster.drivers.ray_driver import RaySearcher
 from cluster.drivers.ray_process import RayLost, RayProcess
@@ -43,7 +43,7 @@ class RefusesUs(NoRay):
 
 def test_nodes_of_this_machine_need_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither to begin, nor to come back."""
-    monkeypatch.setattr(places, "RayProcess", NoRay)
+    monkeypatch.setattr(node_supervisor, "RayProcess", NoRay)
 
     async def play() -> None:
         searcher, heard = RaySearcher(2, None, endless_engine, endless_engine), Heard()
@@ -83,7 +83,7 @@ def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
 
 
 def test_a_token_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "RayProcess", RefusesUs)
+    monkeypatch.setattr(node_supervisor, "RayProcess", RefusesUs)
 
     async def play() -> None:
         searcher = RaySearcher(address="10.0.0.1:6379", engine=endless_engine, fallback=endless_engine)
@@ -101,7 +101,7 @@ def test_a_token_that_is_refused_late_is_told_and_the_search_goes_on(monkeypatch
             await refused.wait()
             return await super().open()
 
-    monkeypatch.setattr(places, "RayProcess", RefusesUsLate)
+    monkeypatch.setattr(node_supervisor, "RayProcess", RefusesUsLate)
     monkeypatch.setattr(ray_driver, "_PATIENCE_S", 0.1)
 
     async def play() -> None:
@@ -130,7 +130,7 @@ def test_an_address_that_is_none_is_an_error() -> None:
 
 @pytest.mark.parametrize("which", ["node", "fallback"])
 def test_an_engine_that_cannot_be_made_says_why(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "RayProcess", NoRay)
+    monkeypatch.setattr(node_supervisor, "RayProcess", NoRay)
     engines = (broken_engine, endless_engine) if which == "node" else (endless_engine, broken_engine)
 
     async def play() -> None:

@@ -52,6 +52,7 @@ ACTORS = [
     keeper("01", "id-2"),
     keeper("02", "id-2"),
     keeper("01", state="PENDING_CREATION"),
+    keeper("02", "id-2", state="PENDING_CREATION"),
     keeper("01", "id-1", state="DEAD"),
     keeper("01", "id-1", name="SomebodyElse"),
 ]
@@ -74,7 +75,7 @@ def test_machines_places_and_players() -> None:
     assert (lost["host"], lost["alive"], lost["taken"]) == ("host-3", False, 0)
     assert [(player["job"], player["nodes"], player["waiting"]) for player in SAID["players"]] == [
         ("01", 2, 1),
-        ("02", 1, 0),
+        ("02", 1, 1),
     ]
 
 

@@ -68,7 +68,8 @@ class TestArena:
                 return super().go(limits, on_info)
 
         engines = iter([Failing(), HashEngine(), HashEngine(), HashEngine()])
-        game = Arena(QUICK, lambda *_: next(engines)).play(Game(Point("split+trunk=0+patience.last=0", 3), 0), STARTPOS)
+        point = Point("split+root_share=0+patience.last=0", 3)
+        game = Arena(QUICK, lambda *_: next(engines)).play(Game(point, 0), STARTPOS)
         assert (game.a.moves, game.a.redeals, game.b.redeals) == (3, 3, 0)
 
     def test_each_node_gets_the_engine_of_its_number_and_fleet(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.split.dealing import Dealing, check_tree, deal, highest_averages, likelihood
-from cluster.split.tree import Caution, Leaf, Line, Split, Tree, leaves
+from cluster.split.tree import Caution, Leaf, Split, Tree, TreeLine, leaves
 from worker.engine import Bound
 from worker.score import mate_in, mated_in
 
@@ -26,13 +26,13 @@ def names(path: tuple[str, ...], branches: int = BRANCHES) -> tuple[str, ...]:
     return tuple(f"{chr(97 + len(path))}{index}" for index in range(1, branches + 1))
 
 
-def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> Line:
-    return Line(depth, score, bound, pv)
+def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
 
 
-def known(*lines: Line) -> dict[tuple[str, ...], Line]:
+def known(*lines: TreeLine) -> dict[tuple[str, ...], TreeLine]:
     """What lines say that begin with the same move, then with the same two moves, and so on; the first is played."""
-    found: dict[tuple[str, ...], Line] = {(): lines[0]} if lines else {}
+    found: dict[tuple[str, ...], TreeLine] = {(): lines[0]} if lines else {}
     for entry in lines:
         key = entry.pv[:1]
         while key in found:
@@ -41,7 +41,7 @@ def known(*lines: Line) -> dict[tuple[str, ...], Line]:
     return found
 
 
-def multipv(*scores: int, plies: int = 8) -> dict[tuple[str, ...], Line]:
+def multipv(*scores: int, plies: int = 8) -> dict[tuple[str, ...], TreeLine]:
     """Move a1 with the first score and so on, each with the same best replies."""
     return known(
         *(
@@ -168,9 +168,9 @@ class TestLikelihood:
 
 
 @st.composite
-def trees_of_lines(draw: st.DrawFn) -> dict[tuple[str, ...], Line]:
+def trees_of_lines(draw: st.DrawFn) -> dict[tuple[str, ...], TreeLine]:
     count = draw(st.integers(0, 12))
-    found: dict[tuple[str, ...], Line] = {}
+    found: dict[tuple[str, ...], TreeLine] = {}
     for _ in range(count):
         pv = tuple(draw(st.sampled_from(names(("x",) * ply))) for ply in range(draw(st.integers(1, 6))))
         key = pv[: draw(st.integers(0, len(pv)))]
@@ -192,7 +192,7 @@ class TestAnyNumberOfNodes:
     @given(trees_of_lines(), st.integers(1, 1000), DEALINGS)
     @settings(max_examples=150)
     def test_every_move_is_in_exactly_one_leaf_at_every_level(
-        self, found: dict[tuple[str, ...], Line], parts: int, how: Dealing
+        self, found: dict[tuple[str, ...], TreeLine], parts: int, how: Dealing
     ) -> None:
         tree = deal(found, names, parts, how, Caution(15, 0, 30))
         check_tree(tree, names)
@@ -200,7 +200,7 @@ class TestAnyNumberOfNodes:
 
     @given(trees_of_lines(), st.integers(1, 60))
     @settings(max_examples=150)
-    def test_no_node_is_left_over(self, found: dict[tuple[str, ...], Line], parts: int) -> None:
+    def test_no_node_is_left_over(self, found: dict[tuple[str, ...], TreeLine], parts: int) -> None:
         assert len(list(leaves(deal(found, names, parts, Dealing(), CAUTION)))) == parts
 
     @given(st.lists(st.integers(-300, 300), min_size=1, max_size=BRANCHES), st.integers(1, 1000))

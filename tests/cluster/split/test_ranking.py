@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cluster.split.ranking import Presearch
-from cluster.split.tree import Line
+from cluster.split.tree import TreeLine
 from worker.engine import Bound
 
 
-def line(move: str, depth: int) -> Line:
-    return Line(depth, 0, Bound.EXACT, (move,))
+def line(move: str, depth: int) -> TreeLine:
+    return TreeLine(depth, 0, Bound.EXACT, (move,))
 
 
 def test_the_deepest_complete_depth_counts() -> None:

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 import cluster.coordination.group
-from cluster.api import SearchRequest
-from cluster.coordination.events import NodeJoined, NodeLost, Received, Start
+from cluster.api import SearchRequest, StartSearch
+from cluster.coordination.assignment import Assignment
+from cluster.coordination.events import NodeJoined, NodeLost, Received
 from cluster.coordination.group import Group
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import Phase
-from cluster.coordination.work import Work
 from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
 from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Known, Leaf, Legal, Line, Split, Tree, leaves
+from cluster.split.tree import Caution, Known, Leaf, Legal, Split, Tree, TreeLine, leaves
 from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
@@ -31,8 +31,8 @@ A_R, A_REST = Leaf(("a",), ("r",)), Leaf(("a",), ignore=("r",))
 DEEP = Split((), (Split(("a",), (A_R, A_REST)), Leaf(ignore=("a",))))
 
 
-def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> Line:
-    return Line(depth, score, bound, pv)
+def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
 
 
 class TestReason:
@@ -75,7 +75,7 @@ class TestDecided:
             (line(55, "b", bound=Bound.UPPER, depth=12), False),
         ],
     )
-    def test_a_bound_below_the_best_at_more_depth(self, found: Line, decided: bool) -> None:
+    def test_a_bound_below_the_best_at_more_depth(self, found: TreeLine, decided: bool) -> None:
         assert is_decided(B, Standing(THREE, {B: found}, CAUTION), self.best, 2) is decided
 
     def test_what_is_played_is_not(self) -> None:
@@ -126,14 +126,14 @@ class TestMatch:
 
 
 class TestJudge:
-    """The trunk's line, unless a move that the tree tested takes over."""
+    """The root searchers' line, unless a move that the tree tested takes over."""
 
-    def test_the_trunk_is_the_incumbent(self) -> None:
-        trunk = line(50, "a", depth=9)
+    def test_the_root_searchers_line_is_the_incumbent(self) -> None:
+        root_result = line(50, "a", depth=9)
         known = {A: line(90, "a", depth=12), B: line(59, "b", depth=9), OTHERS: line(99, "c", bound=Bound.UPPER)}
-        assert Standing(THREE, known, CAUTION).best(trunk) == trunk
+        assert Standing(THREE, known, CAUTION).best(root_result) == root_result
         known[B] = line(60, "b", depth=9)
-        assert Standing(THREE, known, CAUTION).best(trunk) == known[B]
+        assert Standing(THREE, known, CAUTION).best(root_result) == known[B]
         assert Standing(THREE, known, CAUTION).best(None) == known[A]
 
     def test_without_moves_to_test(self) -> None:
@@ -203,7 +203,7 @@ class TestCoordinator:
 
     def test_a_ponder_like_search_deals_again_too(self) -> None:
         bench = Bench(2, replace(EAGER, presearch_max_ms=100))
-        bench.feed(Start(SearchRequest(1, STARTPOS)))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS)))
         bench.report("n1", 5, 30, "7g7f", "3c3d")
         bench.tick(100)
         assert bench.events("dealt")
@@ -214,18 +214,18 @@ class TestCoordinator:
 
 
 class TestTrunk:
-    settings = replace(EAGER, trunk=0.3)
+    settings = replace(EAGER, root_share=0.3)
 
-    def test_the_trunk_goes_on_through_presearch_and_deals(self) -> None:
+    def test_a_root_searcher_goes_on_through_presearch_and_deals(self) -> None:
         bench = Bench(3, self.settings)
         bench.split()
-        trunk = bench.job("n1")
-        assert (trunk.multipv, trunk.searchmoves, trunk.ignoremoves, trunk.moves) == (1, (), (), ())
+        job = bench.job("n1")
+        assert (job.multipv, job.searchmoves, job.ignoremoves, job.moves) == (1, (), (), ())
         assert bench.job("n2").ignoremoves or bench.job("n3").ignoremoves
         bench.tick(100)
         bench.report("n1", 8, 40, "2g2f", "8c8d")
         assert bench.events("dealt")[0]["why"] == "2g2f is preferred"
-        assert bench.job("n1") is trunk
+        assert bench.job("n1") is job
         bench.tick(600)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 40)
 
@@ -238,7 +238,7 @@ class TestTrunk:
         bench.tick(700)
         assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 45)
 
-    def test_a_trunk_that_dies_is_replaced_and_remembered(self) -> None:
+    def test_a_root_searcher_that_dies_is_replaced_and_remembered(self) -> None:
         bench = Bench(3, self.settings)
         bench.split()
         bench.report("n1", 8, 33, "7g7f", "3c3d")
@@ -264,21 +264,21 @@ class TestTrunk:
         bench.report("n2", 8, mate_in(5), "2g2f", "8c8d")
         assert bench.decisions[0].move == "2g2f"
 
-    def test_the_fastest_nodes_are_the_trunk(self) -> None:
+    def test_the_fastest_nodes_are_the_root_searchers(self) -> None:
         bench = Bench(0, self.settings)
         for name, nps in (("n1", 500_000), ("n2", 1_000_000), ("n3", 3_000_000)):
             bench.feed(NodeJoined(name, nps=nps))
-        bench.feed(Start(TIMED))
+        bench.feed(StartSearch(TIMED))
         assert [bench.job(name).multipv for name in ("n1", "n2", "n3")] == [2, 2, 1]
 
-    def test_a_node_without_a_leaf_joins_the_trunk_and_leaves_it_again(self) -> None:
-        bench = Bench(4, replace(EAGER, trunk=0.75))
-        bench.feed(Start(TIMED))
+    def test_a_node_without_a_leaf_joins_the_root_searchers_and_leaves_them_again(self) -> None:
+        bench = Bench(4, replace(EAGER, root_share=0.75))
+        bench.feed(StartSearch(TIMED))
         bench.report("n1", 5, 30, "7g7f", "3c3d")
         bench.report("n4", 5, 30, "7g7f", "3c3d", multipv=1)
         bench.report("n4", 5, 20, "2g2f", "3c3d", multipv=2)
         bench.tick(300)
-        trunk = [bench.job(f"n{number}") for number in (1, 2, 3)]
+        root_jobs = [bench.job(f"n{number}") for number in (1, 2, 3)]
         scout = bench.job("n4")
         bench.tick(100)
         bench.report("n1", 8, 30, "7g7f", "3c3d")
@@ -289,7 +289,7 @@ class TestTrunk:
         bench.report("n2", 14, 33, "7g7f", "3c3d")
         assert bench.events("dealt")[0]["why"] == "others is due"
         assert bench.job("n4").ignoremoves == scout.ignoremoves
-        assert [bench.job(f"n{number}") for number in (1, 2, 3)] == trunk
+        assert [bench.job(f"n{number}") for number in (1, 2, 3)] == root_jobs
 
 
 class TestEnd:
@@ -336,11 +336,11 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
     def legal(path: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"m{len(path)}_{number}" for number in range(80)) if len(path) < 8 else ()
 
-    group = Group("split", [Work(f"n{number}") for number in range(256)])
-    group.choose_trunk(group.works, 0.75, {})
+    group = Group("split", [Assignment(f"n{number}") for number in range(256)])
+    group.choose_root_searchers(group.assignments, 0.75, {})
     group.enter(Phase.PRESEARCH)
     group.begin_split([line(50 - 6 * number, f"m0_{number}", "m1_0", "m2_0") for number in range(7)])
-    group.deal(group.works, legal, Settings(), {})
+    group.deal(group.assignments, legal, Settings(), {})
     for leaf in tuple(leaves(group.tree))[1:]:
         first = next(move for move in legal(leaf.path) if leaf.covers(move))
         if leaf.path:
@@ -348,5 +348,5 @@ def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.Mon
         else:
             group.lines[leaf] = line(20, first, "m1_1", "m2_1", bound=Bound.UPPER, depth=14)
     parts.clear()
-    group.deal(group.works, legal, Settings(), {})
+    group.deal(group.assignments, legal, Settings(), {})
     assert 1 < len(parts) <= 4

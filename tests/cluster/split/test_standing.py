@@ -6,7 +6,7 @@ import pytest
 
 from cluster.split.redeal import contention, reason
 from cluster.split.standing import Standing, Value
-from cluster.split.tree import Caution, Leaf, Line, Split, Tree
+from cluster.split.tree import Caution, Leaf, Split, Tree, TreeLine
 from cluster.split.windows import windows
 from worker.engine import Bound
 
@@ -16,10 +16,10 @@ A_R, A_REST = Split(("a", "r"), (A_R_X, A_R_REST)), Leaf(("a",), ignore=("r",))
 A, OTHERS = Split(("a",), (A_R, A_REST)), Leaf(ignore=("a",))
 TREE = Split((), (A, OTHERS))
 KNOWN = {
-    A_R_X: Line(10, 50, Bound.EXACT, ("a", "r", "x")),
-    A_R_REST: Line(10, 40, Bound.UPPER, ("a", "r", "y")),
-    A_REST: Line(10, 60, Bound.LOWER, ("a", "s")),
-    OTHERS: Line(10, 20, Bound.UPPER, ("b",)),
+    A_R_X: TreeLine(10, 50, Bound.EXACT, ("a", "r", "x")),
+    A_R_REST: TreeLine(10, 40, Bound.UPPER, ("a", "r", "y")),
+    A_REST: TreeLine(10, 60, Bound.LOWER, ("a", "s")),
+    OTHERS: TreeLine(10, 20, Bound.UPPER, ("b",)),
 }
 
 
@@ -46,6 +46,6 @@ def test_each_position_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_another_standing_knows_what_has_changed() -> None:
     before = Standing(TREE, KNOWN, CAUTION)
     assert before.line == KNOWN[A_R_X]
-    better = Line(10, 90, Bound.EXACT, ("b",))
+    better = TreeLine(10, 90, Bound.EXACT, ("b",))
     assert Standing(TREE, KNOWN | {OTHERS: better}, CAUTION).line == better
     assert before.line == KNOWN[A_R_X]

@@ -11,8 +11,8 @@ from cluster.split.standing import Standing
 from cluster.split.tree import (
     Caution,
     Leaf,
-    Line,
     Split,
+    TreeLine,
     best_first,
     inherit,
     leaves,
@@ -28,8 +28,8 @@ BEST, OTHERS = Leaf(moves=("7g7f",)), Leaf(ignore=("7g7f",))
 TWO = Split((), (BEST, OTHERS))
 
 
-def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> Line:
-    return Line(depth, score, bound, pv)
+def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
 
 
 SCORES = st.one_of(st.integers(-500, 500), st.integers(1, 40).map(mate_in), st.integers(0, 40).map(mated_in))
@@ -126,11 +126,11 @@ class TestMerge:
     def test_with_unknown_leaves_the_bound_is_true(self, data: st.DataObject) -> None:
         """Whatever the unknown leaves turn out to be, an exact score is exact and a lower bound is not too high."""
         tree = data.draw(trees())
-        known: dict[Leaf, Line] = {}
-        everything: dict[Leaf, Line] = {}
+        known: dict[Leaf, TreeLine] = {}
+        everything: dict[Leaf, TreeLine] = {}
         for leaf in leaves(tree):
             score = data.draw(st.integers(-500, 500))
-            everything[leaf] = Line(20, score, Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
+            everything[leaf] = TreeLine(20, score, Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
             if data.draw(st.booleans()):
                 known[leaf] = everything[leaf]
         found = Standing(tree, known, Caution(0, 0, 0)).line

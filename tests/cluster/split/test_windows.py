@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Leaf, Line, Split, leaves
+from cluster.split.tree import Caution, Leaf, Split, TreeLine, leaves
 from cluster.split.windows import Window, windows
 from tests.cluster.split.trees import negamax, trees
 from worker.engine import Bound
@@ -17,8 +17,8 @@ BEST, SECOND, OTHERS = Leaf(moves=("a",)), Leaf(moves=("b",)), Leaf(ignore=("a",
 THREE = Split((), (BEST, SECOND, OTHERS))
 
 
-def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> Line:
-    return Line(depth, score, bound, pv)
+def line(score: int, *pv: str, bound: Bound = Bound.EXACT, depth: int = 10) -> TreeLine:
+    return TreeLine(depth, score, bound, pv)
 
 
 def test_others_are_tested_against_the_best() -> None:
@@ -79,23 +79,23 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
     tree = data.draw(trees())
     plain = Caution(0, 0, 0)
     before = {
-        leaf: Line(10, data.draw(st.integers(-200, 200)), Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
+        leaf: TreeLine(10, data.draw(st.integers(-200, 200)), Bound.EXACT, (*leaf.path, (leaf.moves or ("z",))[0]))
         for leaf in leaves(tree)
         if data.draw(st.booleans())
     }
     found = windows(Standing(tree, before, plain))
     assert found.keys() == set(leaves(tree))
-    known: dict[Leaf, Line] = {}
-    true: dict[Leaf, Line] = {}
+    known: dict[Leaf, TreeLine] = {}
+    true: dict[Leaf, TreeLine] = {}
     for leaf, window in found.items():
         pv = (*leaf.path, (leaf.moves or ("z",))[0])
         if leaf in before:
             # What bounded the others has not changed.
             score = before[leaf].score
-            known[leaf] = true[leaf] = Line(20, score, Bound.EXACT, pv)
+            known[leaf] = true[leaf] = TreeLine(20, score, Bound.EXACT, pv)
             continue
         score = data.draw(st.integers(-200, 200))
-        true[leaf] = Line(20, score, Bound.EXACT, pv)
+        true[leaf] = TreeLine(20, score, Bound.EXACT, pv)
         sign = -1 if len(leaf.path) % 2 else 1
         own, bound = sign * score, Bound.EXACT
         if window.alpha is not None and own <= window.alpha:
@@ -104,7 +104,7 @@ def test_what_the_windows_leave_out_decides_nothing(data: st.DataObject) -> None
             own, bound = window.beta, Bound.LOWER
         if sign < 0 and bound is not Bound.EXACT:
             bound = Bound.UPPER if bound is Bound.LOWER else Bound.LOWER
-        known[leaf] = Line(20, sign * own, bound, pv)
+        known[leaf] = TreeLine(20, sign * own, bound, pv)
     merged = Standing(tree, known, plain).line
     assert merged is not None
     if merged.bound is Bound.EXACT:

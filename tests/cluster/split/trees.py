@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from cluster.split.tree import (
     Leaf,
-    Line,
     Split,
     Tree,
+    TreeLine,
 )
 
 
@@ -26,7 +26,7 @@ def trees(draw: st.DrawFn, path: tuple[str, ...] = ()) -> Tree:
     return Split(path, tuple(children))
 
 
-def negamax(tree: Tree, lines: dict[Leaf, Line]) -> int:
+def negamax(tree: Tree, lines: dict[Leaf, TreeLine]) -> int:
     """By the book, with scores from the root: the root's side takes the highest, the other the lowest."""
     if isinstance(tree, Leaf):
         return lines[tree].score

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from cluster.drivers.ray_work import MOST_LOSSES
+from cluster.drivers.task_pool import MOST_LOSSES
 from cluster.teaching.orders import Event, Lost, Made, Played, TeachingError, make_shard
 from cluster.teaching.processes import make_here
 from tests.cluster.teaching.ordering import NET, order

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from cluster.tuning.run import Job, Played
+from cluster.tuning.run import GamePair, Played
 from cluster.tuning.settings import GameSettings, TuneSettings
 from cluster.tuning.spsa import Parameter, SpsaSettings
 from worker.shogi import STARTPOS
@@ -25,7 +25,7 @@ def settings(iterations: int = 6, pairs: int = 2, games: GameSettings | None = N
     )
 
 
-def played(job: Job) -> Played:
-    """A result that follows from the job's name."""
-    rng = random.Random(str(job.name))
-    return Played(job.iteration, job.pair, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5)
+def played(pair: GamePair) -> Played:
+    """A result that follows from the pair's name."""
+    rng = random.Random(str(pair.name))
+    return Played(pair.iteration, pair.pair, (rng.choice((0.0, 0.5, 1.0)), rng.choice((0.0, 0.5, 1.0))), 80, 8000, 0.5)

@@ -26,9 +26,9 @@ def folder(tmp_path: Path) -> TuningFolder:
 
 def play(folder: TuningFolder, run: Run, count: int) -> None:
     for _ in range(count):
-        job = run.take_job()
-        assert job is not None
-        result = played(job)
+        pair = run.take_pair()
+        assert pair is not None
+        result = played(pair)
         folder.add(result)
         run.take(result)
 
@@ -39,8 +39,8 @@ def test_a_run_goes_on_where_it_was(folder: TuningFolder) -> None:
     play(folder, again, 7)
     assert again.finished
     whole = Run(settings(), folder.known_openings())
-    while (job := whole.take_job()) is not None:
-        whole.take(played(job))
+    while (pair := whole.take_pair()) is not None:
+        whole.take(played(pair))
     assert folder.read(settings(), mend=False).spsa.path == again.spsa.path == whole.spsa.path
 
 

@@ -8,38 +8,38 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from cluster.tuning.report import facts, plot, sampled, sparkline
-from cluster.tuning.run import Job, Played, Run
+from cluster.tuning.run import GamePair, Played, Run
 from cluster.tuning.settings import GameSettings, TuneSettings, TuningError
 from tests.cluster.tuning.runs import OPENINGS, played, settings
 
 
 def finish(run: Run, order: random.Random | None = None) -> Run:
     """Play what is left, some pairs at a time."""
-    begun: list[Job] = []
+    begun: list[GamePair] = []
     while not run.finished:
-        while len(begun) < 3 and (job := run.take_job()) is not None:
-            begun.append(job)
+        while len(begun) < 3 and (pair := run.take_pair()) is not None:
+            begun.append(pair)
         run.take(played(begun.pop(order.randrange(len(begun)) if order else 0)))
-    assert not begun and run.take_job() is None
+    assert not begun and run.take_pair() is None
     return run
 
 
 def test_every_pair_is_begun_once_and_openings_are_played_in_turn() -> None:
     run = Run(settings(), OPENINGS)
-    jobs = [run.take_job() for _ in range(5)]
-    assert [job.name for job in jobs if job] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    assert jobs[4] is None  # two iterations at a time
-    assert [job.opening for job in jobs if job] == [OPENINGS[0], OPENINGS[1]] * 2
-    assert jobs[0] is not None and jobs[1] is not None
-    assert (jobs[0].plus, jobs[0].minus) == (jobs[1].plus, jobs[1].minus)
+    pairs = [run.take_pair() for _ in range(5)]
+    assert [pair.name for pair in pairs if pair] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert pairs[4] is None  # two iterations at a time
+    assert [pair.opening for pair in pairs if pair] == [OPENINGS[0], OPENINGS[1]] * 2
+    assert pairs[0] is not None and pairs[1] is not None
+    assert (pairs[0].plus, pairs[0].minus) == (pairs[1].plus, pairs[1].minus)
 
 
 def test_a_lost_pair_is_begun_again_and_is_the_same() -> None:
     run = Run(settings(), OPENINGS)
-    first, _ = run.take_job(), run.take_job()
+    first, _ = run.take_pair(), run.take_pair()
     assert first is not None
     run.give_back(first.name)
-    assert run.take_job() == first
+    assert run.take_pair() == first
 
 
 def test_the_order_of_the_results_changes_nothing() -> None:

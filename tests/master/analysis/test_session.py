@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError
-from master.analysis.plan import Evaluation, Line, plan, searches
+from master.analysis.plan import Alternative, Evaluation, plan, searches
 from master.analysis.session import Pace, Session
 from master.analysis.store import Store, store_key
 from tests.master.analysis.records import game
@@ -18,7 +18,8 @@ from worker.shogi import Position
 
 GAME = game()
 POSITIONS = searches(plan(GAME))
-FOUND = Evaluation(12, "7g7f", ("7g7f", "3c3d"), 9, 1000, 20, (Line(12, 9, ("7g7f",)), Line(3, 9, ("2g2f",))))
+ALTERNATIVES = (Alternative(12, 9, ("7g7f",)), Alternative(3, 9, ("2g2f",)))
+FOUND = Evaluation(12, "7g7f", ("7g7f", "3c3d"), 9, 1000, 20, ALTERNATIVES)
 
 
 def run(searcher: ScriptedSearcher, path: Path, settings: str = "s", pace: Pace | None = None) -> list[bool]:

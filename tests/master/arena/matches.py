@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from master.arena.players import Player
+from master.arena.contestants import Contestant
 from master.arena.settings import MatchSettings, Pace
 from worker.arena.statistics import Sprt
 
 
 def settings() -> MatchSettings:
-    players = (Player("A", ("/bin/true",), {"Threads": "1"}, "/"), Player("B", ("/bin/true", "-x"), {}, "/"))
+    players = (Contestant("A", ("/bin/true",), {"Threads": "1"}, "/"), Contestant("B", ("/bin/true", "-x"), {}, "/"))
     return MatchSettings(players, Pace(nodes=100), games=4, sprt=Sprt(0, 5))

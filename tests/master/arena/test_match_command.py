@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from master.arena.players import Player
+from master.arena.contestants import Contestant
 from master.arena.report import facts, table, words
 from master.arena.schedule import MOST_FAULTS, PlayedGame
 from master.arena.settings import MatchSettings, Pace
@@ -276,7 +276,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(common: list[str], folder: 
 
 class TestReport:
     settings = MatchSettings(
-        (Player("A", ("a",), {}, "/"), Player("B", ("b",), {}, "/")), Pace(nodes=1), games=40, sprt=Sprt(0, 50)
+        (Contestant("A", ("a",), {}, "/"), Contestant("B", ("b",), {}, "/")), Pace(nodes=1), games=40, sprt=Sprt(0, 50)
     )
 
     def games(self, points: float, count: int) -> list[PlayedGame]:

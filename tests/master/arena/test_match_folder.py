@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from master.arena.contestants import SettingsError, contestant
 from master.arena.match_folder import MatchFolder
-from master.arena.players import SettingsError, player
 from master.arena.schedule import PlayedGame
 from master.csa.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove
@@ -57,7 +57,7 @@ def test_a_match_that_has_played_does(folder: MatchFolder) -> None:
 
 
 def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = replace(settings(), players=(player("gougi", "A", []), settings().players[1]))
+    ours = replace(settings(), players=(contestant("gougi", "A", []), settings().players[1]))
     assert not folder.claim(ours)
     monkeypatch.setattr("master.arena.match_folder.sources", lambda: "others")
     assert not folder.claim(ours), "no game was played"

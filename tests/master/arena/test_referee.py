@@ -6,14 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from master.arena.players import Player
+from master.arena.contestants import Contestant
 from master.arena.referee import Answer, Clock, Referee
 from master.arena.settings import MatchSettings, Pace, ResignBy
 from master.records.csa import Ending
 from worker.shogi import STARTPOS
 
 SETTINGS = MatchSettings(
-    (Player("A", ("a",), {}, "/"), Player("B", ("b",), {}, "/")), Pace(nodes=100), 2, resign_cp=1000, resign_moves=2
+    (Contestant("A", ("a",), {}, "/"), Contestant("B", ("b",), {}, "/")),
+    Pace(nodes=100),
+    2,
+    resign_cp=1000,
+    resign_moves=2,
 )
 SHUFFLE = ("2h3h", "8b7b", "3h2h", "7b8b")
 

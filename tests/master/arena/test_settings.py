@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from master.arena.players import SettingsError
+from master.arena.contestants import SettingsError
 from master.arena.settings import Pace
 from tests.master.arena.matches import settings
 

@@ -12,13 +12,13 @@ import pytest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
-from master.book.thoughts import Thought
+from master.book.searches import BookSearch
 from worker.book import BookError, BookMove
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS, Position
 
 TURNED = STARTPOS.replace(" b - 1", " w - 2")
-THOUGHT = Thought("7g7f", 35, 12, 2.5, ("7g7f", "3c3d"))
+SEARCH = BookSearch("7g7f", 35, 12, 2.5, ("7g7f", "3c3d"))
 
 
 def lesson(*moves: str, seconds: float = 2.0) -> Lesson:
@@ -27,32 +27,32 @@ def lesson(*moves: str, seconds: float = 2.0) -> Lesson:
     return Lesson(STARTPOS, moves, position.sfen(), len(moves) + 1, seconds)
 
 
-def test_a_thought_holds_for_both_colours_and_any_ply(tmp_path: Path) -> None:
+def test_a_search_holds_for_both_colours_and_any_ply(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "new" / "learned.sqlite") as book:
-        assert book.thought(STARTPOS) is None
-        assert book.keep(STARTPOS, THOUGHT)
-        assert book.thought(STARTPOS.replace(" 1", " 41")) == THOUGHT
-        assert book.thought(TURNED) == Thought("3c3d", 35, 12, 2.5, ("3c3d", "7g7f"))
+        assert book.search_of(STARTPOS) is None
+        assert book.keep(STARTPOS, SEARCH)
+        assert book.search_of(STARTPOS.replace(" 1", " 41")) == SEARCH
+        assert book.search_of(TURNED) == BookSearch("3c3d", 35, 12, 2.5, ("3c3d", "7g7f"))
 
 
-def test_the_longer_thought_stays(tmp_path: Path) -> None:
+def test_the_longer_search_stays(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as book:
-        assert book.keep(STARTPOS, THOUGHT)
-        assert not book.keep(STARTPOS, Thought("2g2f", 0, 5, 1.0))
-        assert book.keep(TURNED, Thought("8c8d", -5, 14, 5.0, ("8c8d",), studied=True))
-        assert book.thought(STARTPOS) == Thought("2g2f", -5, 14, 5.0, ("2g2f",), studied=True)
+        assert book.keep(STARTPOS, SEARCH)
+        assert not book.keep(STARTPOS, BookSearch("2g2f", 0, 5, 1.0))
+        assert book.keep(TURNED, BookSearch("8c8d", -5, 14, 5.0, ("8c8d",), studied=True))
+        assert book.search_of(STARTPOS) == BookSearch("2g2f", -5, 14, 5.0, ("2g2f",), studied=True)
 
 
-def test_a_mate_takes_the_place_of_a_longer_thought(tmp_path: Path) -> None:
+def test_a_mate_takes_the_place_of_a_longer_search(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as book:
-        book.keep(STARTPOS, replace(THOUGHT, seconds=60.0))
-        assert book.keep(STARTPOS, replace(THOUGHT, score=mated_in(4), seconds=1.0))
-        assert not book.keep(STARTPOS, replace(THOUGHT, score=mate_in(5), seconds=0.5))
-        assert book.keep(STARTPOS, replace(THOUGHT, seconds=2.0))
+        book.keep(STARTPOS, replace(SEARCH, seconds=60.0))
+        assert book.keep(STARTPOS, replace(SEARCH, score=mated_in(4), seconds=1.0))
+        assert not book.keep(STARTPOS, replace(SEARCH, score=mate_in(5), seconds=0.5))
+        assert book.keep(STARTPOS, replace(SEARCH, seconds=2.0))
 
 
 def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -> None:
-    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN", (OwnMove(1, STARTPOS, (), "7g7f", THOUGHT, 35),))
+    game = PlayedGame("a", "b", 0, "LOSE", "RESIGN", (OwnMove(1, STARTPOS, (), "7g7f", SEARCH, 35),))
     first, second, third = lesson(), lesson("7g7f", "3c3d"), lesson("2g2f", "8c8d")
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         book.add_game(game, [first, second])
@@ -63,21 +63,21 @@ def test_lessons_come_latest_game_first_nearest_the_turn_first(tmp_path: Path) -
         again = Lesson(first.start_sfen, first.moves, first.sfen, first.ply, 4.0)
         book.add_game(game, [again])  # the same position once more
         assert book.next_lesson() == again
-        book.finish_lesson(again, THOUGHT)
-        assert book.thought(STARTPOS) == THOUGHT
+        book.finish_lesson(again, SEARCH)
+        assert book.search_of(STARTPOS) == SEARCH
         assert book.next_lesson() == second
         stats = book.stats()
-        assert (stats.lessons, stats.games, stats.thoughts) == (1, {"LOSE": 3}, 1)
+        assert (stats.lessons, stats.games, stats.searches) == (1, {"LOSE": 3}, 1)
 
 
 def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
     turned = replace(lesson(), start_sfen=TURNED, sfen=TURNED)
-    pieces = tuple(Thought("8c8d", -5, depth, depth / 4, ("8c8d",), studied=True) for depth in (8, 12))
+    pieces = tuple(BookSearch("8c8d", -5, depth, depth / 4, ("8c8d",), studied=True) for depth in (8, 12))
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [turned])
         for piece in pieces:
             book.add_piece(turned, piece)
-        assert book.thought(TURNED) == pieces[1]
+        assert book.search_of(TURNED) == pieces[1]
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         found = book.next_lesson()
         assert found == replace(turned, pieces=pieces)
@@ -87,7 +87,7 @@ def test_the_pieces_of_a_lesson_stay_with_it(tmp_path: Path) -> None:
 
 
 def test_a_game_that_runs_is_kept_until_it_has_ended(tmp_path: Path) -> None:
-    own = OwnMove(1, STARTPOS, (), "7g7f", THOUGHT, 35)
+    own = OwnMove(1, STARTPOS, (), "7g7f", SEARCH, 35)
     notes = GameNotes(STARTPOS, "a", "b", 0, ["7g7f", "3c3d"], [own])
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         assert book.running() is None
@@ -120,12 +120,12 @@ def test_what_comes_of_a_lesson_is_after_the_others_of_its_game(tmp_path: Path) 
 def test_nothing_is_lost_where_the_process_dies(tmp_path: Path) -> None:
     path, later = tmp_path / "learned.sqlite", tmp_path / "later.sqlite"
     with LearnedBook(path) as book:
-        book.keep(STARTPOS, THOUGHT)
+        book.keep(STARTPOS, SEARCH)
         book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [lesson()])
         for suffix in ("", "-wal"):  # what is on the disk while the book is open
             shutil.copy(f"{path}{suffix}", f"{later}{suffix}")
     with LearnedBook(later) as book:
-        assert book.thought(STARTPOS) == THOUGHT
+        assert book.search_of(STARTPOS) == SEARCH
         assert book.next_lesson() == lesson()
 
 
@@ -141,13 +141,13 @@ def test_half_a_game_is_no_game(tmp_path: Path) -> None:
 def test_one_writes_any_number_read(tmp_path: Path) -> None:
     path = tmp_path / "learned.sqlite"
     with LearnedBook(path) as book:
-        book.keep(STARTPOS, THOUGHT)
+        book.keep(STARTPOS, SEARCH)
         with pytest.raises(BookError, match=r"process \d+ writes it; one at a time can"):
             LearnedBook(path)
         with LearnedBook(path, write=False) as reader:
-            assert reader.thought(STARTPOS) == THOUGHT
+            assert reader.search_of(STARTPOS) == SEARCH
             with pytest.raises(BookError, match="readonly"):
-                reader.keep(STARTPOS, Thought("2g2f", 0, 1, 99.0))
+                reader.keep(STARTPOS, BookSearch("2g2f", 0, 1, 99.0))
     LearnedBook(path).close()
 
 
@@ -183,12 +183,12 @@ def test_imported_candidates_are_a_book(tmp_path: Path) -> None:
         assert [(entry.move, entry.count) for entry in book.find(STARTPOS)] == [("2g2f", 20), ("7g7f", 9)]
 
 
-def test_export_is_in_order_with_thoughts_first(tmp_path: Path) -> None:
+def test_export_is_in_order_with_searches_first(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         book.import_moves([(STARTPOS, [BookMove("2g2f", None, 10, 0, 8), BookMove("7g7f", None, 0, 0, 7)])])
-        book.keep(STARTPOS, THOUGHT)
+        book.keep(STARTPOS, SEARCH)
         other = lesson("7g7f").sfen
-        book.keep(other, Thought("3c3d", -30, 9, 1.0, ("3c3d", "2g2f")))
+        book.keep(other, BookSearch("3c3d", -30, 9, 1.0, ("3c3d", "2g2f")))
         exported = list(book.export())
     assert [item.key for item in exported] == sorted(item.key for item in exported)
     start = next(item for item in exported if f"{item.key} 1" == STARTPOS)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from master.book.lessons import UNKNOWN, Lesson, OwnMove, StudySettings, earlier_lesson, find_turn, judged, plan_lessons
-from master.book.thoughts import Thought
+from master.book.searches import BookSearch
 from worker.score import mate_in, mated_in
 from worker.shogi import STARTPOS
 
@@ -17,8 +17,8 @@ def game(scores: Sequence[int | None], seconds: float = 1.0) -> list[OwnMove]:
     """Own moves at plies 1, 3, 5 …; the positions are names here."""
     own = []
     for index, score in enumerate(scores):
-        thought = None if score is None else Thought("7g7f", score, 8, seconds, ("7g7f",))
-        own.append(OwnMove(2 * index + 1, f"position {index}", ("x",) * (2 * index), "7g7f", thought, score))
+        search = None if score is None else BookSearch("7g7f", score, 8, seconds, ("7g7f",))
+        own.append(OwnMove(2 * index + 1, f"position {index}", ("x",) * (2 * index), "7g7f", search, score))
     return own
 
 
@@ -46,9 +46,9 @@ def plan(own: list[OwnMove], reason: str = "RESIGN", known: dict[str, float] | N
 
 def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
     pieces = (
-        Thought("2g2f", 10, 12, 3.0, ("2g2f",), studied=True),
-        Thought("7g7f", -20, 9, 2.0, ("7g7f",), studied=True),
-        Thought("7g7f", -40, 11, 2.5, ("7g7f", "3c3d"), studied=True),
+        BookSearch("2g2f", 10, 12, 3.0, ("2g2f",), studied=True),
+        BookSearch("7g7f", -20, 9, 2.0, ("7g7f",), studied=True),
+        BookSearch("7g7f", -40, 11, 2.5, ("7g7f", "3c3d"), studied=True),
     )
     lesson = Lesson(STARTPOS, (), STARTPOS, 1, 8.0)
     for piece in pieces:
@@ -60,10 +60,10 @@ def test_pieces_add_up_and_the_move_of_most_of_the_time_is_taken() -> None:
 
 
 def test_a_mate_counts_for_more_than_time() -> None:
-    long = Thought("2g2f", 150, 20, 8.0)
-    win, slower = Thought("7g7f", mate_in(5), 9, 1.0), Thought("7g7f", mate_in(9), 9, 3.0)
+    long = BookSearch("2g2f", 150, 20, 8.0)
+    win, slower = BookSearch("7g7f", mate_in(5), 9, 1.0), BookSearch("7g7f", mate_in(9), 9, 3.0)
     assert judged((long, slower, win)) == win
-    lost = Thought("2g2f", mated_in(8), 21, 1.0)
+    lost = BookSearch("2g2f", mated_in(8), 21, 1.0)
     assert judged((long, lost)) == lost
 
 
@@ -71,16 +71,16 @@ def test_the_moves_before_the_turn_get_twice_the_time() -> None:
     assert plan(game([0, 0, 0, 0, 0, -400, -900])) == [(11, 2.0), (9, 2.0), (7, 2.0), (5, 2.0)]
 
 
-def test_what_the_book_has_thought_since_counts() -> None:
+def test_what_the_book_has_searched_since_counts() -> None:
     own = game([0, 0, -400])
     assert plan(own, known={"position 1": 8.0}) == [(5, 2.0), (3, 16.0), (1, 2.0)]
 
 
-def test_a_move_out_of_a_file_is_not_thought_of_again_for_no_time() -> None:
+def test_a_move_out_of_a_file_is_not_searched_again_for_no_time() -> None:
     assert plan(game([None, 0, -400])) == [(5, 2.0), (3, 2.0)]
 
 
-def test_thought_on_for_long_enough_the_moves_before_are_taken() -> None:
+def test_searched_for_long_enough_the_moves_before_are_taken() -> None:
     own = game([0, 0, 0, -400])
     known = {"position 3": 60.0, "position 2": 40.0}
     assert plan(own, known=known, most_seconds=60.0, moves=2) == [(5, 60.0), (3, 2.0)]
@@ -88,11 +88,11 @@ def test_thought_on_for_long_enough_the_moves_before_are_taken() -> None:
 
 def test_a_position_that_was_bad_already_leads_further_back() -> None:
     lesson = Lesson(STARTPOS, ("7g7f", "3c3d", "2g2f", "8c8d"), "position 2", 5, 2.0)
-    before = Thought("2g2f", 40, 9, 1.5, ("2g2f",))
+    before = BookSearch("2g2f", 40, 9, 1.5, ("2g2f",))
     settings = StudySettings()
 
-    def following(score: int, known: Thought | None = before) -> Lesson | None:
-        return earlier_lesson(lesson, Thought("2f2e", score, 10, 2.0), "position 1", known, settings)
+    def following(score: int, known: BookSearch | None = before) -> Lesson | None:
+        return earlier_lesson(lesson, BookSearch("2f2e", score, 10, 2.0), "position 1", known, settings)
 
     assert following(-300) == Lesson(STARTPOS, ("7g7f", "3c3d"), "position 1", 3, 3.0)
     assert following(-299) is None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cluster.api import Decision
 from master.book.lessons import OwnMove
-from master.book.notes import GameNotes, thought_of
+from master.book.notes import GameNotes, book_search_of
+from master.book.searches import BookSearch
 from master.book.speed import Speed
-from master.book.thoughts import Thought
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
 from tests.master.player.table import BLACK, WHITE
@@ -45,7 +45,7 @@ class Game:
 def test_moves_with_their_history() -> None:
     game = Game(BLACK)
     first = game.play("7g7f", decision("7g7f"), score=30)
-    assert first == OwnMove(1, STARTPOS, (), "7g7f", Thought("7g7f", 30, 9, 0.5, ("7g7f",)), 30)
+    assert first == OwnMove(1, STARTPOS, (), "7g7f", BookSearch("7g7f", 30, 9, 0.5, ("7g7f",)), 30)
     assert game.play("3c3d") is None
     second = game.play("2g2f", decision("2g2f", -5), score=-5)
     assert second is not None
@@ -60,21 +60,21 @@ def test_scores_are_ours() -> None:
     own = game.play("3c3d", decision("3c3d", -70), score=70)  # from black's view
     assert own is not None
     assert own.known_score == -70
-    assert own.thought is not None
-    assert own.thought.score == -70
+    assert own.search is not None
+    assert own.search.score == -70
 
 
-def test_a_move_that_nothing_decided_on_has_no_thought() -> None:
+def test_a_move_that_nothing_decided_on_has_no_search() -> None:
     game = Game(BLACK)
     own = game.play("7g7f", decision("2g2f"))  # the last resort
     assert own is not None
-    assert own.thought is None
+    assert own.search is None
     game.play("3c3d")
     game.play("2g2f", decision("2g2f"))
     game.play("8c8d")
     book = game.play("2f2e", score=12, book="book.db")  # the decision before is not its own
     assert book is not None
-    assert (book.thought, book.known_score) == (None, 12)
+    assert (book.search, book.known_score) == (None, 12)
 
 
 def test_a_game_is_taken_up_where_it_was_kept() -> None:
@@ -100,11 +100,11 @@ def test_a_game_is_taken_up_where_it_was_kept() -> None:
     assert len(kept.own) == 2
 
 
-def test_what_is_no_thought() -> None:
-    assert thought_of(decision("7g7f", None)) is None
-    assert thought_of(decision("7g7f", nodes=0)) is None
-    assert thought_of(decision("7g7f", source="forced")) is None
-    assert thought_of(decision("7g7f", source="fallback")) is None
+def test_what_is_no_search() -> None:
+    assert book_search_of(decision("7g7f", None)) is None
+    assert book_search_of(decision("7g7f", nodes=0)) is None
+    assert book_search_of(decision("7g7f", source="forced")) is None
+    assert book_search_of(decision("7g7f", source="fallback")) is None
 
 
 def test_speed() -> None:

@@ -12,8 +12,8 @@ import pytest
 from master.book.learned import LearnedBook
 from master.book.look_ahead import LookAhead
 from master.book.opening import OpeningBook, OpeningSettings
+from master.book.searches import BookSearch
 from master.book.style import Style, StyleWeights
-from master.book.thoughts import Thought
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
@@ -113,18 +113,16 @@ def _sorted(text: str) -> str:
 @pytest.mark.parametrize(
     ("nps", "soft_ms", "expected"),
     [
-        (None, 100, "book.db"),  # how much could be thought now is not known
+        (None, 100, "book.db"),  # how much could be searched now is not known
         (1e6, 1999, "learned"),
         (1e6, 2000, "book.db"),
         (4e6, 499, "learned"),
         (4e6, 501, "book.db"),
     ],
 )
-def test_what_was_thought_on_for_longer_is_played(
-    tmp_path: Path, nps: float | None, soft_ms: int, expected: str
-) -> None:
+def test_what_was_searched_for_longer_is_played(tmp_path: Path, nps: float | None, soft_ms: int, expected: str) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as learned:
-        learned.keep(STARTPOS, Thought("9g9f", -20, 15, 2.0, ("9g9f", "8c8d")))
+        learned.keep(STARTPOS, BookSearch("9g9f", -20, 15, 2.0, ("9g9f", "8c8d")))
         answer = book(tmp_path, learned).reply(question(soft_ms=soft_ms), nps)
     assert answer is not None
     assert answer.source == expected
@@ -134,7 +132,7 @@ def test_what_was_thought_on_for_longer_is_played(
 
 def test_with_a_node_limit_time_says_nothing(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as learned:
-        learned.keep(STARTPOS, Thought("9g9f", -20, 15, 0.002))
+        learned.keep(STARTPOS, BookSearch("9g9f", -20, 15, 0.002))
         for nodes, source in ((1999, "learned"), (2000, "book.db")):
             answer = book(tmp_path, learned, search_nodes=nodes).reply(question(soft_ms=60_000), None)
             assert answer is not None
@@ -143,7 +141,7 @@ def test_with_a_node_limit_time_says_nothing(tmp_path: Path) -> None:
 
 def test_a_learned_move_that_would_repeat_is_left_to_the_search(tmp_path: Path) -> None:
     with LearnedBook(tmp_path / "learned.sqlite") as learned:
-        learned.keep(_at(TO_AND_FRO).splitlines()[0].removeprefix("sfen "), Thought("3h2h", 0, 15, 100.0))
+        learned.keep(_at(TO_AND_FRO).splitlines()[0].removeprefix("sfen "), BookSearch("3h2h", 0, 15, 100.0))
         opening = OpeningBook(OpeningSettings(), learned)
         assert opening.reply(question(*TO_AND_FRO), 1e6) is None
         assert opening.reply(question(*TO_AND_FRO[:2]), 1e6) == BookAnswer("3h2h", "learned", 0, 15)

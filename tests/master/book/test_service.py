@@ -14,8 +14,8 @@ import pytest
 from cluster.api import Decision
 from master.book.learned import LearnedBook
 from master.book.opening import OpeningSettings
+from master.book.searches import BookSearch
 from master.book.service import BookService
-from master.book.thoughts import Thought
 from master.player.events import (
     Clocks,
     Conclusion,
@@ -77,9 +77,9 @@ def test_a_lost_game_is_remembered_and_leaves_lessons(tmp_path: Path) -> None:
 
     run(main())
     with LearnedBook(tmp_path / "learned.sqlite") as book:
-        assert book.thought(STARTPOS) == Thought("7g7f", 10, 9, 1.0, ("7g7f",))
+        assert book.search_of(STARTPOS) == BookSearch("7g7f", 10, 9, 1.0, ("7g7f",))
         stats = book.stats()
-        assert (stats.thoughts, stats.lessons, stats.games, stats.nps) == (4, 3, {"LOSE": 1}, 2e6)
+        assert (stats.searches, stats.lessons, stats.games, stats.nps) == (4, 3, {"LOSE": 1}, 2e6)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_game_in_which_the_process_died_is_learned_from(
     with LearnedBook(tmp_path / "learned.sqlite") as book:
         stats = book.stats()
         assert (stats.lessons, stats.games) == (lessons, {"DISCONNECTED": 1})
-        assert stats.thoughts == len(scores)
+        assert stats.searches == len(scores)
 
 
 def test_the_next_game_may_come_before_any_lesson(tmp_path: Path) -> None:

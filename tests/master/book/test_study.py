@@ -13,9 +13,9 @@ import pytest
 from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRequest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson
+from master.book.searches import BookSearch
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
-from master.book.thoughts import Thought
 from master.player.events import GameFound, LoggedIn
 from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
@@ -93,9 +93,9 @@ def test_all_lessons_in_their_order(tmp_path: Path) -> None:
     run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
         assert book.next_lesson() is None
-        thought = book.thought(STARTPOS)
-        assert thought is not None
-        assert thought.studied
+        search = book.search_of(STARTPOS)
+        assert search is not None
+        assert search.studied
 
 
 def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_bad_position_leads_back_to_the_move_before_it(tmp_path: Path) -> None
     with LearnedBook(tmp_path / "l.sqlite") as book:
         for lesson in made:
             book.finish_lesson(lesson, None)
-        book.keep(STARTPOS, Thought("2g2f", 30, 8, 0.5, ("2g2f",)))
+        book.keep(STARTPOS, BookSearch("2g2f", 30, 8, 0.5, ("2g2f",)))
         book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), made[1:2])
 
     async def main() -> None:
@@ -140,14 +140,14 @@ def test_time_by_the_fleets_speed(tmp_path: Path, nps: float | None, time_ms: in
 @pytest.mark.parametrize(
     ("found", "searches"),
     [
-        ([(400_000, 2000, 0), (1_300_000, 6_500, 0)], 2),  # a fifth of the speed that was thought
+        ([(400_000, 2000, 0), (1_300_000, 6_500, 0)], 2),  # a fifth of the speed that was expected
         ([(400_000, 2000, 0)] * 3, 3),  # no use
         ([(400_000, 2000, -31_990)], 1),  # more would find no more
         ([(1_600_000, 2000, 0)], 1),
         ([(0, 0, None)], 1),  # the only legal move
     ],
 )
-def test_a_fleet_that_is_slower_than_thought_searches_again(
+def test_a_fleet_that_is_slower_than_expected_searches_again(
     tmp_path: Path, found: list[tuple[int, int, int | None]], searches: int
 ) -> None:
     lessons(tmp_path / "l.sqlite")
@@ -196,9 +196,9 @@ def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
 
     run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
-        thought = book.thought(STARTPOS)
-        assert thought is not None
-        assert (thought.seconds, thought.studied) == (5.0, True)
+        search = book.search_of(STARTPOS)
+        assert search is not None
+        assert (search.seconds, search.studied) == (5.0, True)
         assert book.stats().lessons == 2
 
 
@@ -229,7 +229,7 @@ def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: 
     for number, ((nodes, move), time_ms) in enumerate(zip(gaps, wanted, strict=True), start=1):
         run(gap(nodes, move, time_ms, last=number == len(gaps)))
     with LearnedBook(tmp_path / "l.sqlite") as book:
-        assert book.thought(STARTPOS) == Thought("7g7f", -30, 20, 4.0, ("7g7f",), studied=True)
+        assert book.search_of(STARTPOS) == BookSearch("7g7f", -30, 20, 4.0, ("7g7f",), studied=True)
         assert book.stats().lessons == 2
 
 
@@ -250,7 +250,7 @@ def test_found_before_it_has_begun(tmp_path: Path) -> None:
 
 def test_what_was_known_better_stays(tmp_path: Path) -> None:
     lessons(tmp_path / "l.sqlite")
-    known = Thought("7g7f", 20, 14, 1.0, ("7g7f",))
+    known = BookSearch("7g7f", 20, 14, 1.0, ("7g7f",))
     with LearnedBook(tmp_path / "l.sqlite") as book:
         book.keep(STARTPOS, known)
 
@@ -266,7 +266,7 @@ def test_what_was_known_better_stays(tmp_path: Path) -> None:
 
     run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
-        assert book.thought(STARTPOS) == known
+        assert book.search_of(STARTPOS) == known
 
 
 def test_a_games_search_goes_before(tmp_path: Path) -> None:
@@ -308,9 +308,9 @@ def test_cancelled_it_keeps_what_was_found(tmp_path: Path) -> None:
 
     run(main())
     with LearnedBook(tmp_path / "l.sqlite") as book:
-        thought = book.thought(STARTPOS)
-        assert thought is not None
-        assert thought.seconds == 0.4
+        search = book.search_of(STARTPOS)
+        assert search is not None
+        assert search.seconds == 0.4
         assert book.stats().lessons == 3
 
 

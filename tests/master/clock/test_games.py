@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.clock import BAD_LINES, CONTROLS, DELAY_KEPT, GUARD_MS, KINDS, LINES, SETTINGS, play
+from benchmarks.clock import BAD_LINKS, CONTROLS, DELAY_KEPT, GUARD_MS, KINDS, LINKS, SETTINGS, play
 from master.clock import GameClock, Watch
 from master.csa.timecontrol import TimeControl
 
@@ -21,15 +21,15 @@ from master.csa.timecontrol import TimeControl
 @pytest.mark.parametrize("kind", ["even", "lost", "won"])
 def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
     control, rng = CONTROLS[name], random.Random(f"{name} {kind}")
-    lines = list(LINES.values())
+    links = list(LINKS.values())
     used = free = 0
     for number in range(30):
         game = play(
             control,
-            lines[number % len(lines)],
+            links[number % len(links)],
             kind,
             rng,
-            max_moves=(None, 256, 320)[number // len(lines) % 3],
+            max_moves=(None, 256, 320)[number // len(links) % 3],
             delay_kept=name in DELAY_KEPT,
             ponder=number % 2 == 1,
         )
@@ -39,15 +39,15 @@ def test_no_flag_falls_and_the_time_is_used(name: str, kind: str) -> None:
         assert used >= 0.95 * free
 
 
-@pytest.mark.parametrize("line", ["far", *BAD_LINES])
+@pytest.mark.parametrize("link", ["far", *BAD_LINKS])
 @pytest.mark.parametrize("name", [name for name, control in CONTROLS.items() if not control.byoyomi_ms])
-def test_games_that_do_not_end_are_not_lost_on_time(name: str, line: str) -> None:
-    """Over bad lines too, wherever there is main time to pay for them; each move may cost a second for good."""
-    rng = random.Random(f"{name} {line}")
+def test_games_that_do_not_end_are_not_lost_on_time(name: str, link: str) -> None:
+    """Over bad links too, wherever there is main time to pay for them; each move may cost a second for good."""
+    rng = random.Random(f"{name} {link}")
     for max_moves in (256, 320, None):
         game = play(
             CONTROLS[name],
-            (LINES | BAD_LINES)[line],
+            (LINKS | BAD_LINKS)[link],
             "stuck",
             rng,
             max_moves=max_moves,
@@ -59,7 +59,7 @@ def test_games_that_do_not_end_are_not_lost_on_time(name: str, line: str) -> Non
 @pytest.mark.parametrize("name", ["WCSC 15m+5F", "10s+1F", "sudden death 15m", "15m, rounded up", "60s+1F, in ms"])
 def test_nothing_is_left_over_where_the_game_ends_at_the_limit(name: str) -> None:
     rng = random.Random(name)
-    games = [play(CONTROLS[name], LINES["near"], "even", rng, max_moves=80) for _ in range(40)]
+    games = [play(CONTROLS[name], LINKS["near"], "even", rng, max_moves=80) for _ in range(40)]
     assert not any(game.flag_fell for game in games)
     assert {game.moves for game in games} == {40}
     assert sum(game.used_ms for game in games) >= 0.975 * sum(game.usable_ms for game in games)
@@ -87,8 +87,8 @@ def either(
 def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> None:
     rng = random.Random(name)
     for number in range(10):
-        line = list(LINES.values())[number % len(LINES)]
-        assert not play(CONTROLS[name], line, "even", rng, max_moves=(None, 320)[number % 2], spend=hard).flag_fell
+        link = list(LINKS.values())[number % len(LINKS)]
+        assert not play(CONTROLS[name], link, "even", rng, max_moves=(None, 320)[number % 2], spend=hard).flag_fell
 
 
 @settings(max_examples=200)
@@ -99,7 +99,7 @@ def test_no_flag_falls_where_every_move_is_thought_on_to_the_end(name: str) -> N
     least=st.sampled_from([0, 0, 1]),
     roundup=st.booleans(),
     unit_ms=st.sampled_from([1000, 1000, 1, 60_000]),
-    line=st.sampled_from(sorted(LINES)),
+    link=st.sampled_from(sorted(LINKS)),
     spend=st.sampled_from([soft, hard, either]),
     kind=st.sampled_from(KINDS),
     seed=st.integers(0, 1 << 30),
@@ -112,7 +112,7 @@ def test_no_flag_falls_under_any_control(
     least: int,
     roundup: bool,
     unit_ms: int,
-    line: str,
+    link: str,
     spend: object,
     kind: str,
     seed: int,
@@ -125,7 +125,7 @@ def test_no_flag_falls_under_any_control(
             return  # the moves of a game cost more than there is, whoever plays them
         if spend is hard:
             return  # nothing comes back, and this searcher answers no sooner than it must
-    game = play(control, LINES[line], kind, random.Random(seed), max_moves=256, spend=spend)  # type: ignore[arg-type]
+    game = play(control, LINKS[link], kind, random.Random(seed), max_moves=256, spend=spend)  # type: ignore[arg-type]
     assert not game.flag_fell
 
 
@@ -136,4 +136,4 @@ def test_the_simulation_can_lose_on_time() -> None:
         return hard_ms + 20.0 * GUARD_MS
 
     control = replace(CONTROLS["byoyomi 10s"])
-    assert play(control, LINES["near"], "even", random.Random(1), spend=late).flag_fell
+    assert play(control, LINKS["near"], "even", random.Random(1), spend=late).flag_fell

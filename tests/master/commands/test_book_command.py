@@ -10,7 +10,7 @@ import pytest
 from master.book.learned import LearnedBook, PlayedGame
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
-from master.book.thoughts import Thought
+from master.book.searches import BookSearch
 from master.commands.book import app
 from master.commands.common import CommandError
 from tests.master.book.games import record
@@ -65,7 +65,7 @@ def test_from_records_to_a_book_and_back(games: Path, tmp_path: Path, capsys: py
 def test_show(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("import", "--from", "games", "--out", "book.db", *ANY)
     with LearnedBook(Path("learned.sqlite")) as book:
-        book.keep(STARTPOS, Thought("2g2f", 31, 14, 2.5, ("2g2f", "8c8d"), studied=True))
+        book.keep(STARTPOS, BookSearch("2g2f", 31, 14, 2.5, ("2g2f", "8c8d"), studied=True))
     capsys.readouterr()
     run("show", "--book", "book.db", "--book", "learned.sqlite")
     told = capsys.readouterr().out
@@ -79,7 +79,7 @@ def test_show(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_stats(capsys: pytest.CaptureFixture[str]) -> None:
     with LearnedBook(Path("learned.sqlite")) as book:
-        book.keep(STARTPOS, Thought("2g2f", 31, 14, 2.5, studied=True))
+        book.keep(STARTPOS, BookSearch("2g2f", 31, 14, 2.5, studied=True))
         book.add_game(PlayedGame("a", "b", 0, "LOSE", "RESIGN"), [Lesson(STARTPOS, (), STARTPOS, 1, 5.0)])
     run("stats", "learned.sqlite")
     told = capsys.readouterr().out
@@ -146,7 +146,7 @@ def test_a_game_that_another_process_plays_is_left_to_it(capsys: pytest.CaptureF
 @pytest.mark.slow
 def test_a_game_that_broke_off_is_learned_from(tmp_path: Path) -> None:
     path = tmp_path / "learned.sqlite"
-    own = [OwnMove(1, STARTPOS, (), "7g7f", Thought("7g7f", -900, 5, 0.01), -900)]
+    own = [OwnMove(1, STARTPOS, (), "7g7f", BookSearch("7g7f", -900, 5, 0.01), -900)]
     with LearnedBook(path) as book:
         book.set_running(GameNotes(STARTPOS, "a", "b", 0, ["7g7f"], own))
     done = gougi("book", "learn", "--book", str(path), "--single", cwd=tmp_path)
@@ -177,7 +177,7 @@ def test_ctrl_c_stops_learning_and_the_queue_stays(tmp_path: Path) -> None:
         left = book.next_lesson()
         assert left is not None
         assert replace(left, pieces=()) == long  # with what it had found until then, if it had begun
-        assert book.thought(AFTER) is not None
+        assert book.search_of(AFTER) is not None
 
 
 AFTER = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"

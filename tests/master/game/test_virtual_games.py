@@ -1,4 +1,4 @@
-"""Whole games of two players against the practice server's rules, in virtual time: lines that are late, searchers that
+"""Whole games of two players against the practice server's rules, in virtual time: links that are late, searchers that
 are late or do not answer. What is tested is that all the parts of the clock are connected."""
 
 from __future__ import annotations
@@ -10,21 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.clock import LINES, Line
-from cluster.api import Decision, Progress, SearchRequest
+from benchmarks.clock import LINKS, Link
+from cluster.api import Decision, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
 from master.player.inputs import Connected, Decided, Input, LineSent, Prepared, Progressed, ServerLine, Tick
-from master.player.instructions import (
-    Emit,
-    Login,
-    PlayerSettings,
-    PrepareSearcher,
-    RetimeSearch,
-    Send,
-    StartSearch,
-    StopSearch,
-)
+from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
 from worker.shogi import STARTPOS, Position, move_to_usi
@@ -33,12 +24,12 @@ MAX_MOVES = 80
 
 
 class Seat:
-    """One player, its line, and its searcher: random moves, when the soft time is over or a little later."""
+    """One player, its link, and its searcher: random moves, when the soft time is over or a little later."""
 
-    def __init__(self, world: World, colour: int, line: Line) -> None:
+    def __init__(self, world: World, colour: int, link: Link) -> None:
         self.world = world
         self.colour = colour
-        self.line = line
+        self.link = link
         self.player = Player(Login("alice", "x"), PlayerSettings(ponder=False, validate=True))
         self.request: SearchRequest | None = None
         self.began_ms = 0.0
@@ -55,7 +46,7 @@ class Seat:
                 case Send(line, _):
                     self.player.handle(LineSent(), now)
                     if not line.startswith(("LOGIN", "LOGOUT")):
-                        self.arrived_ms[1] = max(self.arrived_ms[1], now + self.line.way_ms(self.world.rng))
+                        self.arrived_ms[1] = max(self.arrived_ms[1], now + self.link.way_ms(self.world.rng))
                         self.world.at(self.arrived_ms[1], lambda line=line: self.world.receive(self.colour, line))
                 case PrepareSearcher():
                     self.world.at(now, lambda: self.tell(Prepared()))
@@ -75,7 +66,7 @@ class Seat:
             self.world.at(self.player.deadline_ms, lambda: self.tell(Tick()))
 
     def hear(self, line: str) -> None:
-        self.arrived_ms[0] = max(self.arrived_ms[0], self.world.now_ms + self.line.way_ms(self.world.rng))
+        self.arrived_ms[0] = max(self.arrived_ms[0], self.world.now_ms + self.link.way_ms(self.world.rng))
         self.world.at(self.arrived_ms[0], lambda: self.tell(ServerLine(line)))
 
     def report(self, request: SearchRequest) -> None:
@@ -100,11 +91,11 @@ class Seat:
 class World:
     """The server, both seats, and what is to happen when."""
 
-    def __init__(self, time: TimeControl, line: Line, seed: int) -> None:
+    def __init__(self, time: TimeControl, link: Link, seed: int) -> None:
         self.rng = random.Random(seed)
         self.now_ms = 0.0
         self.game = ServerGame("g", ("alice", "bob"), GameRules(time, StartPosition(STARTPOS), MAX_MOVES), 0.0)
-        self.seats = [Seat(self, colour, line) for colour in (0, 1)]
+        self.seats = [Seat(self, colour, link) for colour in (0, 1)]
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._number = itertools.count()
 
@@ -139,10 +130,10 @@ CONTROLS = {
 
 
 @pytest.mark.parametrize("name", CONTROLS)
-@pytest.mark.parametrize("line", ["near", "far"])
-def test_no_flag_falls_and_nobody_searches_at_the_limit(name: str, line: str) -> None:
+@pytest.mark.parametrize("link", ["near", "far"])
+def test_no_flag_falls_and_nobody_searches_at_the_limit(name: str, link: str) -> None:
     for seed in range(2):
-        world = World(CONTROLS[name], LINES[line], seed)
+        world = World(CONTROLS[name], LINKS[link], seed)
         world.run()
         ending = world.game.record.ending
         assert ending is not None
@@ -156,5 +147,5 @@ def test_no_flag_falls_and_nobody_searches_at_the_limit(name: str, line: str) ->
             clock = seat.player._clock
             assert clock is not None
             assert len(clock.delays._recent) == min(48, len(seat.played))
-            assert min(clock.delays._recent) > 2 * LINES[line].least_ms
-            assert clock.delays._worst_ms <= 2 * LINES[line].worst_ms + PlayerSettings().guard_ms
+            assert min(clock.delays._recent) > 2 * LINKS[link].least_ms
+            assert clock.delays._worst_ms <= 2 * LINKS[link].worst_ms + PlayerSettings().guard_ms

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import SearchRequest
+from cluster.api import SearchRequest, StartSearch
 from master.live.page import Site
 from master.live.usi import UsiTeller
-from master.usi.events import Decided, Event, FleetEvent, GuiLine, Instruction, Progressed, StartSearch
+from master.usi.events import Decided, Event, FleetEvent, GuiLine, Instruction, Progressed
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import DECISION, PROGRESS
 from worker.shogi import STARTPOS

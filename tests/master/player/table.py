@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cluster.api import Decision, Known, Pondered, Progress, SearchRequest
+from cluster.api import Decision, Known, Pondered, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
 from master.csa.summary import GameSummary, format_summary, parse_summary
 from master.player.events import (
     GameEvent,
@@ -13,17 +13,7 @@ from master.player.events import (
     Note,
 )
 from master.player.inputs import Connected, Decided, Input, PonderFound, Prepared, ServerLine
-from master.player.instructions import (
-    Emit,
-    Finish,
-    Instruction,
-    Login,
-    PlayerSettings,
-    Send,
-    StartPonder,
-    StartSearch,
-    StopSearch,
-)
+from master.player.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
 from tests.master.csa.summaries import summary_lines
 
@@ -91,7 +81,7 @@ class Table:
 
     @property
     def pondered(self) -> list[SearchRequest]:
-        return [instruction.request for instruction in self.all if isinstance(instruction, StartPonder)]
+        return [instruction.request for instruction in self.all if isinstance(instruction, PonderSearch)]
 
     @property
     def stopped(self) -> list[int]:

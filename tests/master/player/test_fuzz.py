@@ -14,7 +14,7 @@ import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Decision, Listener, Progress
+from cluster.api import Decision, Listener, Progress, StartSearch
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.lines import LineProtocol
@@ -34,7 +34,7 @@ from master.player.inputs import (
     ServerLine,
     Tick,
 )
-from master.player.instructions import Emit, Finish, Login, PlayerSettings, Send, StartSearch
+from master.player.instructions import Emit, Finish, Login, PlayerSettings, Send
 from master.player.player import Player
 from tests.master.csa.transcripts import NAMES, server_lines
 from tests.master.scripted import ScriptedSearcher

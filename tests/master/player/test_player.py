@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Known, Pondered
+from cluster.api import Known, Pondered, PonderSearch, RetimeSearch
 from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -25,15 +25,7 @@ from master.player.events import (
     ThinkingProgressed,
 )
 from master.player.inputs import ConnectionLost, Decided, GiveUp, PonderFound, Prepared, Progressed, SearchFailed, Tick
-from master.player.instructions import (
-    Emit,
-    Login,
-    PlayerSettings,
-    PrepareSearcher,
-    RetimeSearch,
-    Send,
-    StartPonder,
-)
+from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from tests.master.csa.summaries import summary_lines
 from tests.master.csa.transcripts import NAMES, server_lines
 from tests.master.player.table import BLACK, ENTERED, MATED, WHITE, Table, decision, progress
@@ -273,7 +265,7 @@ def test_the_opponents_time_is_used() -> None:
     table = Table().begin()
     assert not table.pondered
     out = table.tell(Decided(decision(1, "7g7f")))
-    assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, StartPonder]
+    assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, PonderSearch]
     request = table.pondered[0]
     assert (request.search_id, request.moves) == (2, ("7g7f",))
     assert (request.soft_ms, request.hard_ms) == (None, None)

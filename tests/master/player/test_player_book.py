@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cluster.api import PonderSearch, StartSearch
 from master.player.events import Conclusion, MovePlayed
 from master.player.inputs import BookReplied, ConnectionLost, Decided, GiveUp, Tick
-from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send, StartPonder, StartSearch
+from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send
 from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
 from tests.master.player.table import WHITE as WHITE_SUMMARY
 from worker.shogi import STARTPOS, Position, Repetition, move_to_csa, move_to_usi
@@ -154,7 +155,7 @@ def test_a_reply_after_the_end_is_not_heard() -> None:
     reply(table, ANSWER)
     assert table.lines.count("%TORYO") == 1
     assert table.outcome.conclusion is Conclusion.LOSE
-    assert not any(isinstance(instruction, (StartSearch, StartPonder)) for instruction in table.all)
+    assert not any(isinstance(instruction, (StartSearch, PonderSearch)) for instruction in table.all)
     assert not any(isinstance(instruction, Send) and "7776" in instruction.line for instruction in table.all)
 
 

@@ -149,15 +149,15 @@ def test_clocks_run_for_the_side_to_move_only() -> None:
     assert view.left_ms(0) == 10_000
 
 
-def test_the_opponents_thoughts_are_kept_apart() -> None:
+def test_the_opponents_search_is_a_side_of_its_own() -> None:
     view = GameView()
     for event in GAME[:6]:
         view.observe(event)
     for event in (ThinkingBegan(7, 1, 900, 2000, CLOCKS), ThinkingProgressed(PROGRESS)):
         view.observe_opponent(event)
-    assert view.thoughts[0].decision == DECISION
-    assert view.thoughts[1].progress == PROGRESS
-    assert view.thoughts[1].sfen == after("7g7f")
+    assert view.sides[0].decision == DECISION
+    assert view.sides[1].progress == PROGRESS
+    assert view.sides[1].sfen == after("7g7f")
 
 
 def test_plain_lines() -> None:

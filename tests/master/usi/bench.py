@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from cluster.api import Decision, Known, Pondered, Progress, RootLine, SearchRequest
+from cluster.api import (
+    Decision,
+    Known,
+    Pondered,
+    PonderSearch,
+    Progress,
+    RootLine,
+    SearchRequest,
+    StartSearch,
+    StopSearch,
+)
 from master.usi.events import (
     AskBook,
     BookReplied,
@@ -13,13 +23,10 @@ from master.usi.events import (
     Instruction,
     NewGame,
     PonderFound,
-    PonderSearch,
     Prepare,
     Prepared,
     Progressed,
     Say,
-    StartSearch,
-    StopSearch,
     Tick,
 )
 from master.usi.front import UsiFront

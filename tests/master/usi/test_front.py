@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known, Pondered, RootLine
+from cluster.api import Known, Pondered, PonderSearch, RetimeSearch, RootLine, StartSearch, StopSearch
 from master.usi.events import (
     BookReplied,
     Decided,
@@ -17,15 +17,11 @@ from master.usi.events import (
     NewGame,
     NotStarted,
     PonderFound,
-    PonderSearch,
     Prepare,
     Prepared,
     Quit,
-    RetimeSearch,
     SolveMate,
-    StartSearch,
     StopMate,
-    StopSearch,
 )
 from master.usi.states import ThinkingState
 from master.usi.thinking import LINGER_MS

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Known, Pondered, Progress, RootLine
+from cluster.api import Known, Pondered, PonderSearch, Progress, RootLine, StartSearch
 from master.usi.events import (
     Decided,
     Event,
@@ -16,13 +16,11 @@ from master.usi.events import (
     MateSolved,
     NotStarted,
     PonderFound,
-    PonderSearch,
     Prepare,
     Prepared,
     Progressed,
     Say,
     SolveMate,
-    StartSearch,
     Tick,
 )
 from tests.master.usi.bench import Bench, decision

@@ -94,12 +94,12 @@ def test_the_whole_truth_of_small_positions() -> None:
         result = solver.solve(position, max_nodes=400_000)
         assert result.status is (MateStatus.MATE if truth[0] else MateStatus.NO_MATE), position
         seen[truth[0]] += 1
-        if sum(seen.values()) == 40:
+        if sum(seen.values()) == 24:
             break
     assert min(seen.values()) >= 5
 
 
-@pytest.mark.parametrize("number", [20, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [20, pytest.param(40, marks=pytest.mark.slow)])
 def test_no_mate_by_other_rules(number: int) -> None:
     """Refutations against the whole graph of rsshogi's moves."""
     solver = MateSolver(1, keep=True)
@@ -138,7 +138,7 @@ def test_mates_by_other_rules(number: int, plies: int) -> None:
 
 def test_against_brute_force() -> None:
     solver = MateSolver(4)
-    rich = itertools.chain(itertools.islice(random_positions(2), 800), positions(9, 500))
+    rich = itertools.chain(itertools.islice(random_positions(2), 500), positions(9, 300))
     compared = found = 0
     for position in rich:
         record = position.record
@@ -154,8 +154,8 @@ def test_against_brute_force() -> None:
         elif result.status is MateStatus.MATE:
             assert len(result.line) > 3, position
             check_line(position.sfen(), result)
-    assert compared >= 500
-    assert found >= 25
+    assert compared >= 300
+    assert found >= 15
 
 
 def _play_out(solver: MateSolver, position: Position, proven: set[int], path: set[int]) -> None:

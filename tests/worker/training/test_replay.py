@@ -10,7 +10,7 @@ import pytest
 from tests.worker.selfplay.games import games_of, made
 from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.accumulator import refresh
-from worker.nnue.features import FEATURE_SETS
+from worker.nnue.features import FEATURE_SETS, KingRule
 from worker.nnue.format import Architecture
 from worker.selfplay.walk import whole_move
 from worker.shogi import Position
@@ -18,7 +18,7 @@ from worker.training.batches import make_batch
 from worker.training.corpus import Replayer, Split
 from worker.training.dummy import random_network
 from worker.training.exactness import evaluator_raw
-from worker.training.features import TRAINABLE, factors, row_tables
+from worker.training.features import TRAINABLE, factors, mirrored_tables, row_tables
 from worker.training.packed import unpacked_position
 from worker.training.positions import walk
 from worker.training.replay import TRAINING, VALIDATION
@@ -68,6 +68,32 @@ def _pointer(address: int):  # type: ignore[no-untyped-def]
     import ctypes
 
     return ctypes.cast(address, ctypes.POINTER(ctypes.c_int64))
+
+
+@pytest.mark.parametrize("name", sorted(TRAINABLE))
+def test_half_of_a_batch_is_shown_as_in_a_mirror(name: str) -> None:
+    shard = made(games=4, entering=0.5)
+    positions = positions_of(shard)
+    records = Replayer(ALL).records(shard, TRAINING)
+    features, order = FEATURE_SETS[name], np.arange(len(records))
+    tables = row_tables(features)
+    plain = make_batch(tables, records, order)
+    batch = make_batch(tables, records, order, mirror=mirrored_tables(tables))
+    half = len(records) // 2
+    assert (batch.own[:half] == plain.own[:half]).all()
+    assert (batch.enemy[:half] == plain.enemy[:half]).all()
+    assert (batch.scores == plain.scores).all()
+    changed = 0
+    for i in range(half, len(records)):
+        position = positions[i]
+        board = np.array(position.record.board)[:81].reshape(9, 9)[::-1].reshape(81)
+        kings = [(8 - int(sq) // 9) * 9 + int(sq) % 9 for sq in position.record.ksq]
+        hands = (position.hand(0), position.hand(1))
+        for rows, side in ((batch.own[i], position.turn), (batch.enemy[i], 1 - position.turn)):
+            assert sorted(rows) == sorted(reference.active_rows(features, side, board, hands, kings))
+        changed += sorted(batch.own[i]) != sorted(plain.own[i])
+    # Sets that mirror the board by the king's file show the same rows anyway.
+    assert (changed > half / 2) == (features.king_rule is not KingRule.MIRRORED)
 
 
 def test_squares_relative_to_the_king_are_refused() -> None:

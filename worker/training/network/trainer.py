@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from worker.training.batches import START, Batch, Place, batches_of, training_batches
 from worker.training.corpus import Corpus, Records
-from worker.training.features import row_tables
+from worker.training.features import mirrored_tables, row_tables
 from worker.training.network.model import Model, learning_threads
 from worker.training.train_settings import Schedule, TrainSettings
 from worker.training.weights import OUTPUT_ONE, FloatNet, snapped
@@ -120,6 +120,7 @@ class Trainer:
         self._to_logit = OUTPUT_ONE / fv_scale / scale
         self._threads = threads
         self._tables = row_tables(settings.architecture.features)
+        self._mirror = mirrored_tables(self._tables) if settings.mirror else None
         self.model = Model(begin, settings.architecture, factorise=settings.has_factors, device=device, threads=threads)
         self._optimizer = torch.optim.AdamW(
             self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay
@@ -192,7 +193,7 @@ class Trainer:
         with (
             learning_threads(self._threads),
             training_batches(
-                self._corpus, self._tables, size, self._settings.seed, self._place, self._threads
+                self._corpus, self._tables, size, self._settings.seed, self._place, self._threads, self._mirror
             ) as batches,
         ):
             while not self.finished and not is_stopped():

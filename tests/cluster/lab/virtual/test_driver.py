@@ -64,7 +64,7 @@ def test_time_limits() -> None:
 
 
 def test_a_leaf_of_its_own_is_searched_deeper_by_its_node() -> None:
-    found = fleet(2, settings=replace(SETTINGS, trunk=0))
+    found = fleet(2, settings=replace(SETTINGS, root_share=0))
     decision = found.search(SearchRequest(1, STARTPOS, nodes=20_000))
     jobs = [job[2] for job in found.nodes[0].engine.jobs + found.nodes[1].engine.jobs]  # type: ignore[attr-defined]
     assert [len(job.searchmoves) for job in jobs] == [0, 1, 0, 0]
@@ -72,11 +72,11 @@ def test_a_leaf_of_its_own_is_searched_deeper_by_its_node() -> None:
     assert decision.depth >= 18
 
 
-def test_a_trunk_is_not_interrupted_while_the_others_are_tested() -> None:
+def test_a_root_searcher_is_not_interrupted_while_the_others_are_tested() -> None:
     found = fleet(2)
     found.search(SearchRequest(1, STARTPOS, nodes=20_000))
-    trunk, tester = ([job[2] for job in node.engine.jobs] for node in found.nodes)  # type: ignore[attr-defined]
-    assert [(limits.nodes, limits.searchmoves, limits.ignoremoves) for limits in trunk] == [(20_000, (), ())]
+    root_searcher, tester = ([job[2] for job in node.engine.jobs] for node in found.nodes)  # type: ignore[attr-defined]
+    assert [(limits.nodes, limits.searchmoves, limits.ignoremoves) for limits in root_searcher] == [(20_000, (), ())]
     assert [len(limits.ignoremoves) for limits in tester[:2]] == [0, 1]
     assert tester[1].alpha is not None
 

@@ -1,4 +1,4 @@
-"""What is known of a move of ours when it is sent: for the comment that the server records, and for our own record."""
+"""The comment that goes out with a move of ours: score and variation, for the server's record and for our own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LONGEST_PV: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """Without arguments: nothing was searched."""
+class MoveComment:
+    """Score, variation and source of a move of ours. Without arguments: nothing was searched."""
 
     score: int | None = None
     """Black's view."""
@@ -26,17 +26,17 @@ class Thought:
     depth: int = 0
     nodes: int = 0
     book: str = ""
-    """Which book the move is from."""
+    """The book that the move is from; empty: none."""
 
     @classmethod
     def of(cls, decision: Decision, position: Position, move: int) -> Self:
-        """What ``decision`` says of ``move``, which is about to be made in ``position``."""
+        """The comment of ``move``, which is about to be made in ``position``, from the search's ``decision``."""
         score, pv = _from_black(position, decision.score), _replies(position, move, decision.move, decision.pv)
         return cls(score, pv, decision.depth, decision.nodes)
 
     @classmethod
     def of_book(cls, answer: BookAnswer, position: Position, move: int) -> Self:
-        """What a book says of ``move``, which is about to be made in ``position``."""
+        """The comment of ``move``, which is about to be made in ``position``, from a book's ``answer``."""
         score, pv = _from_black(position, answer.score), _replies(position, move, answer.move, answer.pv)
         return cls(score, pv, answer.depth, book=answer.source)
 
@@ -59,8 +59,8 @@ class Thought:
         )
 
     @property
-    def comment(self) -> str:
-        """As floodgate wants it: ``'* SCORE PV``; ``'* book`` for a book's move without a score, else empty."""
+    def text(self) -> str:
+        """The comment as floodgate wants it: ``'* SCORE PV``; ``'* book`` for a book's move without score; or empty."""
         if self.score is None:
             return "'* book" if self.book else ""
         return " ".join(("'*", str(self.score), *self.pv))
@@ -71,7 +71,7 @@ def _from_black(position: Position, score: int | None) -> int | None:
 
 
 def _replies(position: Position, move: int, first: str, line: tuple[str, ...]) -> tuple[str, ...]:
-    """What follows ``move``, whose name is ``first``, in ``line``."""
+    """The moves of ``line`` behind ``move``, in CSA; none where ``line`` does not begin with it (``first``, in USI)."""
     replies = line[1 : LONGEST_PV + 1] if line[:1] == (first,) else ()
     board = position.copy()
     board.push(move)

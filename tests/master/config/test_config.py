@@ -29,7 +29,7 @@ from master.config import (
 )
 from master.player.instructions import PlayerSettings
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)

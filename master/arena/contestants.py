@@ -1,5 +1,7 @@
-"""The players of a match as the command line names them: a USI command, our own searcher, a configuration of it. Pure
-but for the look for programs and the reading of a configuration."""
+"""The contestants of a match as the command line names them: a USI command, our own searcher, a configuration of it.
+
+Pure but for the look for programs and the reading of a configuration.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class Contestant:
     """One side of a match: a USI command, run in ``folder``, with its options."""
 
     name: str
@@ -43,8 +45,8 @@ class Player:
         return self.command[-len(_OUR_COMMAND) :] == _OUR_COMMAND
 
 
-def player(spec: str, name: str | None, options: Sequence[str], timed: bool = True) -> Player:
-    """A player from the command line.
+def contestant(spec: str, name: str | None, options: Sequence[str], timed: bool = True) -> Contestant:
+    """Read a contestant from the command line.
 
     Args:
         spec: a USI command as a shell would take it; or ``gougi``, our own single searcher as it is installed here;
@@ -80,7 +82,7 @@ def player(spec: str, name: str | None, options: Sequence[str], timed: bool = Tr
         if not equals or not key:
             raise SettingsError(f"option {text!r}: expected NAME=VALUE")
         given[key.strip()] = value.strip()
-    return Player(name or Path(words[0]).stem, (*before, *command), given, os.getcwd())
+    return Contestant(name or Path(words[0]).stem, (*before, *command), given, os.getcwd())
 
 
 def _wrappers(words: list[str]) -> tuple[list[str], list[str]]:
@@ -131,8 +133,8 @@ def _options_of(file: Path) -> dict[str, str]:
     return options
 
 
-def with_names(a: Player, b: Player) -> tuple[Player, Player]:
-    """The players with two names where they had one: by the options and variables that the other lacks, else B by
+def with_names(a: Contestant, b: Contestant) -> tuple[Contestant, Contestant]:
+    """Give two contestants of one name different names: by options and variables that the other lacks, else B gets
     ``-2``."""
     if a.name != b.name:
         return a, b
@@ -144,10 +146,10 @@ def with_names(a: Player, b: Player) -> tuple[Player, Player]:
     return named[0], named[1]
 
 
-def _own(player: Player, other: Player) -> list[str]:
-    """What sets a player apart from another of the same name."""
-    variables = [word for word in player.command if _ASSIGNMENT.fullmatch(word) and word not in other.command]
-    options = [(key, value) for key, value in player.options.items() if other.options.get(key) != value]
+def _own(contestant: Contestant, other: Contestant) -> list[str]:
+    """Options and variables of a contestant that another of the same name lacks."""
+    variables = [word for word in contestant.command if _ASSIGNMENT.fullmatch(word) and word not in other.command]
+    options = [(key, value) for key, value in contestant.options.items() if other.options.get(key) != value]
     words = [*variables, *(f"{key}={value}" for key, value in options)]
     # Of a path the last part says enough.
     return [_UNSAFE.sub("_", re.sub(r"=.*/", "=", word)) for word in words]

@@ -1,4 +1,4 @@
-"""The key of a position, and thoughts turned around."""
+"""The key of a position, and searches turned around."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from master.book.thoughts import PositionKey, Thought, reference_seconds
+from master.book.searches import BookSearch, PositionKey, reference_seconds
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 
@@ -31,7 +31,7 @@ def test_colours_are_one() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_thought_turned_is_legal_on_the_board_turned(seed: int) -> None:
+def test_a_search_turned_is_legal_on_the_board_turned(seed: int) -> None:
     rng = random.Random(seed)
     position = Position.startpos()
     for _ in range(rng.randrange(80)):
@@ -42,7 +42,7 @@ def test_a_thought_turned_is_legal_on_the_board_turned(seed: int) -> None:
     key = PositionKey.of(position.sfen())
     there = Position.from_sfen(f"{key.text} 1")
     move = move_to_usi(rng.choice(position.legal_moves()))
-    turned = key.turn(Thought(move, 12, 3, 0.5, (move,)))
+    turned = key.turn(BookSearch(move, 12, 3, 0.5, (move,)))
     there.push_usi(turned.move)
     assert key.turn(turned).move == move
     assert turned.pv == (turned.move,)

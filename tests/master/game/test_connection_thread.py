@@ -1,4 +1,4 @@
-"""The line's thread: a searcher that blocks its own loop holds up no move."""
+"""The connection thread: a searcher that blocks its own loop holds up no move."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from structlog.testing import capture_logs
 from cluster.api import SILENT, Listener, SearchListener, SearchRequest
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
-from master.game import thread as apart
+from master.game import connection_thread
+from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings, LoginRefusedError
 from master.game.loop import Series
-from master.game.thread import play_games_apart
 from master.player.events import GameEvent, GameOutcome, LoggedIn, MovePlayed
 from master.player.instructions import Login
 from master.player.retry import Backoff
@@ -77,7 +77,7 @@ async def play(
 ) -> Any:
     await searcher.open(Listener())
     options: dict[str, Any] = {"count": 1, **more}
-    return await play_games_apart(
+    return await play_games_on_thread(
         Series(address, Login(name, f"{game},secret"), searcher, GameSettings(player=FAST), **options)
     )
 
@@ -143,7 +143,7 @@ def test_cancelled_while_waiting_for_a_game() -> None:
         game.cancel()
         with pytest.raises(asyncio.CancelledError):
             await game
-        assert time.monotonic() - began < apart.LEAVE_S
+        assert time.monotonic() - began < connection_thread.LEAVE_S
         assert not [thread for thread in threading.enumerate() if thread.name == "line"]
 
     with Elsewhere() as address:
@@ -173,13 +173,13 @@ def test_a_thread_that_a_dead_disk_holds_is_left_behind(monkeypatch: pytest.Monk
         return []
 
     async def main() -> None:
-        monkeypatch.setattr(apart, "LEAVE_S", 0.05)
-        games = asyncio.create_task(apart._Line().run(write))
+        monkeypatch.setattr(connection_thread, "LEAVE_S", 0.05)
+        games = asyncio.create_task(connection_thread._ConnectionThread().run(write))
         await asyncio.to_thread(held.wait)
         games.cancel()
         with pytest.raises(asyncio.CancelledError), capture_logs() as logs:
             await games
-        assert [entry["event"] for entry in logs] == ["line_left_behind"]
+        assert [entry["event"] for entry in logs] == ["connection_left_behind"]
         released.set()
 
     run(main())

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cluster.api import FleetError
-from cluster.drivers import places as places_module
-from cluster.drivers.places import Places
+from cluster.drivers import node_supervisor
+from cluster.drivers.node_supervisor import NodeSupervisor
 from cluster.drivers.ray_cluster import ActorDied, RayFacts, RayRefused
 from cluster.drivers.ray_process import RayLost
 from cluster.network.channel import ChannelAddress
@@ -115,7 +115,7 @@ class FakeRay:
 
 
 class Log:
-    """A `cluster.drivers.places.Master`."""
+    """A `cluster.drivers.node_supervisor.Master`."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, object]] = []
@@ -154,9 +154,9 @@ async def until(condition: Callable[[], object]) -> None:
 @pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeRay.lives, FakeRay.fates, FakeRay.orphans, FakeRay.machines = [], [], [], 0
-    monkeypatch.setattr(places_module, "RayProcess", FakeRay)
-    monkeypatch.setattr(places_module, "_LONGEST_PAUSE_S", 0.01)
-    monkeypatch.setattr(places_module, "_OPENING_S", 0.05)
+    monkeypatch.setattr(node_supervisor, "RayProcess", FakeRay)
+    monkeypatch.setattr(node_supervisor, "_LONGEST_PAUSE_S", 0.01)
+    monkeypatch.setattr(node_supervisor, "_OPENING_S", 0.05)
 
 
 def test_ray_is_started_until_it_is_there() -> None:
@@ -165,12 +165,12 @@ def test_ray_is_started_until_it_is_there() -> None:
     log = Log()
 
     async def play() -> None:
-        places = Places(ADDRESS, 1, log, spec)
-        places.open()
+        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor.open()
         await until(lambda: log.named("ray_started") == [2])
         FakeRay.lives[1].over.set()
         await until(lambda: log.named("ray_started") == [2, 7])
-        await places.close()
+        await supervisor.close()
 
     asyncio.run(play())
     assert log.named("ray_lost") == ["its raylet died"]
@@ -190,15 +190,15 @@ def test_one_keeper_more_than_there_are_machines_waits() -> None:
     log = Log()
 
     async def play() -> None:
-        places = Places(ADDRESS, 1, log, spec)
-        places.open()
+        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor.open()
         await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 2)
         (ray,) = FakeRay.lives
         await until(lambda: ray.actors == 3)
         ray.free.release()  # a machine joins
         await until(lambda: ray.actors == 4)
         assert sorted(ray.kept.values()) == ["node-1", "node-2", "node-3"]
-        await places.close()
+        await supervisor.close()
 
     asyncio.run(play())
 
@@ -208,8 +208,8 @@ def test_the_keepers_of_the_next_ray_adopt_the_nodes_that_live() -> None:
     log = Log()
 
     async def play() -> None:
-        places = Places(ADDRESS, 1, log, spec)
-        places.open()
+        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor.open()
         await until(lambda: FakeRay.lives and len(FakeRay.lives[0].kept) == 3)
         log.live = {"node-1", "node-2", "node-3"}
         FakeRay.lives[0].over.set()
@@ -217,7 +217,7 @@ def test_the_keepers_of_the_next_ray_adopt_the_nodes_that_live() -> None:
         await until(lambda: len(log.back) == 3)
         assert sorted(log.back) == sorted(FakeRay.lives[1].kept.values()) == ["node-1", "node-2", "node-3"]
         await until(lambda: FakeRay.lives[1].actors == 4)  # one waits
-        await places.close()
+        await supervisor.close()
 
     asyncio.run(play())
     assert log.named("node_starting") == ["node-1", "node-2", "node-3"]
@@ -230,8 +230,8 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
     log = Log()
 
     async def play() -> None:
-        places = Places(ADDRESS, 1, log, spec)
-        places.open()
+        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor.open()
         await until(lambda: FakeRay.lives and FakeRay.lives[0].kept)
         (ray,) = FakeRay.lives
         log.live = {"node-1"}
@@ -244,9 +244,9 @@ def test_a_place_takes_no_number_of_a_node_that_lives_elsewhere() -> None:
         assert list(ray.kept.values()) == ["node-2"]
         # The first machine is back, with its node: but for the master that number is another's by now.
         ray.free = asyncio.Semaphore(0)
-        await places.close()
-        assert places._choose(lost) == "node-1"
-        places._kept.add("node-1")
-        assert places._choose(lost) == "node-2"
+        await supervisor.close()
+        assert supervisor._choose(lost) == "node-1"
+        supervisor._kept.add("node-1")
+        assert supervisor._choose(lost) == "node-2"
 
     asyncio.run(play())

@@ -2,14 +2,14 @@
 
 ::
 
-    the line's thread                               the caller's thread (its event loop)
+    the connection thread                           the caller's thread (its event loop)
     socket, player, clock, record                   searcher (Ray, channel, coordinator), viewers
         │  start, ponder, retime, stop ───────────────►  called in their order
         │  ◄─────────── progress, decision, pondered ──  the listener
         │  game events ───────────────────────────────►  observers
 
-Nothing on the line's thread waits for the other one. A search that does not begin ends by
-the clock's hard deadline, as one that brings no decision.
+Nothing on the connection thread waits for the other one. A search that does not begin ends by the clock's hard
+deadline, as one that brings no decision.
 """
 
 from __future__ import annotations
@@ -31,44 +31,44 @@ from master.game.driver import Observer
 from master.game.loop import Series, play_games
 from master.player.events import GameEvent, GameOutcome
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger("game.apart")
+log: structlog.stdlib.BoundLogger = structlog.get_logger("game.connection")
 
 LEAVE_S: Final = 15.0
-"""How long games that are to end may take for that: the server's last word, the record. A thread that a dead disk holds
-is left behind then."""
+"""Seconds that games which are to end have for it: for the server's last word, and the record. A thread that a dead
+disk holds is left behind then."""
 
 
-async def play_games_apart(series: Series) -> list[GameOutcome]:
+async def play_games_on_thread(series: Series) -> list[GameOutcome]:
     """`master.game.loop.play_games` on a thread of its own, with the same outcomes and errors.
 
     The searcher and the observers of ``series`` are used on the caller's loop, and its ``stop`` is of that loop.
     """
     home = asyncio.get_running_loop()
-    line = _Line()
+    thread = _ConnectionThread()
 
     def observe(event: GameEvent) -> None:
         _call(home, _tell, series.observers, event)
 
     async def main(stopped: asyncio.Event) -> list[GameOutcome]:
         observers = [observe] if series.observers else []
-        away = _Away(series.searcher, home, line)
+        away = _SearcherProxy(series.searcher, home, thread)
         return await play_games(replace(series, searcher=away, observers=observers, stop=stopped))
 
-    stopper = home.create_task(_pass_on(series.stop, line))
+    stopper = home.create_task(_pass_on(series.stop, thread))
     try:
-        return await line.run(main)
+        return await thread.run(main)
     finally:
         stopper.cancel()
 
 
-class _Away:
-    """The searcher's face on the line's thread: an `OpenSearcher` too. Who opened it closes it."""
+class _SearcherProxy:
+    """The searcher's face on the connection thread: an `OpenSearcher` too. Who opened it closes it."""
 
-    def __init__(self, searcher: OpenSearcher, home: asyncio.AbstractEventLoop, line: _Line) -> None:
+    def __init__(self, searcher: OpenSearcher, home: asyncio.AbstractEventLoop, thread: _ConnectionThread) -> None:
         self.name = searcher.name
         self._searcher = searcher
         self._home = home
-        self._line = line
+        self._thread = thread
 
     async def new_game(self) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._searcher.new_game(), self._home))
@@ -77,12 +77,13 @@ class _Away:
         _call(self._home, self._start, request, listener)
 
     def _start(self, request: SearchRequest, listener: SearchListener) -> None:
-        """At home. A search that is refused is answered by a decision without a move: the player then falls back."""
+        """Start a search, on the caller's loop. A search that is refused is answered by a decision without a move: the
+        player then falls back."""
         try:
             self._searcher.start(request, self._brought_over(listener))
         except Exception:
             log.exception("search_not_started", search_id=request.search_id)
-            self._line.call(listener.on_decision, Decision(request.search_id, "", None, 0, (), 0, 0, "refused"))
+            self._thread.call(listener.on_decision, Decision(request.search_id, "", None, 0, (), 0, 0, "refused"))
 
     def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         self._order(self._searcher.ponder, request, self._brought_over(listener), expected)
@@ -94,18 +95,18 @@ class _Away:
         self._order(self._searcher.stop, search_id)
 
     def _brought_over(self, listener: SearchListener) -> SearchListener:
-        """The same, called on the line's thread."""
+        """The same, called on the connection thread."""
         return SearchListener(
-            partial(self._line.call, listener.on_progress),
-            partial(self._line.call, listener.on_decision),
-            partial(self._line.call, listener.on_pondered),
+            partial(self._thread.call, listener.on_progress),
+            partial(self._thread.call, listener.on_decision),
+            partial(self._thread.call, listener.on_pondered),
         )
 
     def _order(self, call: Callable[..., None], *arguments: object) -> None:
         _call(self._home, _guarded, call, *arguments)
 
 
-class _Line:
+class _ConnectionThread:
     """The thread with the connection, and its event loop."""
 
     def __init__(self) -> None:
@@ -123,7 +124,7 @@ class _Line:
             begun.set_result(None)
             return await main(self._stop)
 
-        def thread() -> None:
+        def run_loop() -> None:
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                     self._done.set_result(runner.run(body()))
@@ -132,7 +133,7 @@ class _Line:
                     begun.set_result(None)
                 self._done.set_exception(error)
 
-        threading.Thread(target=thread, name="line", daemon=True).start()
+        threading.Thread(target=run_loop, name="connection", daemon=True).start()
         begun.result()  # some milliseconds; from here on there is a loop to cancel
         done = asyncio.wrap_future(self._done)
         cancelled = False
@@ -147,7 +148,7 @@ class _Line:
                     self.call(self._task.cancel)
                 continue
             if not done.done():
-                log.error("line_left_behind", waited_s=LEAVE_S)
+                log.error("connection_left_behind", waited_s=LEAVE_S)
                 raise asyncio.CancelledError
         if cancelled:
             done.exception()
@@ -155,7 +156,7 @@ class _Line:
         return done.result()
 
     def call(self, function: Callable[..., object], *arguments: object) -> None:
-        """Call it on the line's thread, soon; nothing where that is over."""
+        """Call it on the connection thread, soon; nothing where that is over."""
         if self._loop is not None:
             _call(self._loop, function, *arguments)
 
@@ -164,9 +165,9 @@ class _Line:
             self.call(self._stop.set)
 
 
-async def _pass_on(stop: asyncio.Event, line: _Line) -> None:
+async def _pass_on(stop: asyncio.Event, thread: _ConnectionThread) -> None:
     await stop.wait()
-    line.stop()
+    thread.stop()
 
 
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:

@@ -22,7 +22,7 @@ from cluster.node.process import NodeSpec
 
 _LONGEST_PAUSE_S = 5.0
 _OPENING_S = 150.0
-"""How long Ray may take to be there; one that hangs is ended, and another is tried."""
+"""Seconds that Ray has to start; one that hangs is ended, and another is tried."""
 
 
 def _node_id(place: int) -> str:
@@ -30,12 +30,12 @@ def _node_id(place: int) -> str:
 
 
 def place_of(node_id: str) -> int:
-    """Which number a node has, 1 for the first: it keeps it through all its lives."""
+    """The number of a node, 1 for the first: it keeps it through all its lives."""
     return int(node_id.removeprefix("node-"))
 
 
 class Master(Protocol):
-    """Who is told, and asked."""
+    """The master, as this module sees it."""
 
     def ray_found(self, facts: RayFacts) -> None:
         """Ray is there, for the first time or again; before the first node of it is asked for."""
@@ -52,7 +52,7 @@ class Master(Protocol):
     def log(self, name: str, **fields: object) -> None: ...
 
 
-class Places:
+class NodeSupervisor:
     """Keeps nodes running, on a cluster of our own or on one that others start, shrink and grow.
 
     In the latter one keeper more than there are machines is asked for, always: it waits, and so starts by itself on a
@@ -183,8 +183,8 @@ class Places:
             self._kept.discard(node_id)
 
     def _choose(self, orphan: str) -> str:
-        """Which node is to be in a place: the one that lives there, unless it lives elsewhere by now; else a new one,
-        with the lowest number that is free."""
+        """Choose the node for a place: the one that lives there, unless it lives elsewhere by now; else a new one, with
+        the lowest free number."""
         if orphan and orphan not in self._kept:
             return orphan
         number = 1

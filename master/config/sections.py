@@ -1,63 +1,20 @@
-"""The configuration: one TOML file, each key also an environment variable and, where that helps, an option.
-
-An option goes before the environment, the environment before the file, the file before the default. The key
-``hash_mb`` of the section ``[engine]`` is the variable ``GOUGI_ENGINE_HASH_MB``. The file is the one that ``--config``
-or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.config/gougi/gougi.toml``, else none.
-"""
+"""The sections of the configuration: each key, its type, its default and its meaning."""
 
 from __future__ import annotations
 
 import ipaddress
-import json
-import os
-import stat
-import tomllib
-import typing
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from master.csa.names import LOGIN_NAME
 from master.live.listening import parse
-from master.words import fault
-from worker.files import reason
 
 ENV_PREFIX = "GOUGI_"
-ENV_OTHER = frozenset(
-    {
-        "GOUGI_CONFIG",
-        "GOUGI_CACHE_DIR",
-        "GOUGI_CACHE_TRUST",
-        "GOUGI_CPU",
-        "GOUGI_CHECK",
-        "GOUGI_PARAMETERS",
-        "GOUGI_TUNE",
-        "GOUGI_WITHOUT",
-        "GOUGI_RUN_DIR",
-    }
-)
-"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
-`cluster.machine.presence`'s."""
-
-
-_SECRETS = frozenset({("csa", "password"), ("page", "token")})
+"""Prefix of each variable's name."""
+SECRETS = frozenset({("csa", "password"), ("page", "token")})
 """Keys that no file holds and nothing prints: they come from the environment."""
-
-_Location = tuple[int | str, ...]
-"""Section, key, and within a key's own tables index and key and so on."""
-
-
-class ConfigError(Exception):
-    """A configuration that cannot be used; the text names the place, the key and what was expected, a line each."""
 
 
 class _Section(BaseModel):
@@ -78,7 +35,7 @@ class EngineConfig(_Section):
 
 
 class NodeKindConfig(_Section):
-    """What a node runs: any USI engine, or our own searcher, where it differs from [engine]."""
+    """The engine of a node: any USI engine, or our own searcher, where it differs from [engine]."""
 
     command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A USI engine: its program, by its path on the node's own machine, and arguments. Empty: our own searcher."""
@@ -103,7 +60,7 @@ class ClusterConfig(_Section):
     """The fleet that searches together."""
 
     nodes: Annotated[int, Field(ge=1, le=1024)] = 2
-    """How many nodes search."""
+    """Number of nodes that search."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
     report_port: Annotated[int, Field(ge=0, le=65535)] = 0
@@ -114,22 +71,22 @@ class ClusterConfig(_Section):
     """"split": the nodes share out the moves. "consult": each searches all, and they vote. "tiers": both, by groups.
     "auto": what was measured as best for so many nodes and such a budget."""
     groups: Annotated[int, Field(ge=1, le=1024)] = 4
-    """How many groups vote where the mode is "tiers"."""
+    """Number of groups that vote where the mode is "tiers"."""
     vote: Literal["auto", "majority", "optimistic", "weighted", "score_sum", "mate_first"] = "auto"
-    """Which move wins a vote: most voters, highest score, greatest weight … See docs/explanation/deciding.md.
-    "auto": what was measured as best where the mode is "auto" too, else "majority"."""
+    """The rule by which a move wins a vote: most voters, highest score, greatest weight … See
+    docs/explanation/deciding.md. "auto": what was measured as best where the mode is "auto" too, else "majority"."""
     kinds: tuple[NodeKindConfig, ...] = ()
-    """What the nodes run, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
+    """Engines of the nodes, dealt to them in turn: a table for each kind. {} is our own searcher as [engine] has it,
     {eval_file = "other.bin"} the same with another network (hash_mb, threads, fv_scale likewise),
     {command = ["/usr/games/gpsusi"], options = {BookDepth = "0"}} any USI engine. Empty: all run our own."""
     share_depth: Annotated[int, Field(ge=0, le=60)] = 2
     """Nodes with the same network send each other the entries of their tables from this depth on. 0: none."""
     share_bytes_per_s: Annotated[int, Field(ge=10_000, le=10_000_000_000)] = 8_000_000
-    """What each node may send to all others together; about as much comes in."""
+    """Bytes a second that each node may send to all others together; about as much comes in."""
 
 
 class VotersConfig(_Section):
-    """How nodes that run our own searcher differ, so that a vote of theirs is more than one opinion."""
+    """Differences between nodes that run our own searcher, so that a vote of theirs is more than one opinion."""
 
     dropout: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """Share of the network's hidden units that each node but the first leaves out, others on each."""
@@ -138,7 +95,7 @@ class VotersConfig(_Section):
     depths: bool = True
     """Whether each node but the first leaves out depths of its own, as threads do."""
     seed: Annotated[int, Field(ge=0, le=1 << 40)] = 1
-    """Of dropout and noise: the same seed makes the same nodes."""
+    """Seed of dropout and noise: the same seed makes the same nodes."""
 
 
 class CsaConfig(_Section):
@@ -168,7 +125,7 @@ class CsaConfig(_Section):
 
 
 class ClockConfig(_Section):
-    """How careful to be with the time."""
+    """Margins and limits of the clock."""
 
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
     """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the
@@ -179,7 +136,7 @@ class ClockConfig(_Section):
 
 
 class PlayConfig(_Section):
-    """How to play on the server."""
+    """Choices for games on the server."""
 
     ponder: bool = True
     """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
@@ -188,7 +145,7 @@ class PlayConfig(_Section):
     resign_moves: Annotated[int, Field(ge=1)] = 4
     """See resign_score."""
     draw_value_black: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
-    """What a draw (repetition, move limit) is worth to us where we are black, in centipawns: -100 avoids draws in even
+    """The value of a draw (repetition, move limit) for us where we are black, in centipawns: -100 avoids draws in even
     positions and worse, 100 looks for them."""
     draw_value_white: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
     """The same where we are white."""
@@ -225,10 +182,10 @@ class BookConfig(_Section):
     ignore_rate: Annotated[int, Field(ge=0, le=100)] = 0
     """BookIgnoreRate: how often the files are left alone, by chance, in percent."""
     look_ahead: Literal["off", "worst", "likely"] = "worst"
-    """What a move is worth: what the book says of it ("off"), or what the opponent's best ("worst") or most played
+    """The value of a move: what the book says of it ("off"), or what the opponent's best ("worst") or most played
     ("likely") reply leaves, where the book knows replies."""
     ibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """How much this opening is wanted beside the others: the rook stays. 0: never from a book."""
+    """Weight of this opening beside the others: the rook stays. 0: never from a book."""
     nakabisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
     """The rook on the fifth file."""
     shikenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
@@ -238,22 +195,22 @@ class BookConfig(_Section):
     mukaibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
     """The rook on the eighth file."""
     answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
-    """How long a book may take to answer, at most a quarter of the move's time; then the search begins without it."""
+    """Time that a book has to answer, at most a quarter of the move's time; then the search begins without it."""
     learn: str = ""
     """The book that learns from its own games, an SQLite file. Made when needed. Empty: nothing is learned."""
     study: bool = True
     """After a lost game the moves before its turn are searched again, for twice the time, while no game is played."""
     study_moves: Annotated[int, Field(ge=1, le=100)] = 4
-    """How many moves of a lost game."""
+    """Number of moves of a lost game to study."""
     study_bad_score: Annotated[int, Field(ge=1, le=30_000)] = 300
     """A game has turned where the score is this bad, in centipawns, and stays so."""
 
 
 class RecordsConfig(_Section):
-    """What stays of a game."""
+    """Records and logs of games."""
 
     folder: str = "records"
-    """Where game records (CSA) and logs go. Made when needed."""
+    """Folder for game records (CSA) and logs. Made when needed."""
 
 
 def _place(text: str) -> str:
@@ -272,7 +229,7 @@ class PageConfig(_Section):
 
 
 class _ReadVariables(BaseModel):
-    """Of [fleet] variables those that gougi itself reads; of the others terraform says what is wrong with them."""
+    """The [fleet] variables that gougi itself reads; terraform checks the others."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -290,7 +247,7 @@ class FleetConfig(_Section):
     """A fleet of machines on AWS, for `gougi fleet`. See docs/reference/aws.md."""
 
     folder: Annotated[str, Field(min_length=1)] = "~/.local/state/gougi/fleet"
-    """Where the fleet's terraform state is kept, and all that belongs to it."""
+    """Folder of the fleet's terraform state, and of all that belongs to it."""
     terraform: str = ""
     """The program. Empty: terraform or tofu, whichever is on the PATH."""
     module: str = ""
@@ -300,17 +257,17 @@ class FleetConfig(_Section):
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,30}[a-z0-9]$")] = "gougi"
     """In the names and the tag "gougi-fleet" of all that belongs to the fleet."""
     nodes: Annotated[int, Field(ge=0, le=1000)] = 1
-    """How many machines search, until `gougi fleet scale` says otherwise."""
+    """Number of machines that search, until `gougi fleet scale` says otherwise."""
     instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)] = ("c7i.4xlarge",)
     """Types of these machines, the preferred one first."""
     csa_password_parameter: str = ""
     """Name of the SSM parameter (SecureString) with the server's password; the password itself stands nowhere here."""
     price_cap_usd: Annotated[float, Field(ge=0)] = 0.0
-    """What one run may cost, in US dollars; the fleet then ends, after the game. 0: no cap."""
+    """The highest cost of one run, in US dollars; the fleet then ends, after the game. 0: no cap."""
     idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
-    """After so many hours without a move the fleet ends. 0: never for that."""
+    """Hours without a move after which the fleet ends. 0: never for that."""
     archive: str = ""
-    """Where records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
+    """Place to which records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
     """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
 
@@ -349,9 +306,9 @@ class LogConfig(_Section):
     file_level: Literal["debug", "info", "warning", "error"] = "debug"
     """The least level that the file gets. With "debug" every line of the server is in it: a game can be replayed."""
     file_mb: Annotated[int, Field(ge=0, le=10_000)] = 16
-    """A log file that has grown to so many MB is set aside and compressed, and a new one begun. 0: never."""
+    """Size in MB at which a log file is set aside and compressed, and a new one begun. 0: never."""
     keep_files: Annotated[int, Field(ge=0)] = 200
-    """So many log files are kept in the folder, of all runs; the oldest are deleted. 0: all are kept."""
+    """Number of log files that stay in the folder, of all runs; the oldest are deleted. 0: all are kept."""
     console_level: Literal["debug", "info", "warning", "error"] = "warning"
     """The least level that the terminal gets."""
 
@@ -384,185 +341,3 @@ class Config(BaseSettings):
     fleet: FleetConfig = FleetConfig()
     metrics: MetricsConfig = MetricsConfig()
     log: LogConfig = LogConfig()
-
-
-def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None) -> Config:
-    """The configuration from options, environment, file and defaults, in this order.
-
-    Args:
-        options: section -> key -> value; a value of None means "not given".
-        file: the file to read; None: the one that ``GOUGI_CONFIG`` names, or the first of the usual places that exists.
-
-    Raises:
-        ConfigError: with a line for each thing that is wrong.
-    """
-    path = file or find_file()
-    in_file = _read_file(path) if path else {}
-    _refuse_unknown_variables()
-    given: dict[str, Any] = {
-        section: {key: value for key, value in keys.items() if value is not None}
-        for section, keys in (options or {}).items()
-    }
-
-    class Layered(Config):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, InitSettingsSource(settings_cls, in_file)
-
-    try:
-        return Layered(**{section: keys for section, keys in given.items() if keys})
-    except SettingsError as error:
-        raise ConfigError(f"environment: {error}") from error
-    except ValidationError as error:
-        lines = []
-        for problem in error.errors():
-            location = problem["loc"]
-            lines.append(f"{_origin(location, given, path)}: {_expected(location, problem)}")
-        raise ConfigError("\n".join(lines)) from error
-
-
-def csa_password(config: Config) -> str:
-    """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty.
-
-    Raises:
-        ConfigError: the file cannot be read, is empty, or others than its owner can read it.
-    """
-    if config.csa.password is not None:
-        return config.csa.password.get_secret_value()
-    if not config.csa.password_file:
-        return ""
-    path = Path(config.csa.password_file).expanduser()
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o077 and path.is_file():
-            raise ConfigError(f"{path}: mode {mode:03o} lets others read the password; expected 600 (chmod 600 {path})")
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {reason(error)}") from error
-    if not lines or not lines[0].strip():
-        raise ConfigError(f"{path}: its first line is empty; expected the password")
-    return lines[0].strip()
-
-
-def sample() -> str:
-    """A configuration file with every key, its meaning and its default, as comments to edit."""
-    return "".join(_document(Config(), lambda key, value: f"# {key} = {_toml(value)}"))
-
-
-def effective(config: Config) -> str:
-    """The configuration as a file: every key with the value in force, the password left out."""
-    return "".join(_document(config, lambda key, value: f"{key} = {_toml(value)}"))
-
-
-def find_file() -> Path | None:
-    """The configuration that is used where none is named; None: there is none."""
-    named = os.environ.get("GOUGI_CONFIG")
-    if named:
-        return Path(named)
-    config_home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    usual = (Path("gougi.toml"), Path(config_home).expanduser() / "gougi" / "gougi.toml")
-    return next((path for path in usual if path.is_file()), None)
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {reason(error)}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: not a TOML file: {error}") from error
-    csa, page = content.get("csa"), content.get("page")
-    if isinstance(csa, dict) and "password" in csa:
-        raise ConfigError(
-            f"{path}: [csa] password: a password has no place here; use GOUGI_CSA_PASSWORD or password_file"
-        )
-    if isinstance(page, dict) and "token" in page:
-        raise ConfigError(f"{path}: [page] token: a token has no place here; use GOUGI_PAGE_TOKEN")
-    return content
-
-
-def _keys() -> Iterator[tuple[str, str]]:
-    for section, field in Config.model_fields.items():
-        assert isinstance(field.annotation, type)
-        assert issubclass(field.annotation, BaseModel)
-        for key in field.annotation.model_fields:
-            yield section, key
-
-
-def _variable(*location: str) -> str:
-    return ENV_PREFIX + "_".join(location).upper()
-
-
-def _refuse_unknown_variables() -> None:
-    """A misspelt variable would otherwise do nothing, and say nothing."""
-    known = {_variable(*key) for key in _keys()} | ENV_OTHER
-    unknown = sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name not in known)
-    if unknown:
-        raise ConfigError(
-            "\n".join(f"environment: {name}: no such variable; `gougi config` lists the keys" for name in unknown)
-        )
-
-
-def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
-    """Which of the layers the value at ``location`` came from, in words."""
-    section, key, *_ = (*map(str, location), "")
-    if key in given.get(section, {}):
-        return "command line"
-    if key and _variable(section, key) in os.environ:
-        return f"environment: {_variable(section, key)}"
-    return str(path or "configuration")
-
-
-def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
-    """Which value is wrong, and what it should be; in a table within a section by its path, ``kinds[0].threads``."""
-    section, *path = location
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
-    place = f"[{section}] {name}".rstrip()
-    if problem["type"] == "extra_forbidden":
-        known = ", ".join(_table_at(location[:-1]).model_fields)
-        return f"{place}: no such {'key' if path else 'section'}; expected one of: {known}"
-    if problem["type"] == "string_pattern_mismatch" and location == ("csa", "name"):
-        return f"{place}: {problem['input']!r} is no login name: letters, digits and _ @ . -, 32 at most"
-    return f"{place}: {fault(problem, secret=(section, name) in _SECRETS)}"
-
-
-def _table_at(location: _Location) -> type[BaseModel]:
-    """The table that is at ``location``: the configuration itself, a section, or a table within one."""
-    table: type[BaseModel] = Config
-    for name in (part for part in location if isinstance(part, str)):
-        annotation = table.model_fields[name].annotation
-        candidates = (annotation, *typing.get_args(annotation))
-        table = next(found for found in candidates if isinstance(found, type) and issubclass(found, BaseModel))
-    return table
-
-
-def _toml(value: object) -> str:
-    """A value as TOML on one line; of a table the keys that are set."""
-    if isinstance(value, BaseModel):
-        return _toml({key: item for key, item in value if key in value.model_fields_set})
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
-
-
-def _document(config: Config, line: Any) -> Iterator[str]:
-    """The sections and keys of a TOML file, each under its meaning; ``line(key, value)`` writes a key."""
-    yield "# Gougi's configuration. An option goes before the environment, the environment before this file.\n"
-    for section in Config.model_fields:
-        values: BaseModel = getattr(config, section)
-        yield f"\n[{section}]  # {(type(values).__doc__ or '').splitlines()[0]}\n"
-        for key, field in type(values).model_fields.items():
-            if (section, key) in _SECRETS:
-                continue
-            yield from (f"# {words}\n" for words in (field.description or "").splitlines())
-            yield f"# Environment: {_variable(section, key)}\n"
-            yield line(key, getattr(values, key)) + "\n"

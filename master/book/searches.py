@@ -1,7 +1,7 @@
-"""What was found out about a position by thinking, and the key under which it is kept. Pure.
+"""The result of a search as the book keeps it, and the key of its position. Pure.
 
-The unit of thinking is the **reference second**: `REFERENCE_NPS` nodes, searched by the whole fleet. A thought of 20
-reference seconds took a fleet of 4 Mn/s five seconds. So thoughts of different machines can be compared.
+The unit of search is the **reference second**: `REFERENCE_NPS` nodes, searched by the whole fleet. A search of 20
+reference seconds took a fleet of 4 Mn/s five seconds. So searches of different machines can be compared.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ def reference_seconds(nodes: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """The result of a search, as it is kept; for the position as it was given, not its key's."""
+class BookSearch:
+    """The result of a search as the book keeps it; for the position as it was given, not its key's."""
 
     move: str
     """In USI."""
     score: int
-    """From the side to move."""
+    """Score from the side to move."""
     depth: int
     seconds: float
     """Reference seconds."""
     pv: tuple[str, ...] = ()
     """USI moves from the position on, ``move`` the first."""
     studied: bool = False
-    """By method II: thought of again after a lost game. Otherwise thought of in a game (method I)."""
+    """Made by method II, after a lost game; otherwise by method I, in a game."""
 
-    def flipped(self) -> Thought:
+    def flipped(self) -> BookSearch:
         """The same on the board turned around, with the colours swapped."""
         return replace(self, move=flip_move(self.move), pv=tuple(flip_move(move) for move in self.pv))
 
@@ -57,6 +57,6 @@ class PositionKey:
         flipped = key.split()[1] == "w"
         return cls(flip_key(key) if flipped else key, flipped)
 
-    def turn(self, thought: Thought) -> Thought:
-        """A thought of the position as one of the key, and the other way round."""
-        return thought.flipped() if self.flipped else thought
+    def turn(self, search: BookSearch) -> BookSearch:
+        """Turn a search of the position into one of the key, or back."""
+        return search.flipped() if self.flipped else search

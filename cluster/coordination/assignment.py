@@ -1,4 +1,4 @@
-"""What one node does and did in one search."""
+"""A node's part in one search: its job, and what its jobs have found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from cluster.api import NodeView
 from cluster.network.messages import Done, Job
-from cluster.split.tree import Leaf, Line
+from cluster.split.tree import Leaf, TreeLine
 
 WHOLE_ROOT: Final = Leaf()
 _USUAL_MS: Final = 50
@@ -18,14 +18,14 @@ class _Ended:
     """A job that was ended before it was done."""
 
     nodes: int
-    """As far as they were counted."""
+    """Nodes counted until then."""
     counts: bool
-    """As `Work.job_counts`."""
+    """As `Assignment.job_counts`."""
 
 
 @dataclass(slots=True, eq=False)
-class Work:
-    """A node's part in a search. The node may be gone: what it found stays."""
+class Assignment:
+    """A node's part in one search. The node may be gone: what it found stays."""
 
     node_id: str
     can_split: bool = True
@@ -50,17 +50,17 @@ class Work:
     job_counts: bool = False
     """A line of ``job`` has become part of what the answer is made of."""
     wasted: int = 0
-    """Of ``spent``: in jobs that brought nothing."""
+    """The part of ``spent`` that was searched in jobs that brought nothing."""
     ended: dict[int, _Ended] = field(default_factory=dict)
-    """By job id: the jobs that were ended early, whose `Done` will tell what they had searched."""
-    line: Line | None = None
+    """Jobs that were ended early, by job id; their `Done` is still to tell what they searched."""
+    line: TreeLine | None = None
     """The last line it reported."""
-    ballot: Line | None = None
+    ballot: TreeLine | None = None
     """The last line it reported on the whole root: its vote."""
-    lines: dict[int, Line] = field(default_factory=dict)
+    lines: dict[int, TreeLine] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0
-    """Of its last report, as ``hashfull``."""
+    """The last report's, as ``hashfull``."""
     hashfull: int = 0
 
     @property
@@ -87,7 +87,7 @@ class Work:
         job_nodes = self.job_nodes + round(since)
         return self.spent + (job_nodes if self.job.nodes is None else min(job_nodes, self.job.nodes))
 
-    def may_work(self, limit: int | None) -> bool:
+    def can_take_job(self, limit: int | None) -> bool:
         """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
         return self.alive and not self.failed and (limit is None or self.nodes < limit)
 
@@ -120,7 +120,7 @@ class Work:
         return True
 
     def view(self, speed: float, searched: int) -> NodeView:
-        """For those who watch; for ``searched`` see the method of that name."""
+        """The node as viewers see it; ``searched``: see the method of that name."""
         return NodeView(
             node_id=self.node_id,
             alive=self.alive,

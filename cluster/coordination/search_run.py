@@ -1,8 +1,7 @@
-"""The course of one search over its nodes, from the first job to the decision; `cluster.coordination.coordinator` leads
-it.
+"""The run of one search, from its first jobs to its decision. The coordinator starts it and passes it its events.
 
-What happens in a group is told in `cluster.coordination.group`. Every group goes its own way, and whatever phase it is
-in, the search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the
+`cluster.coordination.group` has what happens in one group. Each group goes through its phases alone. Whatever phase it
+is in, the search ends: by the soft time and an answer, when all jobs are over, with a proven mate, by a stop, or at the
 deadline.
 """
 
@@ -12,23 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cluster.api import Decision, SearchRequest
+from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Orders, fallback_job
 from cluster.coordination.search_state import Answer, Search
 from cluster.coordination.states import Phase, SearchState
-from cluster.coordination.work import WHOLE_ROOT, Work
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.split.ranking import Presearch
-from cluster.split.tree import Line, line_from_root
+from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
 
 LastResort = Callable[[Job], SearchInfo | None]
 """A few plies of search, at once, of the whole root: a function of the job and no more."""
 
 
-class Course:
-    """One search under way. ``over`` once it is decided; nothing may be called then."""
+class SearchRun:
+    """A search that runs. Once it is decided it is ``over``, and nothing may be called."""
 
     def __init__(self, search: Search, orders: Orders) -> None:
         self.search = search
@@ -45,7 +44,7 @@ class Course:
         search = self.search
         search.form(node_ids, now_ms)
         for group in search.groups:
-            if len(group.works) > 1:
+            if len(group.assignments) > 1:
                 self._begin_presearch(group, now_ms)
         if not search.pondering:
             self._log_start()
@@ -60,7 +59,7 @@ class Course:
             "search_started",
             search_id=search.request.search_id,
             phase="presearch" if search.presearching else "consult",
-            nodes=len(search.works),
+            nodes=len(search.assignments),
             groups=len(search.groups),
             soft_ms=search.request.soft_ms,
             hard_ms=search.request.hard_ms,
@@ -70,7 +69,8 @@ class Course:
     def hit(
         self, request: SearchRequest, soft_ms: int | None, hard_ms: int | None, fallback: bool, now_ms: int
     ) -> None:
-        """What was pondered is asked for: go on with these limits, and with the nodes that are free now. Jobs stay."""
+        """Go on with a position that was pondered: with these limits, and with the nodes that are free now. Jobs
+        stay."""
         search = self.search
         search.to(SearchState.RUNNING, now_ms)
         search.request = request
@@ -82,7 +82,7 @@ class Course:
             self.decide(now_ms)
             return
         if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
-            new = [node_id for node_id in search.roster if node_id not in search.works]
+            new = [node_id for node_id in search.roster if node_id not in search.assignments]
             self._add_nodes(new, now_ms, "ponder hit")
         self._log_start()
         if fallback:
@@ -91,19 +91,19 @@ class Course:
     def _add_nodes(self, node_ids: Sequence[str], now_ms: int, why: str) -> None:
         """Take in nodes that are new to this search."""
         search = self.search
-        touched: dict[Group, list[Work]] = {}
+        touched: dict[Group, list[Assignment]] = {}
         for node_id in node_ids:
-            work, group = search.join(node_id, now_ms)
-            touched.setdefault(group, []).append(work)
-        for group, works in touched.items():
+            assignment, group = search.join(node_id, now_ms)
+            touched.setdefault(group, []).append(assignment)
+        for group, assignments in touched.items():
             if group.phase is Phase.SPLIT:
                 self._deal(group, now_ms, why)
                 continue
-            if group.phase is Phase.WHOLE and len(group.works) > 1:
-                group.trunk = dict.fromkeys(group.works[:1])  # its job goes on
+            if group.phase is Phase.WHOLE and len(group.assignments) > 1:
+                group.root_searchers = dict.fromkeys(group.assignments[:1])  # its job goes on
                 self._begin_presearch(group, now_ms)
-            for work in works:
-                self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+            for assignment in assignments:
+                self._orders.give(search, group, assignment, WHOLE_ROOT, now_ms)
 
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
@@ -134,39 +134,39 @@ class Course:
     def joined(self, node_id: str, now_ms: int) -> None:
         search = self.search
         late = search.soft_ms is not None and search.soft_ms - now_ms < search.settings.min_redeal_ms
-        if node_id not in search.works:
+        if node_id not in search.assignments:
             if not late:
                 self._add_nodes([node_id], now_ms, f"{node_id} joined")
                 self._mind_fallback(now_ms)
             return
-        work, group = search.back(node_id)
+        assignment, group = search.back(node_id)
         if late:
             return
         if group.phase is Phase.SPLIT:
             self._deal(group, now_ms, f"{node_id} joined")
         else:
-            self._orders.give(search, group, work, WHOLE_ROOT, now_ms)
+            self._orders.give(search, group, assignment, WHOLE_ROOT, now_ms)
         self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
-        work = self.search.works.get(node_id)
-        if work is None:
+        assignment = self.search.assignments.get(node_id)
+        if assignment is None:
             return
-        work.drop()
-        work.ended.clear()
-        work.alive = False
-        self._withdrawn(work, now_ms, f"{node_id} lost")
+        assignment.drop()
+        assignment.ended.clear()
+        assignment.alive = False
+        self._withdrawn(assignment, now_ms, f"{node_id} lost")
 
     def fallback_joined(self, now_ms: int) -> None:
-        self.search.fallback = Work(FALLBACK)
+        self.search.fallback = Assignment(FALLBACK)
         self._orders.give_fallback(self.search, self.search.fallback, now_ms)
 
     def fallback_lost(self) -> None:
         self.search.fallback = None
 
-    def _withdrawn(self, work: Work, now_ms: int, why: str) -> None:
+    def _withdrawn(self, assignment: Assignment, now_ms: int, why: str) -> None:
         """A node can no longer be used in this search: what it did goes to those that are left of its group."""
-        search, group = self.search, self.search.group_of(work)
+        search, group = self.search, self.search.group_of(assignment)
         search.dirty = True
         if group.phase is Phase.SPLIT:
             self._deal(group, now_ms, why)
@@ -174,103 +174,111 @@ class Course:
             self._scatter(group, now_ms)
         self._mind_fallback(now_ms)
 
-    def _failed(self, work: Work, error: str, now_ms: int) -> None:
+    def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
         """The node is here, but its engine is of no use in this search."""
-        self._orders.log("job_failed", node=work.node_id, job=work.leaf.label, error=error)
-        if work.node_id == FALLBACK:
+        self._orders.log("job_failed", node=assignment.node_id, job=assignment.leaf.label, error=error)
+        if assignment.node_id == FALLBACK:
             self.fallback_lost()
             return
-        work.failed = True
-        work.drop()
-        self._withdrawn(work, now_ms, f"{work.node_id} failed")
+        assignment.failed = True
+        assignment.drop()
+        self._withdrawn(assignment, now_ms, f"{assignment.node_id} failed")
 
     # --- messages -------------------------------------------------------------------------------------------------
 
-    def work_of(self, node_id: str) -> Work | None:
-        return self.search.fallback if node_id == FALLBACK else self.search.works.get(node_id)
+    def assignment_of(self, node_id: str) -> Assignment | None:
+        return self.search.fallback if node_id == FALLBACK else self.search.assignments.get(node_id)
 
     def received(self, message: Report | Done, now_ms: int) -> None:
         """A message of a job. Of another job than the node's present one only the nodes searched count."""
-        work = self.work_of(message.node_id)
-        if work is None:
+        assignment = self.assignment_of(message.node_id)
+        if assignment is None:
             return
-        if work.job is None or message.job_id != work.job.job_id or message.search_id != work.job.search_id:
-            if isinstance(message, Done) and work.done_late(message):
+        if (
+            assignment.job is None
+            or message.job_id != assignment.job.job_id
+            or message.search_id != assignment.job.search_id
+        ):
+            if isinstance(message, Done) and assignment.done_late(message):
                 self.search.dirty = True
             return
         if isinstance(message, Report):
-            self._report(work, message, now_ms)
-        elif not work.done:
-            self._done(work, message, now_ms)
+            self._report(assignment, message, now_ms)
+        elif not assignment.done:
+            self._done(assignment, message, now_ms)
 
     def ended(self, done: Done) -> None:
         """A job has ended after the decision. Behind the last one it is logged what was searched in all."""
-        work = self.search.works.get(done.node_id)
-        if work is not None and work.done_late(done) and not any(other.ended for other in self.search.works.values()):
-            nodes = sum(other.nodes for other in self.search.works.values())
+        assignment = self.search.assignments.get(done.node_id)
+        if (
+            assignment is not None
+            and assignment.done_late(done)
+            and not any(other.ended for other in self.search.assignments.values())
+        ):
+            nodes = sum(other.nodes for other in self.search.assignments.values())
             self._orders.log("searched", search_id=self.search.request.search_id, nodes=nodes)
 
     def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
         """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
-        work = self.work_of(beat.node_id)
-        if work is None or work.job is None or not work.busy:
+        assignment = self.assignment_of(beat.node_id)
+        if assignment is None or assignment.job is None or not assignment.busy:
             stop_the_idle(beat, self._orders)
             return
-        if now_ms - work.sent_ms < self.search.settings.resend_ms:
+        if now_ms - assignment.sent_ms < self.search.settings.resend_ms:
             return
-        if beat.job_id < work.job.job_id:
-            work.sent_ms = now_ms
-            self._orders.log("job_resent", node=work.node_id, job=work.leaf.label)
-            self._orders.out.append(SendJob(work.node_id, work.job))
+        if beat.job_id < assignment.job.job_id:
+            assignment.sent_ms = now_ms
+            self._orders.log("job_resent", node=assignment.node_id, job=assignment.leaf.label)
+            self._orders.out.append(SendJob(assignment.node_id, assignment.job))
         elif beat.idle:
-            self._over(work, now_ms)
+            self._over(assignment, now_ms)
 
-    def _report(self, work: Work, report: Report, now_ms: int) -> None:
-        search, leaf = self.search, work.leaf
+    def _report(self, assignment: Assignment, report: Report, now_ms: int) -> None:
+        search, leaf = self.search, assignment.leaf
         line = line_from_root(leaf, report.depth, report.score, report.bound, report.pv)
         legal = search.root.legal_part(line.pv)
         if not leaf.holds(legal):
             shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
             self._orders.log(
-                "report_refused", node=work.node_id, job=leaf.label, pv=shown, why="not a legal move of the job"
+                "report_refused", node=assignment.node_id, job=leaf.label, pv=shown, why="not a legal move of the job"
             )
-            work.refused += 1
-            if work.refused >= search.settings.refusals:
-                self._orders.take_away(work, now_ms)
-                self._failed(work, "its reports are not legal", now_ms)
+            assignment.refused += 1
+            if assignment.refused >= search.settings.refusals:
+                self._orders.take_away(assignment, now_ms)
+                self._failed(assignment, "its reports are not legal", now_ms)
             return
         if len(legal) < len(line.pv):
-            self._orders.log("pv_cut", node=work.node_id, at=len(legal), move=line.pv[len(legal)])
+            self._orders.log("pv_cut", node=assignment.node_id, at=len(legal), move=line.pv[len(legal)])
             line = replace(line, pv=legal)
-        work.job_nodes = max(work.job_nodes, report.nodes)
-        work.job_ms = max(work.job_ms, report.time_ms)
-        work.seldepth, work.hashfull = report.seldepth, report.hashfull
+        assignment.job_nodes = max(assignment.job_nodes, report.nodes)
+        assignment.job_ms = max(assignment.job_ms, report.time_ms)
+        assignment.seldepth, assignment.hashfull = report.seldepth, report.hashfull
         search.dirty = True
-        if work.node_id != FALLBACK:
-            search.take_line(work, line, report.multipv)
-            self._reconsider(search.group_of(work), now_ms)
+        if assignment.node_id != FALLBACK:
+            search.take_line(assignment, line, report.multipv)
+            self._reconsider(search.group_of(assignment), now_ms)
         elif report.multipv == 1:
             search.fallback_line = line
 
-    def _done(self, work: Work, done: Done, now_ms: int) -> None:
-        work.job_nodes = max(work.job_nodes, done.nodes)
-        work.job_ms = max(work.job_ms, done.time_ms)
+    def _done(self, assignment: Assignment, done: Done, now_ms: int) -> None:
+        assignment.job_nodes = max(assignment.job_nodes, done.nodes)
+        assignment.job_ms = max(assignment.job_ms, done.time_ms)
         self.search.dirty = True
         if done.error:
-            work.done = True
-            self._failed(work, done.error, now_ms)
+            assignment.done = True
+            self._failed(assignment, done.error, now_ms)
         else:
-            self._over(work, now_ms)
+            self._over(assignment, now_ms)
 
-    def _over(self, work: Work, now_ms: int) -> None:
+    def _over(self, assignment: Assignment, now_ms: int) -> None:
         """A job has come to its end. Where only time ends the search, and others go on, its node can do more."""
         search = self.search
-        work.done = True
-        if work.node_id == FALLBACK:
+        assignment.done = True
+        if assignment.node_id == FALLBACK:
             self._mind_fallback(now_ms)
         elif search.request.nodes is None and search.request.depth is None and search.busy():
-            group = search.group_of(work)
-            group.job_ended(work)
+            group = search.group_of(assignment)
+            group.job_ended(assignment)
             self._reconsider(group, now_ms)
 
     # --- the way of a group ---------------------------------------------------------------------------------------
@@ -287,11 +295,11 @@ class Course:
                     self._end_presearch(group, now_ms)
             if search.presearching:
                 return
-        if search.work_is_over():
+        if search.nothing_to_gain():
             self.decide(now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When time alone brings something about, later than ``now_ms``; None: never."""
+        """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
         times = [search.soft_ms, search.hard_ms]
         if search.soft_ms is not None:
@@ -305,7 +313,8 @@ class Course:
         search, settings = self.search, self.search.settings
         group.enter(Phase.PRESEARCH)
         search.presearching.append(group)
-        group.choose_trunk(search.usable(group), settings.trunk, search.roster.speeds, len(group.trunk))
+        least = len(group.root_searchers)
+        group.choose_root_searchers(search.usable(group), settings.root_share, search.roster.speeds, least)
         multipv = min(len(search.usable(group)) - 1, len(search.root.legal), settings.presearch_multipv)
         group.presearch = Presearch(multipv)
         if search.soft_ms is not None:
@@ -323,19 +332,22 @@ class Course:
         if found:
             self.search.presearching.remove(group)
             group.begin_split(found)
-            for work in group.works:
-                work.job_counts = work in group.trunk or work.node_id == group.presearch.node_id
-                if work not in group.trunk:
-                    self._orders.take_away(work, now_ms)
+            for assignment in group.assignments:
+                searches_root = assignment in group.root_searchers
+                assignment.job_counts = searches_root or assignment.node_id == group.presearch.node_id
+                if not searches_root:
+                    self._orders.take_away(assignment, now_ms)
             self._deal(group, now_ms, "presearch")
         elif idle:
             self._scatter(group, now_ms)
 
     def _scatter(self, group: Group, now_ms: int) -> None:
         self.search.scatter(group)
-        for work in group.works:
-            if work.may_work(self.search.request.nodes) and not (work in group.trunk and work.busy):
-                self._orders.give(self.search, self.search.group_of(work), work, WHOLE_ROOT, now_ms)
+        for assignment in group.assignments:
+            if assignment.can_take_job(self.search.request.nodes) and not (
+                assignment in group.root_searchers and assignment.busy
+            ):
+                self._orders.give(self.search, self.search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
 
     def _reconsider(self, group: Group, now_ms: int) -> None:
         """Deal again where what was reported since gives a reason to, and the time is right."""
@@ -354,35 +366,35 @@ class Course:
         given, taken = group.deal(nodes, search.root.replies, search.settings, search.roster.speeds)
         group.dealt_ms = now_ms
         search.changed(*group.lines.values())
-        for work, leaf in given:
-            self._orders.give(search, group, work, leaf, now_ms)
-        for work in taken:
-            self._orders.take_away(work, now_ms)
+        for assignment, leaf in given:
+            self._orders.give(search, group, assignment, leaf, now_ms)
+        for assignment in taken:
+            self._orders.take_away(assignment, now_ms)
         self._orders.log(
             "dealt",
             search_id=search.request.search_id,
             group=group.name,
             why=why,
-            leaves={work.node_id: work.leaf.label for work in nodes if work.job is not None},
+            leaves={assignment.node_id: assignment.leaf.label for assignment in nodes if assignment.job is not None},
             new=len(given),
             at_ms=now_ms - search.started_ms,
         )
 
     def _give_whole(self, group: Group, now_ms: int) -> None:
         """The whole root to each node: in the presearch with its MultiPV and its share of the limits."""
-        for work in group.works:
-            self._orders.give(self.search, group, work, WHOLE_ROOT, now_ms)
+        for assignment in group.assignments:
+            self._orders.give(self.search, group, assignment, WHOLE_ROOT, now_ms)
 
     def _mind_fallback(self, now_ms: int) -> None:
         """A fallback that is the only one left leaves the background, and goes on where it rests, having spared the
         nodes its share of the CPU; where nodes are back it is in their way no longer."""
-        work = self.search.fallback
-        if work is None or work.job is None:
+        assignment = self.search.fallback
+        if assignment is None or assignment.job is None:
             return
         helped = bool(self.search.usable())
-        worth = work.busy or (not helped and work.job.nodes != self.search.request.nodes)
-        if work.job.background != helped and worth:
-            self._orders.give_fallback(self.search, work, now_ms)
+        worth = assignment.busy or (not helped and assignment.job.nodes != self.search.request.nodes)
+        if assignment.job.background != helped and worth:
+            self._orders.give_fallback(self.search, assignment, now_ms)
 
     # --- the end --------------------------------------------------------------------------------------------------
 
@@ -412,21 +424,22 @@ class Course:
         self._take_all_away(now_ms)
 
     def _last_answer(self, now_ms: int) -> Answer:
-        """Where neither node nor fallback has said a word: what was expected before, a few plies, mere material."""
+        """The answer where neither a node nor the fallback has one: the line expected before, a few plies of search, or
+        material alone."""
         search = self.search
         if search.earlier is not None:
             return Answer(search.earlier.pv[0], search.earlier, "earlier")
         found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
         if found is not None and (legal := search.root.legal_part(found.pv)):
-            return Answer(legal[0], Line(found.depth, found.score, found.bound, legal), "last_resort")
+            return Answer(legal[0], TreeLine(found.depth, found.score, found.bound, legal), "last_resort")
         return Answer(search.root.careful(), None, "none")
 
     def _take_all_away(self, now_ms: int) -> None:
         search = self.search
-        for work in search.works.values():
-            search.roster.measured(work.node_id, work.job_nodes, work.job_ms)
-        for work in (*search.works.values(), *((search.fallback,) if search.fallback else ())):
-            self._orders.take_away(work, now_ms)
+        for assignment in search.assignments.values():
+            search.roster.measured(assignment.node_id, assignment.job_nodes, assignment.job_ms)
+        for assignment in (*search.assignments.values(), *((search.fallback,) if search.fallback else ())):
+            self._orders.take_away(assignment, now_ms)
 
     def publish(self, now_ms: int) -> None:
         search = self.search

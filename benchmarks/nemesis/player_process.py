@@ -21,8 +21,8 @@ class PlayerError(Exception):
     """The player did not come up, or did not end; the text says what was waited for."""
 
 
-class Player:
-    """One life of the player.
+class PlayerProcess:
+    """The process of a player, from its start to its end.
 
     Args:
         nodes: of its fleet.
@@ -202,7 +202,7 @@ class Games(threading.Thread):
 
     _PLIES = 80
 
-    def __init__(self, player: Player, byoyomi_ms: int) -> None:
+    def __init__(self, player: PlayerProcess, byoyomi_ms: int) -> None:
         super().__init__(daemon=True)
         self._player = player
         self._byoyomi_ms = byoyomi_ms
@@ -231,7 +231,7 @@ class Games(threading.Thread):
         if wait:
             self._resting.wait(60)
 
-    def hand_over(self, player: Player) -> None:
+    def hand_over(self, player: PlayerProcess) -> None:
         """Go on with this player."""
         self._player = player
         self._playing.set()

@@ -1,0 +1,81 @@
+"""A pool of tasks on a fleet: each task goes to a machine that has room, and to another one where that machine dies.
+
+A task is a function call. Its process keeps nothing between tasks but compiled code and the shared value, so machines
+may come and go at any time; only the tasks that run on a lost machine are lost, and these are done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from cluster.drivers.ray_cluster import ActorDied
+from cluster.drivers.ray_process import RayLost, RayProcess
+
+_AHEAD = 2
+"""Tasks sent out for each node that there is: a node that has done its task finds the next one waiting."""
+_LEAST_AHEAD = 16
+"""Tasks sent out at least, so that machines that join get some at once."""
+MOST_LOSSES = 3
+"""A task that is lost so often is not tried again: something is wrong with it, and not with the machines."""
+
+
+class TaskSource(Protocol):
+    """Gives out tasks and takes their results. An exception of a method ends `run_tasks` at once."""
+
+    def opened(self, nodes: int) -> None:
+        """The fleet is there; its machines have room for this number of nodes now."""
+
+    def take(self) -> tuple[Any, tuple[object, ...]] | None:
+        """The next task: its name, and the arguments of its function. None: there is none now."""
+
+    def done(self, result: Any) -> None:
+        """Take the result of a task."""
+
+    def lost(self, name: Any, why: str) -> None:
+        """Put a task back: the process that ran it died."""
+
+
+async def run_tasks(
+    address: str | None, nodes: int, shared: bytes, function: Callable[..., Any], source: TaskSource
+) -> None:
+    """Run ``function(shared, *arguments)`` for each task of ``source``, until none is left and none runs.
+
+    Args:
+        address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
+        nodes: how many nodes a cluster of our own offers.
+
+    Raises:
+        FleetError: there is no such cluster.
+        RayLost: Ray is gone.
+    """
+    ray = RayProcess(address, nodes)
+    running: dict[asyncio.Future[Any], Any] = {}
+    try:
+        facts = await ray.open()
+        source.opened(facts.capacity)
+        reference = await ray.share(shared)
+        most = max(_LEAST_AHEAD, _AHEAD * facts.capacity)
+        while True:
+            while len(running) < most and (task := source.take()) is not None:
+                name, arguments = task
+                running[asyncio.ensure_future(ray.run_task(function, reference, *arguments))] = name
+            if not running:
+                return
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for future in done:
+                name = running.pop(future)
+                try:
+                    result = future.result()
+                except RayLost:
+                    raise
+                except ActorDied as error:
+                    source.lost(name, str(error))
+                else:
+                    source.done(result)
+    finally:
+        for future in running:
+            future.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await ray.close()

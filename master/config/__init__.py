@@ -1,0 +1,47 @@
+"""The configuration: one TOML file, each key also an environment variable and, where that helps, an option.
+
+An option goes before the environment, the environment before the file, the file before the default. The key
+``hash_mb`` of the section ``[engine]`` is the variable ``GOUGI_ENGINE_HASH_MB``. The file is the one that ``--config``
+or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.config/gougi/gougi.toml``, else none.
+"""
+
+from __future__ import annotations
+
+from master.config.loading import ENV_OTHER, ConfigError, csa_password, find_file, load_config
+from master.config.sections import (
+    ENV_PREFIX,
+    BookConfig,
+    ClockConfig,
+    ClusterConfig,
+    Config,
+    CsaConfig,
+    EngineConfig,
+    FleetConfig,
+    MetricsConfig,
+    NodeKindConfig,
+    PlayConfig,
+    VotersConfig,
+)
+from master.config.text import effective, sample
+
+__all__ = [
+    "ENV_OTHER",
+    "ENV_PREFIX",
+    "BookConfig",
+    "ClockConfig",
+    "ClusterConfig",
+    "Config",
+    "ConfigError",
+    "CsaConfig",
+    "EngineConfig",
+    "FleetConfig",
+    "MetricsConfig",
+    "NodeKindConfig",
+    "PlayConfig",
+    "VotersConfig",
+    "csa_password",
+    "effective",
+    "find_file",
+    "load_config",
+    "sample",
+]

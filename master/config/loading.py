@@ -1,0 +1,193 @@
+"""The configuration in force: read from options, environment and file, with errors that name place and key."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsError,
+)
+
+from master.config.sections import ENV_PREFIX, SECRETS, Config
+from master.words import fault
+from worker.files import reason
+
+ENV_OTHER = frozenset(
+    {
+        "GOUGI_CONFIG",
+        "GOUGI_CACHE_DIR",
+        "GOUGI_CACHE_TRUST",
+        "GOUGI_CPU",
+        "GOUGI_CHECK",
+        "GOUGI_PARAMETERS",
+        "GOUGI_TUNE",
+        "GOUGI_WITHOUT",
+        "GOUGI_RUN_DIR",
+    }
+)
+"""Variables of ours that are no keys of the file: where it is, what `worker.jit.options` reads before anything, and
+`cluster.machine.presence`'s."""
+
+_Location = tuple[int | str, ...]
+"""Section, key, and within a key's own tables index and key and so on."""
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; the text names the place, the key and what was expected, a line each."""
+
+
+def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Path | None = None) -> Config:
+    """The configuration from options, environment, file and defaults, in this order.
+
+    Args:
+        options: section -> key -> value; a value of None means "not given".
+        file: the file to read; None: the one that ``GOUGI_CONFIG`` names, or the first of the usual places that exists.
+
+    Raises:
+        ConfigError: with a line for each thing that is wrong.
+    """
+    path = file or find_file()
+    in_file = _read_file(path) if path else {}
+    _refuse_unknown_variables()
+    given: dict[str, Any] = {
+        section: {key: value for key, value in keys.items() if value is not None}
+        for section, keys in (options or {}).items()
+    }
+
+    class Layered(Config):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, in_file)
+
+    try:
+        return Layered(**{section: keys for section, keys in given.items() if keys})
+    except SettingsError as error:
+        raise ConfigError(f"environment: {error}") from error
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            location = problem["loc"]
+            lines.append(f"{_origin(location, given, path)}: {_expected(location, problem)}")
+        raise ConfigError("\n".join(lines)) from error
+
+
+def csa_password(config: Config) -> str:
+    """The server password: ``GOUGI_CSA_PASSWORD``, else the first line of ``csa.password_file``, else empty.
+
+    Raises:
+        ConfigError: the file cannot be read, is empty, or others than its owner can read it.
+    """
+    if config.csa.password is not None:
+        return config.csa.password.get_secret_value()
+    if not config.csa.password_file:
+        return ""
+    path = Path(config.csa.password_file).expanduser()
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077 and path.is_file():
+            raise ConfigError(f"{path}: mode {mode:03o} lets others read the password; expected 600 (chmod 600 {path})")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {reason(error)}") from error
+    if not lines or not lines[0].strip():
+        raise ConfigError(f"{path}: its first line is empty; expected the password")
+    return lines[0].strip()
+
+
+def find_file() -> Path | None:
+    """The configuration that is used where none is named; None: there is none."""
+    named = os.environ.get("GOUGI_CONFIG")
+    if named:
+        return Path(named)
+    config_home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    usual = (Path("gougi.toml"), Path(config_home).expanduser() / "gougi" / "gougi.toml")
+    return next((path for path in usual if path.is_file()), None)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {reason(error)}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from error
+    csa, page = content.get("csa"), content.get("page")
+    if isinstance(csa, dict) and "password" in csa:
+        raise ConfigError(
+            f"{path}: [csa] password: a password has no place here; use GOUGI_CSA_PASSWORD or password_file"
+        )
+    if isinstance(page, dict) and "token" in page:
+        raise ConfigError(f"{path}: [page] token: a token has no place here; use GOUGI_PAGE_TOKEN")
+    return content
+
+
+def _keys() -> Iterator[tuple[str, str]]:
+    for section, field in Config.model_fields.items():
+        assert isinstance(field.annotation, type)
+        assert issubclass(field.annotation, BaseModel)
+        for key in field.annotation.model_fields:
+            yield section, key
+
+
+def variable(*location: str) -> str:
+    return ENV_PREFIX + "_".join(location).upper()
+
+
+def _refuse_unknown_variables() -> None:
+    """A misspelt variable would otherwise do nothing, and say nothing."""
+    known = {variable(*key) for key in _keys()} | ENV_OTHER
+    unknown = sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name not in known)
+    if unknown:
+        raise ConfigError(
+            "\n".join(f"environment: {name}: no such variable; `gougi config` lists the keys" for name in unknown)
+        )
+
+
+def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:
+    """The layer from which the value at ``location`` came, in words."""
+    section, key, *_ = (*map(str, location), "")
+    if key in given.get(section, {}):
+        return "command line"
+    if key and variable(section, key) in os.environ:
+        return f"environment: {variable(section, key)}"
+    return str(path or "configuration")
+
+
+def _expected(location: _Location, problem: Mapping[str, Any]) -> str:
+    """The wrong value's name, and what it should be; in a table within a section by its path, ``kinds[0].threads``."""
+    section, *path = location
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    place = f"[{section}] {name}".rstrip()
+    if problem["type"] == "extra_forbidden":
+        known = ", ".join(_table_at(location[:-1]).model_fields)
+        return f"{place}: no such {'key' if path else 'section'}; expected one of: {known}"
+    if problem["type"] == "string_pattern_mismatch" and location == ("csa", "name"):
+        return f"{place}: {problem['input']!r} is no login name: letters, digits and _ @ . -, 32 at most"
+    return f"{place}: {fault(problem, secret=(section, name) in SECRETS)}"
+
+
+def _table_at(location: _Location) -> type[BaseModel]:
+    """The table that is at ``location``: the configuration itself, a section, or a table within one."""
+    table: type[BaseModel] = Config
+    for name in (part for part in location if isinstance(part, str)):
+        annotation = table.model_fields[name].annotation
+        candidates = (annotation, *typing.get_args(annotation))
+        table = next(found for found in candidates if isinstance(found, type) and issubclass(found, BaseModel))
+    return table
