@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,21 +44,39 @@ def run_command(words: Sequence[str], limit_s: float) -> Ended:
     """
     began = time.monotonic()
     interrupted = False
-    with subprocess.Popen(
-        [*_OURS, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        process_group=0,
-        preexec_fn=_follow(os.getpid()),
-    ) as child:
-        assert child.stdout is not None
+    with _noted_signals() as noted:
+        child = subprocess.Popen(
+            [*_OURS, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            process_group=0,
+            preexec_fn=_follow(os.getpid()),
+        )
+    with child:
         try:
+            if noted:
+                raise KeyboardInterrupt
             output = _read(child, limit_s)
         except KeyboardInterrupt:
             interrupted = True
             child.send_signal(signal.SIGINT)
             output = child.communicate()[0]
     return Ended(child.returncode, _last_json(output), time.monotonic() - began, interrupted)
+
+
+@contextmanager
+def _noted_signals() -> Iterator[list[int]]:
+    """Note SIGINT and SIGTERM instead of raising KeyboardInterrupt, which Python drops in the hooks of a fork."""
+    noted: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: noted.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
