@@ -216,9 +216,11 @@ def known_reply(fleet: VirtualFleet) -> tuple[tuple[str, ...], str]:
 @pytest.mark.usefixtures("warm")
 def test_a_ponder_hit_goes_on_with_what_was_searched() -> None:
     fleet, engines = sharing_fleet(2, ALIKE)
-    moves, reply = known_reply(fleet)
+    moves, _ = known_reply(fleet)
     fleet.ponder(SearchRequest(2, STARTPOS, moves), for_ms=700)
     assert fleet.now_ms == 1700
+    [replies] = [event.fields["replies"] for _, event in fleet.log if event.name == "pondering"]
+    reply = next(iter(replies))
     decision = fleet.search(SearchRequest(3, STARTPOS, (*moves, reply), soft_ms=1000, hard_ms=2000))
     assert "ponder_hit" in names(fleet)
     assert (decision.elapsed_ms, fleet.now_ms) == (1000, 2700)
