@@ -1,7 +1,7 @@
 """The content of the page, out of facts (`master.live.facts`). Pure: the facts bring the time with them.
 
 A `Site` is one fleet and its games. What a browser gets of it are *sections*, each a value that JSON can hold, with a
-version that rises when it changes: ``fleet``, ``log``, ``games`` and, of one game, ``game``, ``thoughts``.
+version that rises when it changes: ``fleet``, ``log``, ``games`` and, of one game, ``game``, ``thoughts``, ``ended``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ Fact = dict[str, Any]
 
 GAMES_KEPT: Final = 50
 LOG_KEPT: Final = 200
-GAME_SECTIONS: Final = ("game", "thoughts")
+ENDED_KEPT: Final = 8
+"""Searches that have ended and are sent to every viewer. When both sides answer at once, as near a mate, a viewer may
+miss some moves; it still gets what was thought before them."""
+GAME_SECTIONS: Final = ("game", "thoughts", "ended")
 SITE_SECTIONS: Final = ("fleet", "log", "games")
 
 TOLD: Final = frozenset(
@@ -67,8 +70,8 @@ class GamePage:
         self._result: dict[str, Any] | None = None
         self._echo_ms: float | None = None
         self._thoughts: list[Fact | None] = [None, None]
-        self._ended: list[Fact | None] = [None, None]
-        """The last search of each side that has ended: a viewer may see the next one before it has seen that."""
+        self._ended: deque[tuple[int, Fact]] = deque(maxlen=ENDED_KEPT)
+        """The last searches that have ended, with their sides."""
         self._ponder = {"turns": 0, "hits": 0, "pondered_ms": 0, "fleet_ms": 0}
 
     @property
@@ -103,7 +106,9 @@ class GamePage:
     def section(self, name: str) -> dict[str, Any]:
         """One of `GAME_SECTIONS`."""
         if name == "thoughts":
-            return {"thoughts": self._thoughts, "ended": self._ended}
+            return {"thoughts": self._thoughts}
+        if name == "ended":
+            return {"ended": list(self._ended)}
         return {
             **self._head,
             "key": self.key,
@@ -145,7 +150,8 @@ class GamePage:
     def _keep(self, colour: int, thought: Fact) -> None:
         self._thoughts[colour] = thought
         if thought["done"]:
-            self._ended[colour] = thought
+            self._ended.append((colour, thought))
+            self.versions["ended"] += 1
         self.details.setdefault(thought["ply"], [None, None])[colour] = thought
         self.versions["thoughts"] += 1
 

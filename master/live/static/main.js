@@ -222,9 +222,10 @@ function join() {
     if (message.head) state.head = message.head;
     if (message.key !== state.key) Object.assign(state, { key: message.key, game: null, thoughts: [null, null], ply: null, details: new Map(), fetched: new Set() });
     if (sections.game) state.game = sections.game;
+    if (sections.ended) for (const [colour, thought] of sections.ended.ended) keep(thought, colour);
     if (sections.thoughts) {
       state.thoughts = sections.thoughts.thoughts;
-      for (const thoughts of [sections.thoughts.ended, state.thoughts]) thoughts.forEach((thought, colour) => thought && keep(thought, colour));
+      state.thoughts.forEach((thought, colour) => thought && keep(thought, colour));
     }
     if (sections.fleet) state.fleet = sections.fleet;
     if (sections.log) state.log = sections.log.entries;

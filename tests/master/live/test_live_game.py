@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"),
 ]
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
-NODES, MOVES = (4, 70) if "PICTURES" in os.environ else (2, 14)
+NODES, MOVES = (4, 256) if "PICTURES" in os.environ else (2, 14)
 
 
 def wait_for(what: Callable[[], Any], timeout_s: float = 240) -> Any:
@@ -86,7 +86,7 @@ def test_a_whole_live_game(playing: Running, tmp_path: Path) -> None:
         assert browser.run("return document.querySelector('.plate.turn') !== null")
         wait_for(lambda: len(rows(browser)) >= 3)
         _stepping(browser)
-        wait_for(lambda: "live" not in browser.text("#state"))
+        wait_for(lambda: "live" not in browser.text("#state"), 700)
         assert playing.end() in (0, 1), playing.output
         site = logged(tmp_path / "records")
         _as_logged(browser, site)

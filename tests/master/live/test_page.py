@@ -10,7 +10,7 @@ import pytest
 from cluster.api import Known
 from master.live.cursor import Cursor
 from master.live.facts import Teller, fleet_fact
-from master.live.page import GAMES_KEPT, Site
+from master.live.page import ENDED_KEPT, GAMES_KEPT, Site
 from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan, ThinkingEnded, ThinkingProgressed
 from tests.master.live.told import HEAD, facts, site
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, move_played
@@ -160,17 +160,35 @@ def test_old_games_are_forgotten() -> None:
     assert found.versions("1").keys() == {"fleet", "log", "games"}
 
 
+def test_quick_searches_reach_a_viewer_that_missed_them() -> None:
+    """Near a mate both sides answer at once, sooner than the next message leaves."""
+    found = site(*GAME[:4])
+    cursor = Cursor("latest")
+    cursor.next(found)
+    ours, theirs = move_played(1, "7g7f", "+7776FU"), move_played(2, "3c3d", "-3334FU", "7g7f")
+    turns = range(ENDED_KEPT + 2)
+    events = [e for n in turns for e in (GAME[4], replace(ours, ply=2 * n + 1), replace(theirs, ply=2 * n + 2))]
+    for fact in facts((GAME[1], *events), begin=2000)[1:]:
+        found.take(fact)
+    assert "ended" in cursor.next(found)[1]
+    ended = found.section("ended", "1")["ended"]
+    assert [thought["ply"] for _, thought in ended] == [2 * n for n in range(2, ENDED_KEPT + 2)]
+    assert all(thought["done"] for _, thought in ended)
+    found.take(facts((GAME[1], GAME[2]), begin=3000)[1])
+    assert "ended" not in cursor.next(found)[1], "a search that begins sends nothing again"
+
+
 def test_a_cursor_gives_what_is_new() -> None:
     found = site(*GAME[:4])
     cursor = Cursor("latest")
     assert cursor.behind(found)
     key, names = cursor.next(found)
-    assert key == "1" and set(names) == {"fleet", "log", "games", "game", "thoughts"}
+    assert key == "1" and set(names) == {"fleet", "log", "games", "game", "thoughts", "ended"}
     assert cursor.next(found) == ("1", []) and not cursor.behind(found)
     for fact in facts((GAME[1], *GAME[4:6]), begin=2000)[1:]:
         found.take(fact)
     assert cursor.behind(found)
-    assert set(cursor.next(found)[1]) == {"game", "thoughts", "fleet"}
+    assert set(cursor.next(found)[1]) == {"game", "thoughts", "ended", "fleet"}
 
 
 def test_a_cursor_follows_the_games_or_stays() -> None:

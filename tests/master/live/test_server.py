@@ -55,11 +55,11 @@ def test_the_stream_brings_the_state_and_then_what_changes() -> None:
         stream = states(served.get("/events"))
         first = next(stream)
         assert first["key"] == "1" and first["head"]["command"] == "play"
-        assert set(first["sections"]) == {"game", "thoughts", "fleet", "log", "games"}
+        assert set(first["sections"]) == {"game", "thoughts", "ended", "fleet", "log", "games"}
         assert first["sections"]["game"]["names"] == ["anna", "bert"]
         served.take(*facts((GAME[1], *GAME[4:6]), begin=2000)[1:])
         second = next(stream)
-        assert "head" not in second and set(second["sections"]) == {"game", "thoughts", "fleet"}
+        assert "head" not in second and set(second["sections"]) == {"game", "thoughts", "ended", "fleet"}
         assert [move["usi"] for move in second["sections"]["game"]["moves"]] == ["7g7f"]
     assert list(stream) == [], "the server said goodbye"
 
