@@ -11,21 +11,24 @@ from cluster.lab.errors import LabError
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 
 MOST_NODES = 1000
+MOST_THREADS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """B. ``strategy`` None: one node, with ``times`` the budget of one of A's nodes."""
+    """B. ``strategy`` None: one node, with ``times`` the budget of one of A's nodes, and ``threads`` threads."""
 
     strategy: str | None = None
     nodes: int | None = None
     """Number of nodes of a strategy; None: as many as A has."""
     times: float = 1.0
+    threads: int = 1
+    """More than one only in real time."""
 
     @classmethod
     def parse(cls, text: str) -> Opponent:
-        """``4x``: one node with four times the budget. ``consult:majority@4``: a strategy with four nodes;
-        without a number, with as many as A.
+        """``4x``: one node with four times the budget. ``4t``: one node with four threads. ``consult:majority@4``: a
+        strategy with four nodes; without a number, with as many as A.
 
         Raises:
             LabError: it is neither.
@@ -35,6 +38,10 @@ class Opponent:
             if not 0 < times <= 10_000:
                 raise LabError(f"against {text}: expected more than 0 and at most 10000 times the budget")
             return cls(times=times)
+        if text.endswith("t") and text[:-1].isdecimal():
+            if not 1 <= int(text[:-1]) <= MOST_THREADS:
+                raise LabError(f"against {text}: expected 1 to {MOST_THREADS} threads")
+            return cls(threads=int(text[:-1]))
         name, at, number = text.partition("@")
         try:
             nodes = int(number) if at else None
@@ -45,20 +52,30 @@ class Opponent:
         try:
             return cls(strategy(name).name, nodes)
         except StrategyError as error:
-            raise LabError(f"against {text}: expected a number of times such as 4x, or a strategy ({error})") from None
+            raise LabError(
+                f"against {text}: expected times such as 4x, threads such as 4t, or a strategy ({error})"
+            ) from None
 
     def fleet(self, nodes: int) -> int:
         """The number of nodes of B against ``nodes`` of A."""
         return 1 if self.strategy is None else self.nodes or nodes
 
+    def cores(self, nodes: int) -> int:
+        """The number of cores that B can use against ``nodes`` of A."""
+        return self.fleet(nodes) * self.threads
+
     @property
     def words(self) -> str:
         """The opponent for people: ``one node``, ``one node with 4 times the budget``, ``split with 4 nodes``."""
+        if self.threads > 1:
+            return f"one node with {self.threads} threads"
         if self.strategy is None:
             return "one node" if self.times == 1 else f"one node with {self.times:g} times the budget"
         return f"{self.strategy} with {self.nodes or 'as many'} node{'' if self.nodes == 1 else 's'}"
 
     def __str__(self) -> str:
+        if self.threads > 1:
+            return f"{self.threads}t"
         if self.strategy is None:
             return f"{self.times:g}x"
         return self.strategy if self.nodes is None else f"{self.strategy}@{self.nodes}"
@@ -100,7 +117,9 @@ class LabSettings:
         for name, low in ((pace, 1), ("hash_mb", 1), ("max_moves", 1), ("resign_cp", 0), ("resign_moves", 1)):
             if getattr(self, name) < low:
                 raise LabError(f"{name} is {getattr(self, name)}: expected {low} or more")
-        object.__setattr__(self, "against", str(Opponent.parse(self.against)))
+        object.__setattr__(self, "against", str(self.opponent))
+        if self.opponent.threads > 1 and not self.ms:
+            raise LabError(f"against {self.against}: threads search in real time only, which is --real")
 
     @property
     def opponent(self) -> Opponent:

@@ -47,7 +47,8 @@ def lab(
     against: Annotated[
         str,
         typer.Option(
-            metavar="KX|NAME[@N]", help="One node with K times the budget or time; or a strategy with N nodes."
+            metavar="KX|KT|NAME[@N]",
+            help="One node with K times the budget or time; with K threads (--real); or a strategy with N nodes.",
         ),
     ] = "1x",
     sprt: Annotated[
@@ -130,6 +131,8 @@ def lab(
       gougi lab --nodes 4 --strategy split,split+presearch_share=0.2+caution.margin=40
 
       gougi lab --real --ms 300 --nodes 2 --strategy consult:majority --cores 0-1 --games 200 --out runs/lab-real
+
+      gougi lab --real --ms 300 --nodes 2 --strategy auto --against 2t --out runs/lab-threads
     """
     from cluster.coordination.chooser import TableError
     from cluster.coordination.strategies import adjustable, offered

@@ -1,7 +1,7 @@
 """Cores of the players. Pure.
 
-A game has cores of its own, as many as the larger side has nodes. The sides move in turn, so both are on the same ones;
-only where one ponders each has its own. Games at a time share out the cores given, evenly.
+A game has cores of its own, as many as the larger side has nodes or threads. The sides move in turn, so both are on the
+same ones; only where one ponders each has its own. Games at a time share out the cores given, evenly.
 """
 
 from __future__ import annotations
@@ -115,20 +115,20 @@ class Seating:
 
     def need(self, point: Point) -> int:
         """Cores that a game of ``point`` is to have."""
-        a, b = self._nodes(point)
+        a, b = self._wanted(point)
         return a + b if self._ponders(point) else max(a, b)
 
     def seat(self, slot: int, point: Point) -> Seat:
         """The cores of a game of ``point`` in ``slot``, from 0 on."""
         own = self.cores[slot * self.size : (slot + 1) * self.size]
-        a, b = self._nodes(point)
+        a, b = self._wanted(point)
         if self._ponders(point) and a + b <= self.size:
             return Seat(own[:a], own[a : a + b])
         shared = own[: self.need(point)]
         return Seat(shared, shared)
 
-    def _nodes(self, point: Point) -> tuple[int, int]:
-        return point.nodes, self.opponent.fleet(point.nodes)
+    def _wanted(self, point: Point) -> tuple[int, int]:
+        return point.nodes, self.opponent.cores(point.nodes)
 
     def _ponders(self, point: Point) -> bool:
         theirs = self.opponent.strategy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from cluster.api import Decision, SearchRequest
@@ -142,7 +142,7 @@ class RealArena:
         settings, point, opponent = self._settings, game.point, self._settings.opponent
         seat = self._seating.seat(self._slot, point)
         a_spec = SideSpec(strategy(point.strategy), point.nodes, self._engine, seat.a)
-        b_spec = SideSpec(SINGLE, 0, self._engine, seat.b)
+        b_spec = SideSpec(SINGLE, 0, replace(self._engine, threads=opponent.threads), seat.b)
         if opponent.strategy is not None:
             b_spec = SideSpec(strategy(opponent.strategy), opponent.fleet(point.nodes), self._engine, seat.b)
         a = self._player("a", a_spec, settings.ms)

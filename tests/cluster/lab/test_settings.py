@@ -25,21 +25,32 @@ def test_opponents(text: str, name: str, fleet: int, budget: int) -> None:
     assert settings.opponent_budget == budget
 
 
-@pytest.mark.parametrize("text", ["", "x", "0x", "99999x", "-1x", "split@0", "split@many", "flat@2", "1x@2"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "0x", "99999x", "-1x", "split@0", "split@many", "flat@2", "1x@2", "0t", "513t", "2.5t"]
+)
 def test_no_opponent(text: str) -> None:
     with pytest.raises(LabError, match="against"):
         Opponent.parse(text)
 
 
 def test_an_opponent_in_words() -> None:
-    names = ("1x", "4x", "consult", "split@4", "split@1")
+    names = ("1x", "4x", "1t", "4t", "consult", "split@4", "split@1")
     assert [Opponent.parse(name).words for name in names] == [
         "one node",
         "one node with 4 times the budget",
+        "one node",
+        "one node with 4 threads",
         "consult:majority with as many nodes",
         "split with 4 nodes",
         "split with 1 node",
     ]
+
+
+def test_threads_need_a_real_clock() -> None:
+    assert LabSettings(ms=300, against="4t").against == "4t"
+    assert LabSettings(1000, "1t").against == "1x", "the same player under another name"
+    with pytest.raises(LabError, match=r"against 4t: .* --real"):
+        LabSettings(1000, "4t")
 
 
 def test_values_out_of_range() -> None:

@@ -51,6 +51,7 @@ def test_both_sides_are_on_as_many_cores_as_the_larger_one_has_nodes() -> None:
     assert seating(2, 8).seat(0, Point("split", 8)) == Seat(SIXTEEN[:8], SIXTEEN[:8])
     assert seating(2, against="consult@4").seat(0, Point("split", 2)) == Seat((0, 1, 2, 3), (0, 1, 2, 3))
     assert seating(2, against="4x").seat(0, Point("split", 2)).all == (0, 1)
+    assert seating(2, against="4t").seat(0, Point("split", 2)) == Seat((0, 1, 2, 3), (0, 1, 2, 3))
 
 
 def test_games_at_a_time_have_cores_of_their_own() -> None:

@@ -61,6 +61,14 @@ def test_the_opponent_has_so_many_times_the_time() -> None:
     assert (game.real.a.asked_ms, game.real.b.asked_ms) == (60, 240)
 
 
+def test_the_opponent_has_so_many_threads_on_as_many_cores() -> None:
+    sides = FakeSides()
+    Lab(sides, replace(SETTINGS, against="4t")).arena.play(Game(TWO, 0), STARTPOS)
+    a, b = sides.opened
+    assert (a.spec.engine.threads, b.spec.engine.threads) == (1, 4)
+    assert (a.spec.cores, b.spec.cores) == ((0, 1, 2, 3), (0, 1, 2, 3))
+
+
 def test_players_stay_from_game_to_game_and_request_ids_rise() -> None:
     sides = FakeSides()
     lab = Lab(sides, SETTINGS, TWO, Point("split", 4))
