@@ -15,14 +15,15 @@ from master.commands import (
     book,
     engine,
     fleet,
-    game,
     lab,
     learn,
     log,
     match,
     net,
+    play,
     replay,
     selfplay,
+    serve,
     settings,
     status,
     train,
@@ -45,8 +46,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command(name="play", cls=PlainCommand)(game.play)
-app.command(name="serve", cls=PlainCommand)(game.serve)
+app.command(name="play", cls=PlainCommand)(play.play)
+app.command(name="serve", cls=PlainCommand)(serve.serve)
 app.command(name="usi", cls=PlainCommand)(usi.usi)
 app.command(name="watch", cls=PlainCommand)(watch.watch)
 app.command(name="perft", cls=PlainCommand)(engine.perft)

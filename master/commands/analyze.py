@@ -123,7 +123,7 @@ class _Analysis:
         return 1 if self.single else self.capacity or self.config.cluster.nodes
 
     def searcher(self) -> Searcher:
-        from master.commands.game import make_fleet, make_single
+        from master.commands.players import make_fleet, make_single
 
         return make_single(self.config) if self.single else make_fleet(self.config)
 

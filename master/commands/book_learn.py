@@ -56,8 +56,9 @@ def learn(
     from master.book.searches import reference_seconds
     from master.book.service import BookService
     from master.book.study import Studied, StudyingSearcher
-    from master.commands.game import logged, make_fleet, make_single
     from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.log_file import logged
+    from master.commands.players import make_fleet, make_single
     from master.game.driver import next_search_id
     from master.logs.log import fleet_listener
     from master.records.notation import count_text, score_text

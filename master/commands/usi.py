@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible
-from master.commands.game import make_fleet
 from master.commands.page import PageOption, live_page
+from master.commands.players import make_fleet
 from master.commands.settings import ConfigFile, load
 from worker.files import reason
 from worker.usi.door import Door, introduction

@@ -1,0 +1,108 @@
+"""``gougi play``: games on a tournament server, or an embedded one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from master.commands.checks import check_fleet, check_folder
+from master.commands.common import CommandError
+from master.commands.page import PageOption
+from master.commands.play_embedded import play_embedded_games
+from master.commands.play_online import play_online
+from master.commands.serve import MAX_MOVES_HELP, RECORDS_HELP
+from master.commands.settings import ConfigFile, load
+
+
+def play(
+    server: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Tournament server. Without it: the embedded game.")
+    ] = None,
+    game: Annotated[str | None, typer.Option(metavar="NAME", help="Game name, such as floodgate-300-10F.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Login name. Default: gougi.")] = None,
+    games: Annotated[
+        int | None, typer.Option(metavar="N", help="Games to play, one after the other; 0: without end. Default: 1.")
+    ] = None,
+    any_game: Annotated[
+        bool | None,
+        typer.Option("--any-game", help="Play also a game that the server offers with other times than --game names."),
+    ] = None,
+    password_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File with the password, mode 600. Or set GOUGI_CSA_PASSWORD.")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="auto|split|consult|tiers", help="How nodes share the work. Default: auto.")
+    ] = None,
+    vote: Annotated[
+        str | None, typer.Option(metavar="auto|majority|weighted|…", help="How votes are counted. Default: auto.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Search threads of each node. Default: 1.")] = None,
+    hash_mb: Annotated[
+        int | None, typer.Option("--hash", metavar="MIB", help="Transposition table of each node. Default: 128 MiB.")
+    ] = None,
+    net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
+    records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
+    time: Annotated[
+        str, typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in seconds.")
+    ] = "10+1",
+    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: " + MAX_MOVES_HELP)] = 160,
+    plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
+    page: PageOption = None,
+    config: ConfigFile = None,
+) -> int:
+    """Play games: on a tournament server, or an embedded one.
+
+    The embedded game needs nothing: the cluster (a local Ray with node processes) plays a single searcher over a
+    practice server on loopback TCP, live in this terminal. Ctrl-C ends a game in good order: the record is written.
+
+    A page on this machine shows the game and what the fleet thinks in a browser; its address is printed. --page off
+    leaves it out.
+
+    On a server, SIGUSR1 (kill -USR1) lets the running game end and begins no other.
+
+    The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
+
+    Examples:
+
+      gougi play
+
+      gougi play --time 60+2 --nodes 4
+
+      GOUGI_CSA_PASSWORD=trip gougi play --server wdoor.c.u-tokyo.ac.jp:4081 --game floodgate-300-10F --name MyGougi
+    """
+    options: dict[str, dict[str, Any]] = {
+        "csa": {
+            "server": server,
+            "game": game,
+            "name": name,
+            "games": games,
+            "any_game": any_game,
+            "password_file": password_file,
+        },
+        "cluster": {"nodes": nodes, "address": address, "mode": mode, "vote": vote},
+        "engine": {"threads": threads, "hash_mb": hash_mb, "eval_file": net},
+        "records": {"folder": records},
+        "page": {"listen": page},
+    }
+    settings = load(config, options)
+    if settings.csa.server:
+        return play_online(settings, plain)
+    total_s, increment_s = _parse_time(time)
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
+    return play_embedded_games(settings, total_s, increment_s, max_moves, plain)
+
+
+def _parse_time(text: str) -> tuple[int, int]:
+    total, plus, increment = text.partition("+")
+    if not plus or not total.isascii() or not total.isdigit() or not increment.isascii() or not increment.isdigit():
+        raise CommandError(f"--time: {text!r}: expected whole seconds as TOTAL+INCREMENT, such as 10+1")
+    if len(total) > 5 or len(increment) > 5 or int(total) + int(increment) < 1:
+        raise CommandError(f"--time: {text!r}: expected 1 to 99999 seconds in all")
+    return int(total), int(increment)

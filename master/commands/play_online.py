@@ -1,0 +1,138 @@
+"""``gougi play`` on a tournament server."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from master.commands.checks import check_fleet, check_folder
+from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.log_file import logged
+from master.commands.page import live_page, together
+from master.commands.play_show import open_show, tell_result
+from master.commands.players import make_fleet, player_settings
+
+if TYPE_CHECKING:
+    from master.config import Config
+    from master.player.events import GameEvent, GameOutcome
+
+
+def play_online(settings: Config, plain: bool) -> int:
+    """Play the games that [csa] asks for; returns the exit code."""
+    import asyncio
+    import signal
+
+    from cluster.api import FleetError
+    from cluster.drivers.fleet_fault import FleetFault
+    from master.book.study import StudyingSearcher
+    from master.commands.book_settings import open_books
+    from master.commands.lifetime import Interrupted, run_to_end
+    from master.commands.metrics_endpoint import serving
+    from master.config import ConfigError, csa_password
+    from master.csa.address import ServerAddress
+    from master.csa.client import CsaConnectionError
+    from master.csa.login import LoginError, check_login, login_password
+    from master.csa.tls import TlsError, tls_context
+    from master.game.connection_thread import play_games_on_thread
+    from master.game.driver import GameSettings, LoginRefusedError, WrongGameError, next_search_id
+    from master.game.loop import NameTakenError, Series
+    from master.logs.log import fleet_listener
+    from master.player.events import GameEnded
+    from master.player.instructions import Login
+    from master.player.retry import Backoff
+    from master.ui.texts import say
+
+    csa = settings.csa
+    try:
+        server = ServerAddress.parse(csa.server)
+    except ValueError as error:
+        raise CommandError(f"--server: {error}") from error
+    try:
+        password = csa_password(settings)
+        tls = tls_context(csa.tls_ca_file) if csa.tls else None
+    except (ConfigError, TlsError) as error:
+        raise CommandError(str(error)) from error
+    if not password:
+        raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
+    show = open_show(plain, csa.games)
+    try:
+        for warning in check_login(csa.name, csa.game, password):
+            show.warn(f"warning: {warning}")
+    except LoginError as error:
+        raise CommandError(str(error)) from error
+    os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
+    login = Login(csa.name, login_password(csa.game, password))
+    check_fleet(settings)
+    check_folder(Path(settings.records.folder), "--records")
+    compile_searcher()
+    books = open_books(settings)
+    game_settings = GameSettings(
+        player=replace(player_settings(settings), game="" if csa.any_game else csa.game),
+        record_folder=Path(settings.records.folder),
+        tls=tls,
+        book=books if books.knows else None,
+    )
+
+    def observe(event: GameEvent) -> None:
+        show.observe(event)
+        if isinstance(event, GameEnded) and event.outcome.played:
+            tell_result(show, event.outcome, event.outcome.record_path)
+
+    async def main() -> list[GameOutcome]:
+        last_game = asyncio.Event()
+
+        def on_signal() -> None:
+            show.say(say("no other game behind this one"))
+            last_game.set()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, on_signal)
+        fault = FleetFault(last_game.set)  # a game that runs is played by the master's own engine
+        async with show, AsyncExitStack() as stack:
+            metrics = stack.enter_context(serving(settings.metrics, csa.name, fleet_listener().on_event))
+            page = await stack.enter_async_context(live_page(settings, "play", show.say, show.warn))
+            hears, sees = [show.fleet_event, fault.on_event], [about.observe, observe]
+            if metrics is not None:
+                sees.append(metrics.game.observe)
+            if page is not None:
+                hears.append(page.fleet_event)
+                sees.append(page.observe)
+            fleet = make_fleet(settings, metrics)
+            searcher = StudyingSearcher(fleet, books, next_search_id, between_games=settings.book.study)
+            try:
+                await searcher.open(fleet_listener(*hears))
+                outcomes = await play_games_on_thread(
+                    Series(
+                        server,
+                        login,
+                        searcher,
+                        game_settings,
+                        [together(sees), searcher.observe],
+                        count=csa.games or None,
+                        stop=last_game,
+                        backoff=Backoff(attempts=csa.attempts or None),
+                    )
+                )
+                fault.check()
+                return outcomes
+            finally:
+                await searcher.close()
+                await books.close()
+
+    try:
+        with logged(settings, show.warn, show.say) as about:
+            run_to_end(main)
+    except WrongGameError as error:
+        advice = "; rejected (--any-game would play it)" if error.offered else ""
+        raise CommandError(f"{error}{advice}", BAD_INPUT) from error
+    except (LoginRefusedError, NameTakenError) as error:
+        raise CommandError(str(error), BAD_INPUT) from error
+    except (FleetError, CsaConnectionError) as error:
+        raise CommandError(str(error), FAILED) from error
+    except Interrupted:
+        show.say(say("interrupted"))
+        return INTERRUPTED
+    show.settle()
+    return 0

@@ -1,0 +1,102 @@
+"""Searchers and players as the configuration describes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cluster.drivers.local_driver import LocalSearcher
+    from cluster.drivers.ray_driver import RaySearcher
+    from cluster.engine_spec import EngineSpec, NodeKind
+    from master.commands.metrics_endpoint import Metrics
+    from master.config import Config, NodeKindConfig
+    from master.player.instructions import PlayerSettings
+
+
+def make_single(settings: Config) -> LocalSearcher:
+    """One searcher in this process, as the configuration describes a node; not open yet."""
+    from cluster.drivers.local_driver import LocalSearcher
+
+    return LocalSearcher(_engine(settings).build)
+
+
+def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
+    """The fleet that the configuration describes; not open yet.
+
+    Args:
+        metrics: hears it; its nodes then serve metrics of their own.
+    """
+
+    from cluster.coordination.settings import Mode, Settings
+    from cluster.drivers.ray_driver import RaySearcher
+    from cluster.engine_spec import FleetSpec, Variety
+    from cluster.voting.consultation import Vote
+
+    engine, cluster, voters = _engine(settings), settings.cluster, settings.voters
+    kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
+    variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
+    return RaySearcher(
+        nodes=cluster.nodes,
+        address=cluster.address or None,
+        engine=FleetSpec(kinds, variety).build,
+        fallback=replace(engine, hash_mb=16, threads=1).build,
+        settings=Settings(
+            mode=Mode(cluster.mode),
+            groups=cluster.groups,
+            vote=None if cluster.vote == "auto" else Vote(cluster.vote),
+            share_depth=cluster.share_depth,
+            share_bytes_per_s=cluster.share_bytes_per_s,
+        ),
+        name=settings.csa.name,
+        report_port=cluster.report_port,
+        advertise=cluster.advertise or None,
+        metrics=None if metrics is None else metrics.fleet,
+        node_metrics=None if metrics is None else metrics.nodes,
+    )
+
+
+def player_settings(settings: Config) -> PlayerSettings:
+    """The player's own settings, out of the sections [clock], [play] and [book]."""
+    from master.clock import ClockSettings
+    from master.player.instructions import PlayerSettings
+
+    clock, play = settings.clock, settings.play
+    return PlayerSettings(
+        clock=ClockSettings(network_margin_ms=clock.network_margin_ms, most_reserve_ms=clock.most_reserve_ms),
+        resign_score=play.resign_score or None,
+        resign_moves=play.resign_moves,
+        mate_at_limit=play.mate_at_limit,
+        draw_black=play.draw_value_black,
+        draw_white=play.draw_value_white,
+        ponder=play.ponder,
+        book_ms=settings.book.answer_ms,
+    )
+
+
+def _engine(settings: Config) -> EngineSpec:
+    from cluster.engine_spec import EngineSpec
+
+    engine = settings.engine
+    return EngineSpec(engine.hash_mb, engine.threads, _path(engine.eval_file), engine.fv_scale or None)
+
+
+def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
+    """The engine of a node of that kind; ``engine``: our own searcher as the section [engine] has it."""
+
+    from cluster.engine_spec import UsiSpec
+
+    if kind.command:
+        return UsiSpec(kind.command, tuple(kind.options.items()))
+    return replace(
+        engine,
+        hash_mb=kind.hash_mb or engine.hash_mb,
+        threads=kind.threads or engine.threads,
+        eval_file=engine.eval_file if kind.eval_file is None else _path(kind.eval_file),
+        fv_scale=engine.fv_scale if kind.fv_scale is None else kind.fv_scale or None,
+    )
+
+
+def _path(eval_file: str) -> str | None:
+    return str(Path(eval_file).expanduser().absolute()) if eval_file else None
