@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Bound(enum.IntEnum):
-    """What a score says about the true value: exactly it, at least (``LOWER``), at most (``UPPER``)."""
+    """The meaning of a score: the true value is equal to it, at least it (``LOWER``) or at most it (``UPPER``)."""
 
     LOWER = 1
     UPPER = 2
@@ -81,7 +81,7 @@ class SearchInfo:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """How a search ended. ``bestmove`` is a USI move, ``resign`` (no legal move) or ``win`` (a declaration)."""
+    """The result of a search. ``bestmove`` is a USI move, ``resign`` (no legal move) or ``win`` (a declaration)."""
 
     bestmove: str
     ponder: str | None
@@ -105,7 +105,7 @@ class Engine(Protocol):
     can_split: bool
     """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are heeded: a node that cannot searches whole."""
     rules: Rules
-    """Of the games that are searched; may be changed between searches."""
+    """The rules of the games that are searched; may be changed between searches."""
 
     def new_game(self) -> None:
         """Forget what was learned from earlier positions (transposition table, histories)."""

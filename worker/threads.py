@@ -1,4 +1,4 @@
-"""What the system knows of a thread of ours: its name, and how much it gives way."""
+"""The calling thread's name and priority in the system, and its time on a core."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class WarmingError(Exception):
-    """What is to be compiled was not; the text is the process's last word."""
+    """The compilation failed; the text is the last line that its process wrote."""
 
 
 class Warming:

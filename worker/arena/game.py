@@ -12,7 +12,7 @@ from worker.shogi import Position, Repetition
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a searcher said: a USI move, ``resign`` or ``win``, and its score (`worker.score`) from its own view."""
+    """A searcher's answer: a USI move, ``resign`` or ``win``, and its score (`worker.score`) from its own view."""
 
     move: str
     score: int | None

@@ -18,7 +18,7 @@ _NARROW_SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class BookSettings:
-    """What the book options say; the defaults are YaneuraOu's, but for the file: none comes with Gougi."""
+    """The settings of the book. The defaults are YaneuraOu's, except the file: Gougi comes with none."""
 
     file: Path | None = None
     """``BookFile`` in ``BookDir``; None: no book, or ``USI_OwnBook`` is off."""
@@ -62,7 +62,7 @@ class Eligible(NamedTuple):
 
 
 def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Eligible:
-    """What may be chosen of a position's candidates; empty where the book is to be left alone.
+    """Choose the candidates that the settings allow; empty where the book is not to be used.
 
     Args:
         moves: the candidates, the most played first.

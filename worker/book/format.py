@@ -47,7 +47,7 @@ class BookMove:
     """Centipawns, from the side to move."""
     depth: int = 0
     count: int = 1
-    """How often it was played in the games that the book was made from."""
+    """The number of times it was played in the games that the book was made from."""
 
 
 def is_comment(line: bytes) -> bool:

@@ -24,14 +24,14 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookReply:
-    """What the book says about a position. ``move`` is None where the options leave no move."""
+    """The book's answer for a position. ``move`` is None where the options leave no move."""
 
     move: str | None
     ponder: str | None = None
     candidates: tuple[Candidate, ...] = ()
     """All legal ones, the most played first; empty where there is no ``move``."""
     notes: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """A remark on each move that was left out, with the reason."""
 
 
 class Lookup(Protocol):

@@ -82,7 +82,8 @@ OPTIONS: Final[dict[str, Any]] = {
     "cache": True,
     "boundscheck": os.environ.get("GOUGI_CHECK") == "1",
 }
-"""Of every compiled function. No inlining by hand: it doubles the compile time and gains nothing (ENGINE.md rule 7)."""
+"""The options of every compiled function. None is inlined by hand: that doubles the compile time and gains no speed
+(ENGINE.md rule 7)."""
 fields.register(checked=OPTIONS["boundscheck"])
 
 

@@ -24,28 +24,28 @@ _ROOT_PATH: Final = np.uint64(0x60_0619_60_0619)
 
 
 class MateStatus(enum.Enum):
-    """What a search for mate found."""
+    """The finding of a search for mate."""
 
     MATE = "mate"
     """The side to move mates by checks alone, whatever the defender does."""
     NO_MATE = "nomate"
-    """It does not."""
+    """The side to move has no such mate."""
     UNKNOWN = "unknown"
     """Stopped by a limit before either was proven, or before the line of the mate was found again in a full table."""
 
 
 @dataclass(frozen=True, slots=True)
 class MateResult:
-    """How a search for mate ended."""
+    """The result of a search for mate."""
 
     status: MateStatus
     line: tuple[int, ...]
-    """Of a mate: moves (`worker.shogi.pieces`) from the root to the mate, one line of the proof; not always the
-    shortest mate nor the longest defence. Else empty."""
+    """Moves (`worker.shogi.pieces`) from the root to the mate, one line of the proof: not always the shortest mate nor
+    the longest defence. Empty without a mate."""
     nodes: int
     time_ms: int
     longest: int = 0
-    """Of a mate: plies that it takes at most, whatever the defender does."""
+    """The most plies that the mate takes, whatever the defender does; 0 without a mate."""
 
 
 class MateSolver:

@@ -1,4 +1,4 @@
-"""What one mate search owns: its Record (`MS_DTYPE`). Tables lie outside it, by address."""
+"""The state of one mate search: its Record (`MS_DTYPE`). Tables lie outside it, by address."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def collect_garbage(ms: Any) -> None:
 
 @jit()
 def loop_of(ms: Any, path: Any) -> Any:
-    """What the disproof of the path's last position rests on; ABSOLUTE where none is known."""
+    """The shallowest depth whose repetition the disproof of the path's last position used; ABSOLUTE: none is known."""
     entry = ms.loops + np.int64(mul_high(path, ms.loop_slots)) * LOOP_ENTRY
     if ldu64(entry) == path:
         return ld32(entry + 8)

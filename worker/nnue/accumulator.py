@@ -15,8 +15,8 @@ from worker.nnue.state import SLOTS
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
 
 _WALK: Final = 12
-"""How many plies back a valid accumulator is looked for. A refresh costs about as much as six updates, but those leave
-accumulators for the positions that follow."""
+"""Plies back in which a valid accumulator is looked for. A refresh costs about as much as six updates, but the updates
+leave accumulators for the positions that follow."""
 
 
 @jit()

@@ -34,7 +34,7 @@ from worker.shogi.position import Position
 
 _POSITIONS: Final = 200
 _PLIES: Final = (8, 60)
-"""Of the random games that the sample is taken from."""
+"""Plies of the random games that give the sample, from and below."""
 _DECIDED: Final = 1000
 """Centipawns. Positions beyond are of no account: there it does not matter who votes for what."""
 _INT8: Final = (-128, 127)
@@ -51,7 +51,7 @@ _Sample = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How a network is changed; the same values change it in the same way.
+    """A change of a network; equal values change it in the same way.
 
     Raises (constructor):
         ValueError: a value out of range.
@@ -141,7 +141,7 @@ def _add_noise(
 
 @cache
 def _positions() -> tuple[Position, ...]:
-    """Of random games, the same ones each time."""
+    """Make `_POSITIONS` positions by random games, the same ones each time."""
     rng = np.random.default_rng(20101123)
     found: list[Position] = []
     while len(found) < _POSITIONS:

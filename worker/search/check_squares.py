@@ -1,4 +1,4 @@
-"""What a node knows of the checks that its side to move can give: looked up once, asked for each move.
+"""The checks that the side to move of a node can give: looked up once a node, asked for each move.
 
 By piece type the squares from which such a piece would check, two words each, and the pieces that would uncover a
 check by leaving their line; both by search ply in the thread's Record.

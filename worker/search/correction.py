@@ -102,7 +102,7 @@ _KEY_FACTORS: Final = _key_factors()
 
 @jit()
 def _turned(factor: Any, square: int) -> Any:
-    """What a piece on ``square`` adds: its factor rotated. Shifted, the squares near the top would add a few bits."""
+    """The summand of a piece on ``square`` (uint64): its factor, rotated. A shift would lose bits on high squares."""
     return (factor << np.uint64(square & 63)) | (factor >> np.uint64(-square & 63))
 
 
@@ -180,7 +180,7 @@ def correction_row(th: Any, slot: int) -> Any:
 
 @jit()
 def correction_of(th: Any, ply: int) -> Any:
-    """What was learned of positions like this one (int64, a correction). Expects `note_keys`."""
+    """The correction that was learned for positions like this one (int64). Expects `note_keys`."""
     if not _PART:
         return np.int64(0)
     at = OFFSET + ply

@@ -99,7 +99,7 @@ class NumbaEngine:
         self.can_split = True
         self.number = number
         self.rules = Rules()
-        """Of the games that are searched; may be changed between searches."""
+        """The rules of the games that are searched; may be changed between searches."""
         self.root_mate_nodes = ROOT_MATE_NODES
         """Node limit of the search for mate beside a search without node or depth limit; 0: none runs. May be changed
         between searches."""

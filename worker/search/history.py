@@ -1,4 +1,4 @@
-"""What ordering and reductions learn: tables of int16 in one buffer, updated with gravity.
+"""Tables that ordering and reductions learn from: int16 in one buffer, updated with gravity.
 
 Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations
 (a move after the one made 1 to 6 plies before, apart by whether that one evaded a check and captured), and by pawn
@@ -105,7 +105,7 @@ def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
 
 @jit()
 def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
-    """What a move (its slot) made at ``ply`` is worth after the moves before it; in check after the last two only."""
+    """Learn how good a move (its slot) at ``ply`` is after the moves before it; in check only after the last two."""
     if not _CONTINUATION_PART:
         return
     at = OFFSET + ply
@@ -145,7 +145,7 @@ def _is_pawn_push(move: int) -> bool:
 
 @jit()
 def learn_prior_pawn(th: Any, ply: int, prior: int, bonus: int) -> None:
-    """What the position at ``ply`` says of the quiet move that led to it, by pawn structure."""
+    """Learn the worth of the quiet move that led to the position at ``ply``, by pawn structure."""
     if _PAWN_PART and not _is_pawn_push(prior):
         learn(th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
 

@@ -1,4 +1,4 @@
-"""How moves fare: by how much one is reduced, which captures are left out, how far a singular one is extended."""
+"""Treatment of moves: the reduction of each, the captures that are left out, the extension of a singular one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reduction(th: Any, improving: bool, depth: int, number: int, delta: int) -> 
 
 @jit()
 def statistics(pos: Any, th: Any, ply: int, move: int, captured: int) -> Any:
-    """What the histories say of a move, in units of history; a capture's worth counts too."""
+    """The sum of a move's histories (int64, in units of history); for a capture with the captured piece's value."""
     if captured != 0:
         worth = p.STAT_CAPTURE[0] * VALUE[captured & 15] // p.STAT_CAPTURE[1]
         return worth + ld16(capture_address(th, move, captured))
@@ -144,7 +144,7 @@ def singular_extension(
 
 @jit()
 def reverse_margin(depth: int, hit: bool, improving: bool, worsening: bool, correction: int) -> Any:
-    """How far above beta (centipawns) the evaluation must be for nothing to spoil it within ``depth`` plies."""
+    """The margin (centipawns) over beta from which the evaluation lets the search prune a node of ``depth``."""
     slope = np.int64(p.REVERSE_SLOPE if hit else p.REVERSE_SLOPE_MISS)
     off = (p.REVERSE_IMPROVING if improving else 0) + (p.REVERSE_WORSENING if worsening else 0)
     return slope * depth - off * slope // p.GRAIN + abs(correction) // p.REVERSE_CORRECTION

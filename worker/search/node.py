@@ -1,4 +1,4 @@
-"""What every node of the tree does: look at the clock, see whether the game is over, make a move, keep the line."""
+"""Steps of every node of the tree: look at the clock, see whether the game is over, make a move, keep the PV."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ def enter_node(pos: Any, th: Any, ply: int) -> bool:
 
 @jit()
 def _hand_change(pos: Any, distance: int) -> Any:
-    """What the hand of the side to move has become since the board stood like this ``distance`` plies ago.
+    """Compare the hand of the side to move with its hand ``distance`` plies ago, when the board stood like this.
 
-    1: nothing less and something more, -1: nothing more and something less, 0: neither.
+    Returns:
+        int64. 1: more pieces of some kind and fewer of none, -1: fewer of some kind and more of none, 0: neither.
     """
     more = less = False
     for kind in range(PAWN, KING):

@@ -35,7 +35,7 @@ class Outbox:
         record.outbox = self._words.ctypes.data
 
     def take(self) -> Entries:
-        """What was written since the last call, oldest first; of a position that was written again soon, the last."""
+        """Take the entries written since the last call, oldest first; of close ones with the same key only the last."""
         written = int(self._record.outbox_count)
         if written == self._taken:
             return np.empty((0, 2), np.uint64)

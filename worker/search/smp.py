@@ -31,7 +31,7 @@ def skips(number: int, depth: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What a thread ended with."""
+    """The result of one thread."""
 
     move: int
     score: int

@@ -40,7 +40,7 @@ class PvLine:
 
 @dataclass(slots=True)
 class Task:
-    """What a thread is to search."""
+    """The search that a thread is to make."""
 
     root_moves: list[int]
     multipv: int
@@ -51,7 +51,7 @@ class Task:
     window: tuple[int, int] = (-INFINITE, INFINITE)
     """Scores at or outside of these need not be exact."""
     number: int = 0
-    """Of the thread: 0 the main one, which goes through every depth; others leave some out (`worker.search.smp`)."""
+    """Number of the thread: 0, the main one, goes through every depth; others leave some out (`worker.search.smp`)."""
 
 
 class SearchThread:
@@ -89,7 +89,7 @@ class SearchThread:
         return float(self.record.root_efforts[0]) / max(1, self.nodes)
 
     def take_changes(self) -> int:
-        """How often another move than an iteration's first has taken over since the last call."""
+        """Take the number of times since the last call that another move than an iteration's first took over."""
         changes = int(self.record.root_changes)
         self.record.root_changes = 0
         return changes

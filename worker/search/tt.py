@@ -72,7 +72,7 @@ class TranspositionTable:
 
 @jit()
 def cluster_address(th: Any, key: Any) -> Any:
-    """Where the entries of ``key`` lie."""
+    """The address of the cluster of ``key``."""
     return th.tt + np.int64(mul_high(key, th.tt_clusters)) * CLUSTER_BYTES
 
 
@@ -143,7 +143,7 @@ def entry_move(pos: Any, data: Any) -> Any:
 
 @jit()
 def _place(th: Any, key: Any) -> Any:
-    """Where an entry of ``key`` belongs: over its own, else where nothing is, else over that of least depth and
+    """The address for an entry of ``key``: over its own, else where none is, else over that of least depth and
     greatest age."""
     first = cluster_address(th, key)
     chosen = first

@@ -235,7 +235,7 @@ class Tunable:
 
 
 class TunableError(ValueError):
-    """What is to be tuned is not known, or its range is none; the text says which."""
+    """A parameter cannot be tuned: it is not known, or its range is invalid; the text says which."""
 
 
 def tunable(name: str) -> Tunable:

@@ -108,7 +108,7 @@ class Ranking:
     pair_rate: float
     """Share of the other moves that it holds for worse than the one played; equal ones count half."""
     mean_rank: float
-    """Of the move played; 1: the best."""
+    """Mean rank of the move played; 1: the best."""
     first: float
     """Share of the moves played that it ranks first, alone."""
 

@@ -38,7 +38,7 @@ _SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
 
 Records = npt.NDArray[np.void]
-"""Of `RECORD_DTYPE`."""
+"""Records of `RECORD_DTYPE`, [n]."""
 
 
 class CorpusError(Exception):
@@ -51,7 +51,7 @@ class Source:
 
     path: str
     sha256: str
-    """Of its games."""
+    """SHA-256 of its games, hexadecimal."""
     games: int
     positions: int
     training: int
@@ -198,7 +198,7 @@ class Corpus:
 
     @classmethod
     def from_json(cls, facts: dict[str, Any], split: Split) -> Corpus:
-        """What `to_json` gave. Raises TypeError, KeyError: it is none."""
+        """Read the values that `to_json` gave. Raises TypeError, KeyError: they are none."""
         return cls([Source(**one) for one in facts["shards"]], split, facts["scale"])
 
     def validation_records(self, most: int) -> Records:

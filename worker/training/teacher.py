@@ -39,7 +39,7 @@ _FEW_PIECES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class TeacherSettings:
-    """How games are made.
+    """Settings by which teacher games are made.
 
     Raises:
         ValueError: a value is out of range; the text names it.
@@ -47,7 +47,7 @@ class TeacherSettings:
 
     seed: int = 1
     nodes: int = 700
-    """Of a move: no iteration begins after so many, so more are searched on the average."""
+    """Nodes of a move. No iteration begins after so many, so that the average is higher."""
     plies_from: int = 8
     plies_to: int = 16
     """Random moves of an opening."""
@@ -67,7 +67,7 @@ class TeacherSettings:
     """A game so long, after its opening, is a draw."""
     hash_mb: int = 4
     games: int = 1000
-    """Of a shard."""
+    """Games of a shard."""
 
     def __post_init__(self) -> None:
         for name, least, most in (

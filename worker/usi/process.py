@@ -169,7 +169,7 @@ class UsiProcess:
             self.send(f"setoption name {name}" if button else f"setoption name {name} value {value}")
 
     def death(self) -> EngineError:
-        """What is known about an engine that closed its output: how it ended, and its last words."""
+        """An error that says how an engine that closed its output ended, and what it said last."""
         try:
             code = self._process.wait(timeout=_QUIT_S)
         except subprocess.TimeoutExpired:

@@ -44,7 +44,7 @@ def best_line(move: str, ponder: str | None = None) -> str:
 
 
 def book_lines(reply: BookReply) -> list[str]:
-    """What a book's answer looks like: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
+    """The lines of a book's answer: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
     lines = [f"info string {note}" for note in reply.notes]
     for number, (entry, pv) in enumerate(reply.candidates, start=1):
         lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
@@ -62,7 +62,7 @@ class GoOrder:
     ponder: bool = False
     infinite: bool = False
     faults: tuple[str, ...] = ()
-    """What is wrong with the line, in words. Whoever sent it waits for a move all the same."""
+    """The faults of the line, in words. A sender of a wrong line still waits for a move."""
 
 
 def parse_go(words: Sequence[str]) -> GoOrder:
