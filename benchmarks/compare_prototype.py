@@ -1,7 +1,7 @@
 """Nodes a second of our searcher against the measured prototype (``../shared/prototype/bench_search.py``).
 
-Both search the same five positions for the same time with one thread. They take turns, so that what else the machine
-does meets both, and count CPU time, not wall time; the ratio is the median over the rounds::
+Both search the same five positions for the same time with one thread. They take turns, so that other load on the
+machine meets both, and count CPU time, not wall time; the ratio is the median over the rounds::
 
     python benchmarks/compare_prototype.py [--seconds 2] [--rounds 5] [--net FILE] [--prototype FOLDER]
 """
@@ -23,7 +23,7 @@ PROTOTYPE = ROOT.parent / "shared" / "prototype"
 
 
 def search_ours(seconds: float, net: str | None) -> None:
-    """In a process of its own: search each position for ``seconds`` and print the nodes per second of CPU time."""
+    """Search each position for ``seconds`` and print the nodes per second of CPU time; for a process of its own."""
     from worker.engine import Limits
     from worker.search.bench import HASH_MB, POSITIONS
     from worker.search.engine import NumbaEngine

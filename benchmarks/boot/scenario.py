@@ -1,4 +1,4 @@
-"""What the machines have to do, step by step."""
+"""The steps that the machines have to go through."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Scenario:
 
     Args:
         root: the machines' image.
-        release: what they install.
-        folder: an empty one; what is left there is for whoever looks why something failed.
+        release: the release that they install.
+        folder: an empty one; its files help to find out why something failed.
     """
 
     def __init__(self, root: Path, release: Path, folder: Path) -> None:
@@ -40,7 +40,7 @@ class Scenario:
         self.machines: dict[str, Machine] = {}
 
     def run(self) -> bool:
-        """Whether all went as it has to; a line is printed for each step."""
+        """Take all steps, print a line for each, and return whether all went well."""
         steps = [
             self.terraform_makes_it,
             self.the_machines_boot,
@@ -238,7 +238,7 @@ class Scenario:
 
 
 def until(what: str, timeout_s: float, true: Callable[[], Any]) -> Any:
-    """Wait until it gives something that is true, which is returned. A machine that is off has no answer.
+    """Call a function until its result is true, and return that. A machine that is off has no answer.
 
     Raises:
         MachineError: it does not.
