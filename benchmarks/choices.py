@@ -156,12 +156,12 @@ def main() -> None:
 
     results = {}
     for name, lost in means.items():
-        mean, error = float(lost.mean()), float(lost.std() / math.sqrt(len(lost)))
-        results[name] = {"loss": mean, "error": error, "k": speed_up(mean)}
-        results[name] |= {"k_low": speed_up(mean + error), "k_high": speed_up(mean - error)}
+        mean, sigma = float(lost.mean()), float(lost.std() / math.sqrt(len(lost)))
+        results[name] = {"loss": mean, "error": sigma, "k": speed_up(mean)}
+        results[name] |= {"k_low": speed_up(mean + sigma), "k_high": speed_up(mean - sigma)}
         if not options.json:
             row = results[name]
-            print(f"{name:40}{mean:8.3%} ± {error:.3%}   k {row['k']:5.2f} ({row['k_low']:.2f} to {row['k_high']:.2f})")
+            print(f"{name:40}{mean:8.3%} ± {sigma:.3%}   k {row['k']:5.2f} ({row['k_low']:.2f} to {row['k_high']:.2f})")
     if options.json:
         print(json.dumps({"positions": len(next(iter(means.values()))), "results": results}, ensure_ascii=False))
 

@@ -111,6 +111,32 @@ class Watch:
         return {message.node_id: message.nodes for message in messages if message.node_id in self.dealt_to}
 
 
+async def _measure_search(
+    searcher: RaySearcher, watch: Watch, number: int, nodes: int, figures: dict[str, Figures]
+) -> None:
+    """Add the figures of one search, in milliseconds."""
+    watch.forget()
+    began = now_us()
+    searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
+    assert searcher._host is not None
+    presearch = searcher._host.coordinator.orders.last_job_id
+    await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
+    if len(watch.searching_since()) == nodes:
+        figures["start"].add((max(watch.searching_since()) - began) / 1000)
+    await watch.until(lambda: len(watch.leaf_since(presearch)) == len(watch.dealt_to) > 0)
+    figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
+    await asyncio.sleep(_LISTEN_S)
+    for came, message in watch.came:
+        if isinstance(message, Report):
+            figures["report"].add((came - message.nodes) / 1000)
+    stopped = now_us()
+    searcher.stop(number)
+    await watch.until(lambda: watch.decided_us > 0)
+    figures["stop"].add((watch.decided_us - stopped) / 1000)
+    await watch.until(lambda: len(watch.ended(stopped)) == len(watch.dealt_to))
+    figures["quiet"].add((max(watch.ended(stopped).values()) - stopped) / 1000)
+
+
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
     """The figures of a fleet with this number of nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
@@ -123,26 +149,7 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
         await searcher.whole(300)
         watch.tap(searcher)
         for number in range(1, rounds + 1):
-            watch.forget()
-            began = now_us()
-            searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
-            assert searcher._host is not None
-            presearch = searcher._host.coordinator.orders.last_job_id
-            await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
-            if len(watch.searching_since()) == nodes:
-                figures["start"].add((max(watch.searching_since()) - began) / 1000)
-            await watch.until(lambda last=presearch: len(watch.leaf_since(last)) == len(watch.dealt_to) > 0)
-            figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
-            await asyncio.sleep(_LISTEN_S)
-            for came, message in watch.came:
-                if isinstance(message, Report):
-                    figures["report"].add((came - message.nodes) / 1000)
-            stopped = now_us()
-            searcher.stop(number)
-            await watch.until(lambda: watch.decided_us > 0)
-            figures["stop"].add((watch.decided_us - stopped) / 1000)
-            await watch.until(lambda since=stopped: len(watch.ended(since)) == len(watch.dealt_to))
-            figures["quiet"].add((max(watch.ended(stopped).values()) - stopped) / 1000)
+            await _measure_search(searcher, watch, number, nodes, figures)
     finally:
         await searcher.close()
     return figures

@@ -24,7 +24,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -119,9 +119,9 @@ class EngineProcess:
                 left.append(pid)
         return found
 
-    def cpu(self) -> Counter[str]:
+    def cpu(self) -> defaultdict[str, float]:
         """CPU seconds so far by kind of thread."""
-        used = Counter[str]()
+        used = defaultdict[str, float](float)
         for pid, kind in self.family().items():
             with suppress(OSError):
                 _, all_s = _used(Path(f"/proc/{pid}/stat"))
@@ -144,12 +144,13 @@ class Row:
     nodes: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     """The shown numbers by round, as a share of ``nodes``."""
-    cpu: Counter[str] = field(default_factory=Counter)
+    cpu: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     seconds: float = 0.0
 
     def facts(self, against: float) -> dict[str, object]:
         nodes = statistics.median(self.nodes)
-        shares = {name: round(used / self.seconds, 3) for name, used in self.cpu.most_common() if used}
+        most_first = sorted(self.cpu.items(), key=lambda entry: -entry[1])
+        shares = {name: round(used / self.seconds, 3) for name, used in most_first if used}
         shown = round(statistics.median(self.shown), 3)
         return {"nodes": round(nodes), "ratio": round(nodes / against, 3), "shown": shown, "cpu_s_per_s": shares}
 
@@ -193,7 +194,8 @@ def measure(engines: list[EngineProcess], ms: int, row: Row) -> None:
             shown += said
             total += engine.counted(said)
         for engine, used in zip(engines, before, strict=True):
-            row.cpu.update(engine.cpu() - used)
+            for name, spent in engine.cpu().items():
+                row.cpu[name] += max(0.0, spent - used[name])
     row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
     row.nodes.append(total / len(POSITIONS[:_MOVES]))
     row.shown.append(shown / total)

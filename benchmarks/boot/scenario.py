@@ -7,8 +7,9 @@ import logging
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.boot.aws import Aws, Instance
 from benchmarks.boot.machine import REBOOT, Machine, MachineError
@@ -18,6 +19,8 @@ from tests.master.cloud.stand_in import client
 HEAD_UNITS = ("gougi-setup", "gougi-warm", "gougi-head", "gougi-keep", "gougi-master", "gougi-stop.timer")
 NODE_UNITS = ("gougi-setup", "gougi-warm", "gougi-node", "gougi-spot-watch")
 RAY = "/opt/gougi/venv/bin/ray"
+
+Found = TypeVar("Found")
 
 
 class Scenario:
@@ -86,8 +89,8 @@ class Scenario:
         for instance in self.aws.instances():
             self._make(instance.role, instance).boot()
         for machine in self.machines.values():
-            until(f"{machine.name}: systemd is there", 60, lambda m=machine: m.run("systemctl", "--version", code=None))
-            until(f"{machine.name}: cloud-init is done", 400, lambda m=machine: self._cloud_init(m))
+            until(f"{machine.name}: systemd is there", 60, partial(machine.run, "systemctl", "--version", code=None))
+            until(f"{machine.name}: cloud-init is done", 400, partial(self._cloud_init, machine))
         return self.machines["node"].run("systemctl", "--version").splitlines()[0]
 
     def _make(self, name: str, instance: Instance) -> Machine:
@@ -237,7 +240,7 @@ class Scenario:
         return f"in the bucket: {', '.join(self.owner.in_bucket('records/') + self.owner.in_bucket('logs/'))}"
 
 
-def until(what: str, timeout_s: float, true: Callable[[], Any]) -> Any:
+def until(what: str, timeout_s: float, true: Callable[[], Found]) -> Found:
     """Call a function until its result is true, and return that. A machine that is off has no answer.
 
     Raises:
