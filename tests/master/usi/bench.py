@@ -120,4 +120,11 @@ class Bench:
         self.feed(Progressed(Progress(request.search_id, 400, 8, score, pv, 4000, (), agreement, lines)), after)
 
 
-__all__ = ["PLAN", "TIMES", "Bench", "NewGame", "Prepare", "StopSearch", "decision"]
+def thinking(go: str = f"go {TIMES}", position: str = "position startpos") -> Bench:
+    """A ready front that was given a position and a ``go``."""
+    bench = Bench()
+    bench.send(position, go)
+    return bench
+
+
+__all__ = ["PLAN", "TIMES", "Bench", "NewGame", "Prepare", "StopSearch", "decision", "thinking"]
