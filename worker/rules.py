@@ -39,7 +39,7 @@ class Rules:
 
     entering: EnteringKingRule = EnteringKingRule.CSA_27
     max_moves: int = 0
-    """The game is drawn once so many moves are made; 0: never."""
+    """The number of moves after which the game is drawn; 0: never."""
     draw_black: int = 0
     """The value of a draw for black where black is to move at the root, in centipawns. USI: ``DrawValueBlack``."""
     draw_white: int = 0
@@ -54,7 +54,7 @@ class Rules:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
 
     def of_search(self, max_moves: int, draw_black: int, draw_white: int) -> Rules:
-        """These rules with what a single search of a fleet says of its game.
+        """These rules with the values that a single search of a fleet has for its game.
 
         Raises:
             ValueError: a number is out of range.

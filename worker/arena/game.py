@@ -1,5 +1,5 @@
-"""One game between two searchers that are asked move by move: the rules that end it, and adjudication. Pure but for
-what thinks."""
+"""One game between two searchers that are asked move by move: the rules that end it, and adjudication. Pure,
+except for the searchers."""
 
 from __future__ import annotations
 

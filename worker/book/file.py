@@ -132,7 +132,7 @@ class Book:
             at = end
 
     def _check(self) -> int:
-        """Read every line. Where the first position stands that is out of order, 0 where there is none."""
+        """Read every line. Returns the offset of the first position that is out of order; 0: there is none."""
         before, unsorted, at = b"", 0, self._start
         lines = io.BytesIO(self._data[self._start :])
         for number, line in enumerate(lines, start=1):

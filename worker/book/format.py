@@ -41,7 +41,7 @@ class BookMove:
     """A candidate of a position; what its line does not say has YaneuraOu's defaults."""
 
     move: str
-    """In USI."""
+    """The move in USI."""
     ponder: str | None = None
     value: int = 0
     """Centipawns, from the side to move."""

@@ -118,7 +118,7 @@ class MateSolver:
         line = self._line(root) if state.r_phi == 0 else None
         if line is None:
             return MateStatus.UNKNOWN, (), 0
-        # What a full table had lost, the line may have found again at greater length.
+        # A part that a full table lost may have been found again with a greater length.
         return MateStatus.MATE, line, max(longest, len(line))
 
     def _new_tables(self) -> tuple[Any, Any]:
@@ -151,7 +151,8 @@ class MateSolver:
     def _line(self, root: Position) -> tuple[int, ...] | None:
         """A line of the proof; ``root`` stays as it was. None where too much of it is lost.
 
-        Walked again, with better known lengths, until the defence that looks longest is as long as it looks.
+        It is walked again, with lengths that are better known each time, until the defence that the table gives as the
+        longest has the length that the table gives.
         """
         record, state = root.record, self._state
         best: tuple[int, ...] | None = None

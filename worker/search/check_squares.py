@@ -61,7 +61,7 @@ def note_checks(pos: Any, th: Any, ply: int) -> None:
         for i in range(CHECK_WORDS):
             th.check_squares[first + i] = np.uint64(0)
         return
-    # What the king would attack if it were such a piece of its own colour.
+    # The squares that the king would attack if it were such a piece of its own colour.
     occ = occupied(pos)
     bishop = bishop_attacks(pos, king, occ)
     file = line_attacks(pos, king, LINE_FILE, occ)

@@ -22,7 +22,7 @@ _SEE_PRUNING = part("see_pruning")
 
 @jit()
 def reduction(th: Any, improving: bool, depth: int, number: int, delta: int) -> Any:
-    """Base late-move reduction in grains of the ``number``-th move; ``delta`` is the width of the node's window."""
+    """The base late-move reduction (int64, grains) of the ``number``-th move; ``delta``: width of the node's window."""
     product = th.log_table[depth] * th.log_table[number]
     grains = product - delta * p.REDUCTION_WINDOW // th.root_delta + p.REDUCTION_BASE
     if not improving:
@@ -74,7 +74,7 @@ def late_reduction(
     correction: int,
     is_table_move: bool,
 ) -> Any:
-    """The whole reduction of a move in grains: ``base`` and all that is known of the node and of the move.
+    """The whole reduction of a move (int64, grains): ``base``, changed by facts of the node and of the move.
 
     ``table``: move, score and depth of the table's entry, and whether its move captures.
     """
@@ -117,7 +117,7 @@ def late_reduction(
 def singular_extension(
     th: Any, ply: int, is_pv: bool, score: int, bar: int, table_captures: int, correction: int
 ) -> Any:
-    """Plies (1 to 3) by which a move is searched deeper whose rivals stayed below ``bar``, with ``score``."""
+    """The extension (int64, 1 to 3 plies) of a move whose rivals reached only ``score``, which is below ``bar``."""
     at = OFFSET + ply
     trust = abs(correction) // p.SINGULAR_CORRECTION
     deep = ply > th.root_depth

@@ -1,4 +1,4 @@
-"""Mate in one, for nodes of the tree: only claims what is mate, but looks only at moves next to the king and knights.
+"""Mate in one, for nodes of the tree: every result is a mate, but only moves next to the king and knights are tried.
 
 Discovered checks and checks from afar are left to the search.
 """

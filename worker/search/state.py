@@ -196,7 +196,7 @@ class ThreadState:
         self.record.table_move_history = 0
 
     def begin_search(self) -> None:
-        """Forget what was true near another root."""
+        """Clear everything that depends on the root."""
         self._fill("low_ply")
         self.record.slot[:] = 0
         self.record.row[:] = self.record.histories + H_CONTINUATION

@@ -1,4 +1,4 @@
-"""The positions that a net is trained on: which shards, which of their games are for validation, in what order.
+"""The positions that a net is trained on: the shards, their games for validation, and the order.
 
 Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
 goes on in the middle of an epoch by reading one chunk again.
@@ -47,7 +47,7 @@ class CorpusError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A shard, and what a run uses of it."""
+    """A shard, and the games and positions of it that a run uses."""
 
     path: str
     sha256: str
@@ -61,7 +61,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Which positions are used, and for what.
+    """The positions that are used for training and for validation.
 
     Raises:
         ValueError: the share is none.

@@ -1,4 +1,4 @@
-"""A quantised net against its twin in floating point: how far they differ, and which layer's integers are to blame."""
+"""A quantised net against its twin in floating point: their difference, and the part of each layer's integers in it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from worker.training.shard import write_whole
 
 
 class TrainFolderError(Exception):
-    """A folder is not one for what is asked; the text says why."""
+    """A folder cannot be used for the command; the text says why."""
 
 
 class TrainFolder:

@@ -66,7 +66,7 @@ class GoOrder:
 
 
 def parse_go(words: Sequence[str]) -> GoOrder:
-    """Read what stands behind ``go``. Whatever it is there is an order: what is wrong is among its faults."""
+    """Read the words behind ``go``. The result is always an order: mistakes are among its faults."""
     numbers: dict[str, int] = {}
     searchmoves: tuple[str, ...] = ()
     faults: list[str] = []
@@ -104,14 +104,14 @@ def _whole_number(text: str) -> int | None:
 
 
 def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
-    """Name and value of what stands behind ``setoption``."""
+    """Name and value from the words behind ``setoption``."""
     if len(words) < 2 or words[0] != "name":
         raise ValueError("setoption: expected 'name N value V'")
     return words[1], " ".join(words[3:]) if list(words[2:3]) == ["value"] else ""
 
 
 def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """SFEN and moves of what stands behind ``position``, not yet checked by the rules."""
+    """SFEN and moves from the words behind ``position``, not yet checked by the rules."""
     at = words.index("moves") if "moves" in words else len(words)
     moves = tuple(words[at + 1 :])
     if list(words[:1]) == ["startpos"]:
@@ -122,7 +122,7 @@ def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_mate_limit(words: Sequence[str]) -> int | None:
-    """Milliseconds of what stands behind ``go mate``; None: no limit."""
+    """Milliseconds from the words behind ``go mate``; None: no limit."""
     limit = words[0] if words else "infinite"
     if limit == "infinite":
         return None

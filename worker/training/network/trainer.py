@@ -35,7 +35,7 @@ class Row:
     """A line of the log."""
 
     positions: int
-    """Learned from so far."""
+    """Positions that were learned from so far."""
     over: int
     """Positions of the plan that are over, those that an early stop left out among them."""
     epoch: int
@@ -148,7 +148,7 @@ class Trainer:
         self._spent_s = state["spent_s"]
 
     def state(self) -> dict[str, Any]:
-        """All that decides how the run goes on."""
+        """All values that the rest of the run depends on."""
         return {
             "parameters": {name: value.detach().cpu() for name, value in self.model.parameters.items()},
             "optimizer": self._optimizer.state_dict(),
@@ -300,5 +300,5 @@ class Trainer:
         if self._best is None:
             return self.model.net()
         net = FloatNet(**{name: value.numpy() for name, value in self._best["net"].items()})
-        # What was learned in the last part are the rounded weights; the others only say where they are going.
+        # The last part trained the rounded weights; the unrounded ones only collect small changes.
         return snapped(net) if self._best["quantised"] else net
