@@ -1,12 +1,12 @@
-"""What the analysis' estimate of strength stands on: our own searcher at several nodes a move.
+"""The measurement behind the analysis' estimate of strength: our own searcher at several nodes a move.
 
 Neighbouring levels play each other from balanced openings, both colours each; all moves are then analysed as
-``gougi analyze`` does. Printed are the losses of each level, and the real Elo of each pair beside that of the virtual
+``gougi analyze`` does. It prints the losses of each level, and the real Elo of each pair beside that of the virtual
 games. ``--write`` makes the calibration of the package.
 
     python benchmarks/analysis.py --out /tmp/levels --games 24 [--write master/analysis/calibration.json]
 
-Games and searches are kept in the folder: the same again goes on.
+Games and searches are kept in the folder: the same command goes on with them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RESIGN_CP, RESIGN_MOVES, MOST_MOVES = 3000, 4, 256
 
 
 def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, NumbaEngine]) -> dict[str, object]:
-    """One game; black has ``levels[0]`` nodes a move. A side that is so far behind so often resigns."""
+    """One game; black has ``levels[0]`` nodes a move. A side that is far behind for several moves resigns."""
     for engine in engines:
         engine.new_game()
     position = Position.from_sfen(opening)
@@ -138,7 +138,7 @@ def main() -> None:
     for weak, strong in pairwise(levels):
         own = [game for game in played if set(game["levels"]) == {weak, strong}]  # type: ignore[call-overload]
         points = [0.5 if game["winner"] is None else float(game["levels"][game["winner"]] == strong) for game in own]  # type: ignore[index]
-        mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game more: no Elo without end
+        mean = (sum(points) + 0.5) / (len(points) + 1)  # half a drawn game more keeps the Elo finite
         error = 1.96 * math.sqrt(mean * (1 - mean) / len(points)) * 400 / math.log(10) / (mean * (1 - mean))
         virtual = virtual_score(rated[strong].losses, rated[weak].losses)
         assert virtual is not None, "a level has played too few moves"

@@ -1,4 +1,4 @@
-"""What a fleet's choices are worth, by positions instead of games: minutes where `gougi lab` takes hours.
+"""The worth of a fleet's choices, measured on positions instead of games: minutes where `gougi lab` takes hours.
 
     python -m benchmarks.choices FOLDER --net nn.bin [--positions N] [--nodes 8] [--strategy NAME,…] [--budget N]
                                  [--judge N] [--concurrency N] [--json]
@@ -6,10 +6,12 @@
 Takes positions out of a laboratory's games (FOLDER/games.jsonl), lets each strategy, and one node with 1, 2, 3, 4, 6
 and 8 times the budget, choose a move in each, tables empty, and judges every move that anybody chose by a search behind
 it. A choice's loss is the winning probability, 1 / (1 + e^(-cp / 300)), that the best of those moves has more. Over one
-node's budgets the mean loss falls like a power; where a strategy's mean lies on that line is its effective speed-up.
+node's budgets the mean loss falls like a power; the budget at which one node has a strategy's mean loss is the
+strategy's effective speed-up.
 
-It is blind to what a game adds (tables that are full from the moves before) and the judge is no god: the last word has
-`gougi lab --against 4x`. Its worth is that variants compare on the same positions: put names behind ``--strategy``.
+It does not see what a game adds (tables that are full from the moves before), and the judge makes mistakes: games by
+`gougi lab --against 4x` decide. Its use is to compare variants on the same positions: put their names behind
+``--strategy``.
 """
 
 from __future__ import annotations
@@ -45,12 +47,12 @@ Place = tuple[str, tuple[str, ...]]
 """A position: SFEN and the moves since."""
 
 _networks = Networks()
-"""Of this process, one for all that it judges."""
+"""The networks of this process, one for all that it judges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Who chooses: ``nodes`` nodes by ``strategy``, or one with so many times the budget where that is empty."""
+    """A fleet of ``nodes`` nodes with ``strategy``, or a single node with ``budget`` where ``strategy`` is empty."""
 
     strategy: str
     nodes: int
@@ -114,7 +116,7 @@ def losses(chosen: Sequence[str], judged: Sequence[dict[str, int]]) -> np.ndarra
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choices", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="of gougi lab")
+    parser.add_argument("folder", type=Path, help="folder of gougi lab")
     parser.add_argument("--net", required=True)
     parser.add_argument("--positions", type=int, default=1200)
     parser.add_argument("--nodes", type=int, default=8)
@@ -154,12 +156,12 @@ def main() -> None:
 
     results = {}
     for name, lost in means.items():
-        mean, error = float(lost.mean()), float(lost.std() / math.sqrt(len(lost)))
-        results[name] = {"loss": mean, "error": error, "k": speed_up(mean)}
-        results[name] |= {"k_low": speed_up(mean + error), "k_high": speed_up(mean - error)}
+        mean, sigma = float(lost.mean()), float(lost.std() / math.sqrt(len(lost)))
+        results[name] = {"loss": mean, "error": sigma, "k": speed_up(mean)}
+        results[name] |= {"k_low": speed_up(mean + sigma), "k_high": speed_up(mean - sigma)}
         if not options.json:
             row = results[name]
-            print(f"{name:40}{mean:8.3%} ± {error:.3%}   k {row['k']:5.2f} ({row['k_low']:.2f} to {row['k_high']:.2f})")
+            print(f"{name:40}{mean:8.3%} ± {sigma:.3%}   k {row['k']:5.2f} ({row['k_low']:.2f} to {row['k_high']:.2f})")
     if options.json:
         print(json.dumps({"positions": len(next(iter(means.values()))), "results": results}, ensure_ascii=False))
 

@@ -1,4 +1,4 @@
-"""How the clock does over thousands of simulated games: flag falls, and how much of the time was used.
+"""The clock's results over thousands of simulated games: flag falls, and the share of the time that was used.
 
     python -m benchmarks.clock [--games 300] [--seed 1] [--json]
 
@@ -57,7 +57,7 @@ CONTROLS = {
     "5m, delay 5s, not kept": TimeControl(total_ms=300_000, delay_ms=5_000),
 }
 DELAY_KEPT = frozenset({"5m+5F, delay 3s"})
-"""Of those with a delay: the server keeps to it."""
+"""Controls with a delay that the server keeps to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ LINKS = {
     "near": Link(8, 4, 120),
     "far": Link(60, 15, 145),
 }
-"""Links that the margin of the start is enough for, also where a turn has no more than a second."""
+"""Links for which the margin of the start is enough, also where a turn has no more than a second."""
 BAD_LINKS = {
     "farther": Link(200, 20, 350),
     "slow": Link(350, 20, 450),
@@ -86,13 +86,13 @@ BAD_LINKS = {
     "rough": Link(60, 60, 900, shape=1.2),
     "seldom": Link(60, 1.5, 800, shape=0.75),
 }
-"""Worse than the margin of the start: the clock has to find out before the main time is gone. Where there is nothing
-but byoyomi a turn may be lost before it can: there the operator has to raise the margin."""
+"""Links that are worse than the margin of the start: the clock has to find that out before the main time is gone. Where
+there is only byoyomi it may lose a turn before it can: there the operator has to raise the margin."""
 
 
 @lru_cache
 def dear_ms(control: TimeControl, link: Link) -> float:
-    """What a move at once takes of the main time for good, on average."""
+    """The mean main time (ms) that a move played at once costs and that no increment gives back."""
 
     def cost(delay_ms: float) -> int:
         charged = control.charge(delay_ms + SETTINGS.least_ms)
@@ -110,12 +110,12 @@ class Played:
     used_ms: int = 0
     usable_ms: int = 0
     held_ms: float = 0.0
-    """Of what is usable and was not used."""
+    """The part of the usable time that was not used."""
     moves: int = 0
     usual_ms: list[float] = field(default_factory=list)
-    """The margin that was aimed with, move by move."""
+    """The margin by which each move was timed."""
     hard_ms: list[float] = field(default_factory=list)
-    """What the hard limit kept back in front of the flag."""
+    """The reserve that the hard limit kept in front of the flag, move by move."""
 
 
 def scores(kind: str, rng: random.Random) -> tuple[list[int], int]:
@@ -141,7 +141,7 @@ def scores(kind: str, rng: random.Random) -> tuple[list[int], int]:
 def think(
     clock: GameClock, soft_ms: int, hard_ms: int, now_ms: float, watch: Watch, score: int, rng: random.Random
 ) -> float:
-    """When the searcher is done, in milliseconds from ``now_ms``: it follows the soft time as that is reconsidered."""
+    """The milliseconds from ``now_ms`` until the searcher is done: it follows the soft time, which may change."""
     if rng.random() < 0.01:
         return hard_ms + GUARD_MS  # no answer: the player sends what it has
     settles = rng.random() ** 2  # the share of the time behind which the best move stays
@@ -213,7 +213,7 @@ def play(
 
 
 def measure(name: str, links: list[Link], number_of_games: int, seed: int) -> dict[str, float]:
-    """So many games of each kind under a control, over these links in turns: the table's row."""
+    """Play games of each kind under a control, over these links in turns, and return the table's row."""
     row: dict[str, float] = {"games": 0, "flag falls": 0}
     usual, hard = Figures(), Figures()
     for kind in KINDS:
@@ -249,7 +249,7 @@ def measure(name: str, links: list[Link], number_of_games: int, seed: int) -> di
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--games", type=int, default=300, help="of each kind, for each control, over good and over bad links"
+        "--games", type=int, default=300, help="games of each kind, for each control, over good and over bad links"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")

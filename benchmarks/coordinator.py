@@ -1,12 +1,13 @@
-"""What a report costs the coordinator: 1,000 virtual nodes, 20 reports a second each.
+"""The cost of a report for the coordinator: 1,000 virtual nodes, 20 reports a second each.
 
     python -m benchmarks.coordinator [--nodes 1000] [--reports 10000] [--new 0.25] [--modes split,…] [--json]
 
 In virtual time, over whole events: checking the variation, the vote and the progress that goes out ten times a second
 included. Variations are random legal moves, 12 plies deep; the share NEW of the reports brings one that was not seen
 before and has to be checked. Figures are microseconds of processor time; ``decoded`` counts from the message's bytes.
-``of a core``: what all reports together take, their bytes included. Beside the reports: the search's ``start``, the end
-of its presearch (``dealt``), and a node that is ``lost`` (a split is dealt again then) and comes back (``joined``).
+``of a core``: the share of a core that all reports together take, the reading of their bytes included. Beside the
+reports: the search's ``start``, the end of its presearch (``dealt``), and a node that is ``lost`` (a split is dealt
+again then) and comes back (``joined``).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ HZ = 20
 WARM_UP = 500
 LOSSES = 20
 _PRESEARCH_MS = 400
-"""The presearch is over by then."""
+"""Time by which the presearch is over."""
 
 
 class Fleet:
@@ -49,7 +50,7 @@ class Fleet:
         self.start_us = self.feed(StartSearch(request), 0)
 
     def feed(self, event: Event, now_ms: int) -> float:
-        """Microseconds that the coordinator took."""
+        """Feed the coordinator an event and return the microseconds that it took."""
         began = time.thread_time_ns()
         out = self.coordinator.handle(event, now_ms)
         self.coordinator.wake_ms(now_ms)  # as every driver asks after each event
@@ -84,8 +85,8 @@ class Fleet:
 
 
 def measure(settings: Settings, nodes: int, count: int, new: float) -> tuple[dict[str, Figures], int]:
-    """Microseconds of ``count`` reports, as an ``event`` and ``decoded`` too, and of what else befalls a search; and
-    how many of the nodes had a job."""
+    """The microseconds of ``count`` reports, as an ``event`` and ``decoded`` too, and of the other events of a search;
+    and the number of nodes that had a job."""
     fleet = Fleet(settings, nodes)
     for rank in range(1, settings.presearch_multipv + 1):
         fleet.feed(Received(fleet.report("n0", 5, 1.0, rank)), 0)
@@ -123,7 +124,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--reports", type=int, default=10_000)
     parser.add_argument("--new", type=float, default=0.25, help="share of reports with a new variation")
-    parser.add_argument("--modes", default=",".join(Mode), help="with commas")
+    parser.add_argument("--modes", default=",".join(Mode), help="modes, separated by commas")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     prepare_rules()

@@ -32,13 +32,13 @@ _MOVE: Final = re.compile(rb"([+-])[0-9]{4}[A-Z]{2}")
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """The line, one way, in seconds."""
+    """Delays of the line, one way, in seconds."""
 
     latency_s: float = 0.015
     jitter_s: float = 0.015
-    """Mean of what is added to it (exponential)."""
+    """Mean of the exponential delay that is added to the latency."""
     spike_share: float = 0.01
-    """Of the chunks that take `spike_s` more."""
+    """Share of the chunks that take `spike_s` longer."""
     spike_s: float = 0.08
 
     def delay_s(self, rng: random.Random) -> float:
@@ -50,7 +50,7 @@ class Turn(NamedTuple):
     """One turn as the server's end of the line sees it, in seconds of this machine's monotonic clock."""
 
     name: str
-    """The player's."""
+    """The player's name."""
     game: str
     began_s: float
     ended_s: float
@@ -59,7 +59,7 @@ class Turn(NamedTuple):
 
 @dataclass(slots=True)
 class Watch:
-    """What one client says and hears, as the server's end of the line sees it."""
+    """The lines of one client and of its server, as the server's end of the connection sees them."""
 
     now: Callable[[], float]
     turns: list[Turn]
@@ -71,7 +71,7 @@ class Watch:
     _began: float | None = None
     """When the running turn of this client began; None: it is not on turn, or has said its move."""
     _over: bool = False
-    """The server has said so: what the client says has crossed that on its way."""
+    """The server has said that the game is over; later lines of the client were sent before it heard that."""
 
     def server_says(self, line: bytes) -> None:
         if line.startswith(b"Your_Turn:"):
@@ -195,7 +195,7 @@ class LossyLine:
         return await asyncio.get_running_loop().create_server(self._accept, "127.0.0.1", 0)
 
     def cut(self, link: Link, why: str) -> None:
-        """End a connection without a word, at both ends."""
+        """End a connection at both ends, without notice."""
         self._forget(link)
         link.abort()
         say("cut", name=link.watch.name, why=why)
@@ -302,7 +302,7 @@ async def run(records: Path, seed: int, drop_every_s: float, restart_every_s: fl
 
 def main(
     records: Annotated[Path, typer.Option(help="Folder for the server's records.")],
-    seed: Annotated[int, typer.Option(help="Of the line's delays and of what is cut.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the line's delays and cuts.")] = 1,
     drop_every: Annotated[float, typer.Option(help="Mean seconds between dropped connections; 0: none.")] = 20.0,
     restart_every: Annotated[float, typer.Option(help="Mean seconds between restarts; 0: none.")] = 60.0,
     max_moves: Annotated[int, typer.Option(help="Moves after which a game is drawn.")] = 64,

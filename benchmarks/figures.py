@@ -1,4 +1,4 @@
-"""What the benchmarks of the cluster share: samples, their percentiles, a table, and what the machine was doing."""
+"""Shared parts of the cluster's benchmarks: samples, their percentiles, a table, and the load of the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Figures:
         self.samples.append(sample)
 
     def percentile(self, percent: float) -> float:
-        """The sample below or at which ``percent`` of 100 lie. Raises IndexError: there is none."""
+        """The sample below which ``percent`` % of all lie. Raises IndexError: there is none."""
         ordered = sorted(self.samples)
         return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
@@ -27,7 +27,7 @@ class Figures:
         return sum(self.samples) / len(self.samples)
 
     def facts(self) -> dict[str, float]:
-        """As plain values; all 0 where there are none."""
+        """The figures as plain values; all 0 without samples."""
         if not self.samples:
             return {"n": 0} | dict.fromkeys(("mean", "p50", "p99", "worst"), 0.0)
         return {

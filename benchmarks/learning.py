@@ -1,13 +1,13 @@
-"""How soon does the book that learns leave a losing line? The real player against an opponent who repeats himself.
+"""The rounds until the book that learns leaves a losing line: the real player against an opponent who repeats himself.
 
     python -m benchmarks.learning                       # 400 nodes a move against 8,000
     python -m benchmarks.learning --nodes 2000 --rounds 12 --white
     python -m benchmarks.learning --sweep 10 --rounds 4    # 400, 437, 474 … nodes, in both colours
 
-Our player has so many nodes for each move, the opponent (the same engine) ``--stronger`` times as many; what he once
-played in a game he plays again. After each lost game the player studies what that game left (method II), and plays
-the same opponent again. Of each round it is told how it ended, at which ply it left the line of the first loss, and
-at which ply the one before.
+Our player has ``--nodes`` nodes for each move, the opponent (the same engine) ``--stronger`` times as many; a move that
+he played in one game he plays again in the next. After each lost game the player studies what that game left (method
+II), and plays the same opponent again. It prints for each round how it ended, and at which ply it left the line of the
+first loss and that of the round before.
 
 With a node limit and one thread nothing depends on the machine's speed: the same command plays the same games.
 """
@@ -42,11 +42,11 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 
 GAME = "learning-9000-10F"
-"""So much time that only nodes limit a search."""
+"""A game with enough time that only nodes limit a search."""
 
 
 class Repeater(LocalSearcher):
-    """An opponent who answers a line that he has seen as he did then."""
+    """An opponent who repeats his earlier answer to a line that he has seen."""
 
     def __init__(self, engine: EngineSpec) -> None:
         super().__init__(engine.build, name="repeater")
@@ -71,7 +71,7 @@ class Round:
 
     outcome: GameOutcome
     moves: list[str] = field(default_factory=list)
-    """Of both sides, in USI."""
+    """Moves of both sides, in USI."""
     from_book: int = 0
     """Own moves out of the book."""
     studied: list[Studied] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is played."""
+    """Settings of the rounds that are played."""
 
     nodes: int = 400
     stronger: int = 20
@@ -98,7 +98,7 @@ async def play_rounds(plan: Plan, learned: Path, on_round: Callable[[int, Round]
     """Play until a game is not lost, or for ``plan.rounds`` games, and study after each loss.
 
     Args:
-        learned: the book that learns; what is in it already is played from.
+        learned: the book that learns; the player uses what is in it already.
         on_round: hears of each round, from 1 on.
     """
     engine = EngineSpec(plan.hash_mb, 1)
@@ -158,7 +158,9 @@ async def _play(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=Plan().nodes, help="nodes of our player for a move")
-    parser.add_argument("--stronger", type=int, default=Plan().stronger, help="so many times as many for the opponent")
+    parser.add_argument(
+        "--stronger", type=int, default=Plan().stronger, help="the opponent's nodes for a move, as a multiple of ours"
+    )
     parser.add_argument("--rounds", type=int, default=Plan().rounds)
     parser.add_argument("--white", action="store_true", help="we play white")
     parser.add_argument("--sweep", type=int, default=0, metavar="N", help="N lines in each colour, and a summary")
@@ -205,7 +207,7 @@ def show_line(plan: Plan) -> list[Round]:
 
 
 def summary(lines: list[list[Round]]) -> str:
-    """How often the game after a lost one and its study was another one."""
+    """A text that tells how often the game after a lost one and its study was another one."""
     follow = [(before, after) for rounds in lines for before, after in itertools.pairwise(rounds)]
     second = sum(rounds[1].leaves(rounds[0]) is not None for rounds in lines if len(rounds) > 1)
     other = sum(after.leaves(before) is not None for before, after in follow)

@@ -1,8 +1,8 @@
-"""What viewers of the live page cost the game: how late the master handles reports, with and without slow viewers.
+"""The cost of the live page's viewers for the game: the master's delay in handling reports, with and without slow ones.
 
-A fleet that is made up reports on an event loop, as the channel does: every ``--every`` ms a progress of
-``--nodes`` nodes. The listener has the page's feed, as in `gougi play`; the page runs in its own process. How late each
-report is handled is the latency. The arms take turns, round after round, so that what else the machine does is in all:
+A simulated fleet reports on an event loop, as the channel does: every ``--every`` ms the progress of ``--nodes`` nodes.
+The listener has the page's feed, as in `gougi play`; the page runs in its own process. The latency is the time by which
+a report is handled too late. The arms take turns, round after round, so that other load on the machine is in all:
 
     none      no page at all
     page      the page, without a viewer
@@ -59,7 +59,7 @@ def page() -> Iterator[tuple[Feed, str]]:
 
 @contextlib.contextmanager
 def viewers(url: str, count: int, read: bool) -> Iterator[list[int]]:
-    """So many streams; those that do not read have the smallest buffer. Counts the bytes that were read."""
+    """Open ``count`` streams; those that do not read have the smallest buffer. Counts the bytes that were read."""
     parts = urlsplit(url)
     taken, stop = [0], threading.Event()
     socks = []
@@ -97,7 +97,7 @@ def viewers(url: str, count: int, read: bool) -> Iterator[list[int]]:
 
 
 async def game(feed: Feed | None, nodes: int, every_s: float, seconds: float) -> list[float]:
-    """Report for ``seconds``; gives how late each report was handled, in milliseconds."""
+    """Report for ``seconds``; returns by how many milliseconds each report was handled too late."""
     loop = asyncio.get_running_loop()
     late: list[float] = []
     begin = loop.time()

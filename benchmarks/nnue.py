@@ -115,17 +115,17 @@ def measure(network: Network, repeat: int) -> dict[str, float]:
     nn.updates = nn.refreshes = 0
     replay(position.record, nn, moves, 1, True)
     share = int(nn.refreshes) / (2 * GAME_PLIES)
-    played = [
-        best_ns(lambda n, e=evaluated: replay(position.record, nn, moves, n, e), 300, repeat) / GAME_PLIES
-        for evaluated in (False, True)
-    ]
+
+    def played(evaluated: bool) -> float:
+        return best_ns(lambda n: replay(position.record, nn, moves, n, evaluated), 300, repeat) / GAME_PLIES
+
     return {
         "forward": best_ns(lambda n: forwards(nn, n), 20_000, repeat),
         "update": best_ns(lambda n: updates(nn, rows, n, False), 100_000, repeat),
         "update_capture": best_ns(lambda n: updates(nn, rows, n, True), 100_000, repeat),
         "refresh": best_ns(lambda n: refreshes(position.record, nn, n), 20_000, repeat),
-        "make_unmake": played[0],
-        "make_evaluate_unmake": played[1],
+        "make_unmake": played(False),
+        "make_evaluate_unmake": played(True),
         "refresh_share": share,
     }
 
@@ -146,7 +146,7 @@ def main() -> None:
         networks = [default_network(), Network(random_network(HALF_KP_256))]
 
     path = "vnni" if HAS_VNNI else "avx2" if HAS_AVX2 else "portable"
-    results = [
+    results: list[dict[str, Any]] = [
         {"architecture": str(net.architecture), "path": path, **measure(net, options.repeat)} for net in networks
     ]
     if options.json:

@@ -1,10 +1,10 @@
-"""What a fleet's own machinery costs: nodes that search nothing, on real Ray, measured from the master.
+"""The cost of a fleet's own machinery: nodes that search nothing, on real Ray, measured from the master.
 
     python -m benchmarks.overhead [--actors 2,8,32] [--rounds 40] [--json]
 
-Each node's engine is a `PacedEngine`, which waits instead of searching and reports 20 times a second, so that what is
-measured is the way between master and nodes and not who gets the processor. It counts microseconds of the machine's
-clock as nodes: every report tells when it was made.
+Each node's engine is a `PacedEngine`, which waits instead of searching and reports 20 times a second, so that the
+benchmark measures the way between master and nodes, and not the sharing of the processor. It counts microseconds of the
+machine's clock as nodes: every report tells when it was made.
 
 - ``start``: from `Searcher.start` to the moment at which the last node searches (not counted where one did not begin
   within the presearch, 300 ms);
@@ -37,16 +37,16 @@ from cluster.network.messages import Done, Message, Report
 from worker.shogi import STARTPOS
 
 _LISTEN_S = 0.2
-"""For so long reports are listened to in each round."""
+"""Seconds in each round in which reports are counted."""
 _PATIENCE_S = 30.0
 
 
 @dataclass
 class Watch:
-    """Sees every message of the nodes before the coordinator does, and what the fleet says."""
+    """A listener that sees every message of the nodes before the coordinator does, and the fleet's events."""
 
     came: list[tuple[int, Message]] = field(default_factory=list)
-    """With the time at which it came, in microseconds."""
+    """Messages, each with the time at which it came, in microseconds."""
     dealt_us: int = 0
     dealt_to: frozenset[str] = frozenset()
     """The nodes with a leaf: there may be more nodes than moves."""
@@ -90,7 +90,7 @@ class Watch:
                 await self._changed.wait()
 
     def searching_since(self) -> list[int]:
-        """When each node began to search."""
+        """The time at which each node began to search."""
         first: dict[str, int] = {}
         for _, message in self.came:
             if isinstance(message, Report) and message.node_id != FALLBACK:
@@ -98,7 +98,7 @@ class Watch:
         return list(first.values())
 
     def leaf_since(self, last_job_id: int) -> list[int]:
-        """When each node that has a leaf began to search it; ``last_job_id``: of the presearch."""
+        """The time at which each node with a leaf began to search it; ``last_job_id``: of the presearch."""
         first: dict[str, int] = {}
         for _, message in self.came:
             if isinstance(message, Report) and message.node_id in self.dealt_to and message.job_id > last_job_id:
@@ -106,13 +106,39 @@ class Watch:
         return list(first.values())
 
     def ended(self, stopped_us: int) -> dict[str, int]:
-        """When each node that has a leaf ended after the stop."""
+        """The time at which each node with a leaf ended after the stop."""
         messages = [message for _, message in self.came if isinstance(message, Done) and message.nodes >= stopped_us]
         return {message.node_id: message.nodes for message in messages if message.node_id in self.dealt_to}
 
 
+async def _measure_search(
+    searcher: RaySearcher, watch: Watch, number: int, nodes: int, figures: dict[str, Figures]
+) -> None:
+    """Add the figures of one search, in milliseconds."""
+    watch.forget()
+    began = now_us()
+    searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
+    assert searcher._host is not None
+    presearch = searcher._host.coordinator.orders.last_job_id
+    await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
+    if len(watch.searching_since()) == nodes:
+        figures["start"].add((max(watch.searching_since()) - began) / 1000)
+    await watch.until(lambda: len(watch.leaf_since(presearch)) == len(watch.dealt_to) > 0)
+    figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
+    await asyncio.sleep(_LISTEN_S)
+    for came, message in watch.came:
+        if isinstance(message, Report):
+            figures["report"].add((came - message.nodes) / 1000)
+    stopped = now_us()
+    searcher.stop(number)
+    await watch.until(lambda: watch.decided_us > 0)
+    figures["stop"].add((watch.decided_us - stopped) / 1000)
+    await watch.until(lambda: len(watch.ended(stopped)) == len(watch.dealt_to))
+    figures["quiet"].add((max(watch.ended(stopped).values()) - stopped) / 1000)
+
+
 async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
-    """The figures of a fleet of so many nodes on this machine, in milliseconds."""
+    """The figures of a fleet with this number of nodes on this machine, in milliseconds."""
     figures = {name: Figures() for name in ("start", "deal", "report", "stop", "quiet")}
     # No root searchers, so that every node gets a leaf; engines that wait have no tables to share.
     settings = Settings(mode=Mode.SPLIT, root_share=0, share_depth=0)
@@ -123,26 +149,7 @@ async def measure_fleet(nodes: int, rounds: int) -> dict[str, Figures]:
         await searcher.whole(300)
         watch.tap(searcher)
         for number in range(1, rounds + 1):
-            watch.forget()
-            began = now_us()
-            searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
-            assert searcher._host is not None
-            presearch = searcher._host.coordinator.orders.last_job_id
-            await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
-            if len(watch.searching_since()) == nodes:
-                figures["start"].add((max(watch.searching_since()) - began) / 1000)
-            await watch.until(lambda last=presearch: len(watch.leaf_since(last)) == len(watch.dealt_to) > 0)
-            figures["deal"].add((max(watch.leaf_since(presearch)) - watch.dealt_us) / 1000)
-            await asyncio.sleep(_LISTEN_S)
-            for came, message in watch.came:
-                if isinstance(message, Report):
-                    figures["report"].add((came - message.nodes) / 1000)
-            stopped = now_us()
-            searcher.stop(number)
-            await watch.until(lambda: watch.decided_us > 0)
-            figures["stop"].add((watch.decided_us - stopped) / 1000)
-            await watch.until(lambda since=stopped: len(watch.ended(since)) == len(watch.dealt_to))
-            figures["quiet"].add((max(watch.ended(stopped).values()) - stopped) / 1000)
+            await _measure_search(searcher, watch, number, nodes, figures)
     finally:
         await searcher.close()
     return figures

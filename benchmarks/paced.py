@@ -1,4 +1,4 @@
-"""An engine that only says that it searches, so that everything else can be measured.
+"""An engine that only reports that it searches, so that everything else can be measured.
 
 In a module of its own: nodes are other processes, and import it by name.
 """
@@ -22,7 +22,7 @@ def now_us() -> int:
 
 
 class PacedEngine:
-    """An `Engine` that only says that it searches."""
+    """An `Engine` that only reports that it searches."""
 
     def __init__(self) -> None:
         self.name = "paced"
@@ -60,5 +60,5 @@ class PacedEngine:
 
 
 def paced_engine(*_: object) -> PacedEngine:
-    """For other processes."""
+    """Make the engine; other processes import this by name."""
     return PacedEngine()

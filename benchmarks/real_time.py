@@ -1,17 +1,17 @@
-"""What each core that is there searches: the fleet of `gougi usi` against the single searcher, in real time.
+"""The search speed of each core of the machine: the fleet of `gougi usi` against the single searcher, in real time.
 
     python -m benchmarks.real_time [--net FILE] [--nodes 1,2] [--ms 300,1000,3000] [--rounds 3] [--json]
 
 Every way of using the machine searches the same positions for the same time, in turns: ``single`` is
-`gougi usi --single` with one thread; ``k singles`` are so many of them side by side, which is what the cores can do;
-``k nodes`` is `gougi usi` with a fleet of so many. A row tells the nodes of a move (mean over the positions, median
+`gougi usi --single` with one thread; ``k singles`` are k of them side by side, which shows what the cores can do;
+``k nodes`` is `gougi usi` with a fleet of k nodes. A row gives the nodes of a move (mean over the positions, median
 over the rounds), the ratio to ``single``, and for a fleet the CPU seconds of each kind of thread in a searched second:
 those of the search in a node's process, of its other threads, of the master, of the fallback, and of all else (Ray).
 
-A fleet's nodes are those of its log, in which every job has said how far it came. With its move the player shows an
-estimate, for nobody waits for that: ``shown`` is its ratio to the log's figure.
+The nodes of a fleet are taken from its log, in which every job reports its final number. With its move the player shows
+an estimate, because it does not wait for the final numbers: ``shown`` is the estimate's ratio to the log's figure.
 
-Measure on an idle machine: who else wants a core is told by the load in the title, and by what ``k singles`` lose.
+Measure on an idle machine: other load shows in the title, and in the loss of ``k singles``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ _START_S = 200.0
 _CLEARED_S = 0.5
 _COUNTED_S = 10.0
 _SETTLED_S = 10.0
-"""After the nodes are there, Ray's own processes go on starting for some seconds."""
+"""Seconds of waiting after the nodes are there: Ray's own processes still start then."""
 _MOVES = 8
 """Positions of a round."""
 
@@ -65,7 +65,7 @@ class EngineProcess:
     log: Path
     """The folder of a fleet's log."""
     told: int = 0
-    """Searches of which the log has told so far."""
+    """The number of searches that the log has so far."""
 
     def new_game(self) -> None:
         """Empty its tables, and wait until that is done: nodes clear theirs when they hear of it."""
@@ -90,7 +90,7 @@ class EngineProcess:
                 nodes = max(nodes, int(words[words.index("nodes") + 1]))
 
     def counted(self, shown: int) -> int:
-        """The nodes of the search that was answered last; ``shown`` is what it said of itself."""
+        """The nodes of the search that was answered last; ``shown``: the number that the player gave with its move."""
         if not self.nodes:
             return shown
         deadline = time.monotonic() + _COUNTED_S
@@ -103,7 +103,7 @@ class EngineProcess:
         raise SystemExit(f"{self.log}: nothing of the last search within {_COUNTED_S:g} s")
 
     def family(self) -> dict[int, str]:
-        """The process and all that descend from it, and what each is."""
+        """The process and all its descendants, and the kind of each."""
         children = defaultdict[int, list[int]](list)
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -119,16 +119,16 @@ class EngineProcess:
                 left.append(pid)
         return found
 
-    def cpu(self) -> Counter[str]:
+    def cpu(self) -> defaultdict[str, float]:
         """CPU seconds so far by kind of thread."""
-        used = Counter[str]()
+        used = defaultdict[str, float](float)
         for pid, kind in self.family().items():
             with suppress(OSError):
                 _, all_s = _used(Path(f"/proc/{pid}/stat"))
                 used[kind] += all_s
                 if kind != "node":
                     continue
-                # Search threads come and go, and carry the process's name: they are what the others leave.
+                # Search threads come and go, and carry the process's name: their time is the rest.
                 for task in Path(f"/proc/{pid}/task").glob("[0-9]*/stat"):
                     name, its_s = _used(task)
                     if name != "python":
@@ -139,17 +139,18 @@ class EngineProcess:
 
 @dataclass
 class Row:
-    """What one way of using the machine did in one time: nodes of a move by round, and CPU seconds."""
+    """The results of one way of using the machine with one time: nodes of a move by round, and CPU seconds."""
 
     nodes: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
-    """By round, as a share of ``nodes``."""
-    cpu: Counter[str] = field(default_factory=Counter)
+    """The shown numbers by round, as a share of ``nodes``."""
+    cpu: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     seconds: float = 0.0
 
     def facts(self, against: float) -> dict[str, object]:
         nodes = statistics.median(self.nodes)
-        shares = {name: round(used / self.seconds, 3) for name, used in self.cpu.most_common() if used}
+        most_first = sorted(self.cpu.items(), key=lambda entry: -entry[1])
+        shares = {name: round(used / self.seconds, 3) for name, used in most_first if used}
         shown = round(statistics.median(self.shown), 3)
         return {"nodes": round(nodes), "ratio": round(nodes / against, 3), "shown": shown, "cpu_s_per_s": shares}
 
@@ -193,7 +194,8 @@ def measure(engines: list[EngineProcess], ms: int, row: Row) -> None:
             shown += said
             total += engine.counted(said)
         for engine, used in zip(engines, before, strict=True):
-            row.cpu.update(engine.cpu() - used)
+            for name, spent in engine.cpu().items():
+                row.cpu[name] += max(0.0, spent - used[name])
     row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
     row.nodes.append(total / len(POSITIONS[:_MOVES]))
     row.shown.append(shown / total)

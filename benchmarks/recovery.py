@@ -1,4 +1,4 @@
-"""How long a fleet on this machine takes to be whole again, after each kind of loss.
+"""The time until a fleet on this machine is whole again, after each kind of loss.
 
     python -m benchmarks.recovery [--nodes 3] [--rounds 5] [--load 8] [--fault node --fault raylet …] [--json]
 
@@ -11,8 +11,8 @@ A search without end runs all the time. The faults:
 - ``keeper``: SIGKILL to one of Ray's actors; until another has taken its node over;
 - ``nursery``: SIGKILL to it; until the next one answers.
 
-``lost`` is how many nodes the search lost by it, besides those that were killed: none, where all is as it should be.
-``start`` tells how long it took until a search could begin, until all nodes were there, and until Ray was.
+``lost`` is the number of nodes that the search lost besides those that were killed: 0 where all is well. ``start``
+gives the times until a search could begin, until all nodes were there, and until Ray was.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from worker.shogi import STARTPOS
 
 _PATIENCE_S = 300.0
 _SETTLED_S = 4.0
-"""A node that is killed sooner than 3 s after its birth is made anew after a pause."""
+"""Seconds before a fault: a node that is killed sooner than 3 s after its birth is made anew only after a pause."""
 
 
 class Fleet:
-    """An open fleet and what it said."""
+    """An open fleet and its events."""
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
@@ -81,7 +81,7 @@ class Fleet:
         return [pid for node_id, pid in sorted(last.items()) if node_id != "fallback"]
 
     async def until(self, condition: Callable[[], bool], since: float) -> float:
-        """Seconds from ``since`` until that holds."""
+        """The seconds from ``since`` until a condition holds."""
         async with asyncio.timeout(_PATIENCE_S):
             while not condition():
                 self._news.clear()
@@ -91,7 +91,7 @@ class Fleet:
 
 
 def _called(session: int, word: str) -> list[int]:
-    """The processes of a session that have that word in their command line."""
+    """The processes of a session with a given word in their command line."""
     found = []
     for pid in sorted(in_session(session)):
         try:
@@ -200,7 +200,7 @@ def main(
     fault: Annotated[list[str] | None, typer.Option(help=f"One of: {', '.join(FAULTS)}. Default: all.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """How long a fleet on this machine takes to be whole again, after each kind of loss."""
+    """Measure the time until a fleet on this machine is whole again, after each kind of loss."""
     chosen = fault or list(FAULTS)
     if unknown := [name for name in chosen if name not in FAULTS]:
         raise typer.BadParameter(f"{unknown[0]!r}: expected one of {', '.join(FAULTS)}", param_hint="--fault")

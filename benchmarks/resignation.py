@@ -1,7 +1,7 @@
-"""Share of games that a side still does not lose after it has been so far behind on some own moves in a row.
+"""The share of games that a side does not lose although it was far behind on several own moves in a row.
 
-The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). Printed for several scores:
-how often a side was so far behind, how often it won or drew all the same, and what that costs in points.
+The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several
+scores how often a side was as far behind, how often it still won or drew, and the points that resigning would cost.
 
     python benchmarks/resignation.py runs/generation2 [--moves 4] [--scores 1000,2000,3000]
 """

@@ -1,4 +1,4 @@
-"""What sharing of table entries costs and carries, between real node processes on this machine.
+"""The cost and the traffic of sharing table entries, between real node processes on this machine.
 
     python -m benchmarks.sharing depths  [--seconds 2]               # bytes a second by least depth
     python -m benchmarks.sharing latency [--nodes 2] [--seconds 5]   # from a store to the other's table
@@ -41,22 +41,22 @@ STAMP = np.uint64(0x5357_414D_0000_0000)
 HIGH = np.uint64(0xFFFF_FFFF_0000_0000)
 
 Nodes = Annotated[int, typer.Option(min=2, help="Node processes.")]
-Seconds = Annotated[float, typer.Option(min=0.1, help="Of each search.")]
-Rate = Annotated[int, typer.Option(help="What a node may send to all others together, in bytes a second.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Length of each search.")]
+Rate = Annotated[int, typer.Option(help="Bytes a second that a node may send to all others together.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one search of one node."""
+    """The cost of one search for one node."""
 
     nodes: int
     wall_s: float
     search_s: float
     """CPU time of the search thread."""
     sharing_s: float
-    """Of the sharing thread."""
+    """CPU time of the sharing thread."""
     sockets_s: float
-    """Of ZeroMQ's own threads."""
+    """CPU time of ZeroMQ's own threads."""
     shared: tuple[Shared, ...]
 
 
@@ -99,7 +99,7 @@ def socket_threads() -> list[int]:
 
 
 def serve(connection: Connection, name: str, keys: ChannelAddress) -> None:
-    """A node process."""
+    """Run a node process."""
     engine = NumbaEngine(hash_mb=64)
     table, busy, reports = StampedTable(engine), threading.Event(), list[Shared]()
     sharing = TableSharing(f"{name}/x", table, keys, 2, busy.is_set, reports.append)
@@ -126,7 +126,7 @@ def serve(connection: Connection, name: str, keys: ChannelAddress) -> None:
 
         if stamps:
             threading.Thread(target=put_stamps).start()
-        # Infinite but for its stop: so no search for mate takes the CPU beside it.
+        # Only its stop ends it: so no search for mate takes CPU time beside it.
         threading.Timer(seconds, engine.stop).start()
         result = engine.go(Limits(depth=100))
         ended.set()
@@ -151,7 +151,7 @@ def serve(connection: Connection, name: str, keys: ChannelAddress) -> None:
 
 
 class Fleet:
-    """Node processes that hear each other, or not."""
+    """Node processes; sharing between them is switched on and off."""
 
     def __init__(self, count: int) -> None:
         keys = [ChannelAddress("tcp://127.0.0.1:9", b"", *zmq.curve_keypair()) for _ in range(count)]
@@ -200,7 +200,7 @@ app = typer.Typer(add_completion=False, help=__doc__)
 
 @app.command()
 def depths(seconds: Seconds = 2.0) -> None:
-    """What one search thread writes a second of its CPU time, by least depth; one position after the other."""
+    """Measure the entries that one search thread writes in a second of its CPU time, by least depth."""
     engine = NumbaEngine(hash_mb=64)
     engine.share(0)
     found: dict[int, list[float]] = {}
@@ -244,7 +244,7 @@ def depths(seconds: Seconds = 2.0) -> None:
 
 @app.command()
 def latency(nodes: Nodes = 2, seconds: Seconds = 5.0, rate: Rate = 8_000_000) -> None:
-    """From a store on one node to the same entry in another's table, while all search."""
+    """Measure the time from a store on one node to the same entry in another's table, while all search."""
     fleet = Fleet(nodes)
     fleet.listen(True, rate)
     fleet.search(POSITIONS[0], seconds, stamps=True)
@@ -257,7 +257,7 @@ def latency(nodes: Nodes = 2, seconds: Seconds = 5.0, rate: Rate = 8_000_000) ->
 
 @app.command()
 def cost(nodes: Nodes = 2, seconds: Seconds = 2.0, rounds: int = 5, rate: Rate = 8_000_000) -> None:
-    """What the search loses, and what CPU time sharing takes, off and on in turns."""
+    """Measure the nodes that the search loses and the CPU time that sharing takes, with sharing off and on in turns."""
     fleet = Fleet(nodes)
     found: dict[bool, list[Cost]] = {False: [], True: []}
     ratios: list[float] = []

@@ -3,7 +3,7 @@
     python -m benchmarks.soak positions [--number N] [--seed S] [--hash 1,16,4096]
     python -m benchmarks.soak games [--number N] [--movetime MS] [--seed S]
 
-Every answer is checked (`benchmarks.usi_dialogue`). What is wrong is printed with the step's whole dialogue; the exit
+Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit
 code is then 1. Steps depend on the seed and their number alone: ``--first`` goes straight to one. Ctrl-C prints what
 was done so far.
 """
@@ -121,7 +121,7 @@ def infinite(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
 
 
 def ponder(dialogue: Dialogue, rng: random.Random, scene: Scene) -> None:
-    """A search on the opponent's time, and what becomes of it."""
+    """A search on the opponent's time, and its end by a hit or a miss."""
     dialogue.say(f"go ponder {random_clock(rng)}")
     dialogue.silent(rng.choice(MOMENTS))
     if rng.random() < 0.4:
@@ -265,7 +265,7 @@ def report(dialogue: Dialogue, number: int, run: Callable[[Dialogue], Iterator[s
 app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0], rich_markup_mode=None)
 Number = Annotated[int, typer.Option(min=1, help="Steps or games.")]
 First = Annotated[int, typer.Option(min=0, help="The first one's number.")]
-Seed = Annotated[int, typer.Option(help="What everything random comes from.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 
 @app.command()

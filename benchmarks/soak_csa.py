@@ -7,7 +7,7 @@ Pairs of players (each the local searcher behind `master.game.connection_thread`
 says stop; the others have few nodes. Asserted: no flag falls, no illegal move, no line off turn; every game that was
 cut was cut by the injected faults; every record, ours and the server's, CSA and KIF, is there and is read by rsshogi.
 
-Printed besides: where the time of the turns went. "Down and up" are the ways of the opponent's move to our player and
+It also prints the parts of the turns' time. "Down and up" are the ways of the opponent's move to our player and
 of our line to the server, the waiting for a core at either end included: the margin that a turn needed. Ctrl-C ends
 the soak and prints what was played so far.
 """
@@ -54,18 +54,18 @@ FEW_NODES = 3_000
 QUICK = Backoff(first_s=0.2, most_s=2.0, attempts=None)
 PROPER = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
 ALLOWED = frozenset({"RESIGN", "JISHOGI", "SENNICHITE", "OUTE_SENNICHITE", "MAX_MOVES"})
-"""Reasons of a game that nothing was wrong with."""
+"""Ends of a game that are no fault."""
 
 
 @dataclass(slots=True)
 class Played:
-    """What came of the games, from both players' sides."""
+    """The results of the games, from both players' sides."""
 
     wanted: int
     clock: ClockSettings
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     outcomes: list[tuple[str, GameOutcome]] = field(default_factory=list)
-    """With the player's name."""
+    """Each with the player's name."""
     ids: set[str] = field(default_factory=set)
     fallbacks: int = 0
     surprises: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ async def play(address: ServerAddress, number: int, side: str, time: str, folder
 
 
 class FarSide:
-    """The process of `benchmarks.far_side`, and what it says."""
+    """The process of `benchmarks.far_side`, and its output."""
 
     def __init__(self, words: list[str]) -> None:
         self._words = words
@@ -118,7 +118,7 @@ class FarSide:
         return ServerAddress("127.0.0.1", await self._port)
 
     async def close(self) -> None:
-        """Let it stop, and hear its facts."""
+        """Stop it, and read its facts."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         await self._reader
@@ -140,7 +140,7 @@ class FarSide:
 
 
 def read_record(path: Path, plies: int | None) -> str:
-    """What is wrong with a record; empty: nothing. ``plies`` None: as many as there are."""
+    """The fault of a record; empty: it has none. ``plies``: the plies that it must have; None: any number."""
     kif = path.with_suffix(".kif")
     try:
         records = Record.from_csa_file(str(path)), Record.from_kif_file(str(kif))
@@ -155,7 +155,7 @@ def read_record(path: Path, plies: int | None) -> str:
 
 
 def judge(played: Played, far: FarSide, folder: Path) -> list[str]:
-    """What went wrong."""
+    """Describe each fault of the soak in a line."""
     wrong = [*far.facts["faults"], *played.surprises]
     cut = Counter(fault["name"] for fault in far.cuts)
     lost: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def judge(played: Played, far: FarSide, folder: Path) -> list[str]:
 
 
 class Parts(NamedTuple):
-    """Where the time of one turn went."""
+    """The parts of one turn's time."""
 
     game: str
     down_ms: float
@@ -198,7 +198,7 @@ class Parts(NamedTuple):
 
 
 def said(log: Path) -> dict[str, list[tuple[float, float]]]:
-    """When each player heard that it was on turn, and when it said its line, out of the players' log (seconds)."""
+    """The times (seconds) at which each player heard that it was on turn and sent its line, from the players' log."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for game in read_log(log):
         heard_s = None
@@ -257,7 +257,7 @@ async def soak(
     times: tuple[str, ...] = TIMES,
     clock: ClockSettings | None = None,
 ) -> dict[str, Any]:
-    """Play, and say what came of it; ``words`` are for the far side, ``times`` the pairs' in turns."""
+    """Play, and return the figures; ``words``: arguments of the far side; ``times``: of the pairs in turns."""
     played = Played(games, clock or ClockSettings())
     far = FarSide(["--records", str(folder / "server"), *words])
     with open_log(folder, file_level="debug", console_level="critical", console=print) as log:
@@ -279,7 +279,7 @@ async def soak(
 def main(
     games: Annotated[int, typer.Option(min=1, help="Games to play in all.")] = 200,
     pairs: Annotated[int, typer.Option(min=1, help="Games at once.")] = 4,
-    seed: Annotated[int, typer.Option(help="Of the line's delays and of what is cut.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the line's delays and cuts.")] = 1,
     drop_every: Annotated[float, typer.Option(help="Mean seconds between dropped connections; 0: none.")] = 20.0,
     restart_every: Annotated[float, typer.Option(help="Mean seconds between restarts of the server; 0: none.")] = 60.0,
     max_moves: Annotated[int, typer.Option(help="Moves after which a game is drawn.")] = 64,

@@ -4,7 +4,7 @@ Each time the fleet must be whole again (`tests.cluster.supervision`).
 
     python -m benchmarks.supervision --seeds 500 --faults 60
 
-Exit code 1 where a storm found something; its seed is told, and the same seed is the same storm.
+Exit code 1 where a storm found a fault; its seed is printed, and the same seed gives the same storm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(
     faults: Annotated[int, typer.Option(min=1, metavar="N", help="Faults in each.")] = 60,
     patience: Annotated[float, typer.Option(min=1, metavar="S", help="Virtual seconds to be whole again.")] = 60.0,
 ) -> None:
-    """Play the storms and say what was found."""
+    """Play the storms and print the faults."""
     began, found, searches = time.monotonic(), 0, 0
     for seed in range(first, first + seeds):
         try:

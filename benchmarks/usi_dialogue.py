@@ -17,7 +17,7 @@ ANSWERS = ("bestmove", "checkmate")
 
 
 class SoakError(Exception):
-    """The engine did what it must not do. The text says what."""
+    """The engine did something that it must not do; the text says what."""
 
 
 @dataclass
@@ -42,14 +42,14 @@ class Scene:
         return board
 
     def may_declare(self, rule: str) -> bool:
-        """Whether ``win`` is right. (rsshogi knows no rule in Python: by our own.)"""
+        """Whether ``win`` is right, by our own rules: rsshogi has none for this in Python."""
         position = Position.from_sfen(self.board.to_sfen())
         return bool(declaration.wins_by(position.record, EnteringKingRule(rule).code))
 
 
 @dataclass
 class Dialogue:
-    """What is said to one engine and heard from it.
+    """The lines that one engine gets and sends.
 
     ``patience``: seconds until an answer that is due counts as missing.
     """
@@ -60,7 +60,7 @@ class Dialogue:
     log: list[str] = field(default_factory=list)
     stop_ms: list[float] = field(default_factory=list)
     overrun_ms: list[float] = field(default_factory=list)
-    """How much later than its move time a search answered."""
+    """Milliseconds after its move time at which each search answered."""
     _began: float = field(default_factory=time.monotonic)
 
     def note(self, line: str) -> None:
@@ -71,7 +71,7 @@ class Dialogue:
         self.engine.send(line)
 
     def set_options(self, options: dict[str, str]) -> None:
-        """Set those that differ from what they are."""
+        """Set the options that have another value than now."""
         for name, value in options.items():
             if self.options.get(name) != value:
                 self.say(f"setoption name {name} value {value}")
@@ -97,7 +97,7 @@ class Dialogue:
         return lines
 
     def ready(self) -> None:
-        """``isready``, and that no answer came that nobody asked for.
+        """Send ``isready``, and check that no answer came that nobody asked for.
 
         Raises:
             SoakError: one did.

@@ -92,7 +92,7 @@ NodeKind = EngineSpec | UsiSpec
 
 @dataclass(frozen=True, slots=True)
 class Variety:
-    """Differences between the nodes of one kind. Node 0 is always as it is: one voter sees everything."""
+    """Differences between the nodes of one kind. Node 0 is never changed: one voter sees everything."""
 
     dropout: float = 0.0
     noise: float = 0.0
@@ -106,7 +106,7 @@ class Variety:
             raise ValueError(f"{self}: expected dropout 0 to 0.5, noise 0 to 1000 and a seed of 0 or more")
 
     def vary(self, spec: EngineSpec, number: int) -> EngineSpec:
-        """``spec`` as it is for node ``number``, from 0 on."""
+        """``spec`` with the differences of node ``number``, from 0 on."""
         if number == 0:
             return spec
         if self.dropout or self.noise:

@@ -1,4 +1,4 @@
-"""What holds for the whole tree: arrows between the rooms, declared dependencies, nothing of one machine in it."""
+"""Rules for the whole tree: arrows between the rooms, declared dependencies, nothing of one machine in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A move by material alone, where nobody has searched: what it takes, less what can be taken then.
+"""A move by material alone, without a search: the value that it takes, less the value that can then be taken.
 
 A pure function of the position, of the rules' own compiled code, in some milliseconds.
 """

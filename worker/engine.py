@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Bound(enum.IntEnum):
-    """What a score says about the true value: exactly it, at least (``LOWER``), at most (``UPPER``)."""
+    """The meaning of a score: the true value is equal to it, at least it (``LOWER``) or at most it (``UPPER``)."""
 
     LOWER = 1
     UPPER = 2
@@ -31,15 +31,15 @@ class Bound(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a search ends, and which root moves it looks at. Several limits together: the first reached ends it.
+    """The limits of a search, and the root moves that it looks at. The first limit that is reached ends it.
 
     With none of ``movetime_ms``, ``soft_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
     """
 
     movetime_ms: int | None = None
-    """Ends the search wherever it is."""
+    """Milliseconds after which the search ends, even within an iteration."""
     soft_ms: int | None = None
-    """The time to aim at: no iteration begins that would hardly end by then."""
+    """Milliseconds to aim at: no iteration begins that would probably not end by then."""
     nodes: int | None = None
     depth: int | None = None
     multipv: int = 1
@@ -48,7 +48,7 @@ class Limits:
     ignoremoves: tuple[str, ...] = ()
     """USI moves to leave out."""
     alpha: int | None = None
-    """At or below it a score need not be exact (`Bound.UPPER`), from the side to move; None: it must be."""
+    """Centipawns from the side to move: a score at or below it need not be exact (`Bound.UPPER`); None: it must be."""
     beta: int | None = None
     """At or above it a score need not be exact (`Bound.LOWER`); None: it must be. External engines, whose protocol has
     no such words, search for exact scores all the same."""
@@ -81,7 +81,7 @@ class SearchInfo:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """How a search ended. ``bestmove`` is a USI move, ``resign`` (no legal move) or ``win`` (a declaration)."""
+    """The result of a search. ``bestmove`` is a USI move, ``resign`` (no legal move) or ``win`` (a declaration)."""
 
     bestmove: str
     ponder: str | None
@@ -105,7 +105,7 @@ class Engine(Protocol):
     can_split: bool
     """Whether `Limits.searchmoves`, ``ignoremoves`` and ``multipv`` are heeded: a node that cannot searches whole."""
     rules: Rules
-    """Of the games that are searched; may be changed between searches."""
+    """The rules of the games that are searched; may be changed between searches."""
 
     def new_game(self) -> None:
         """Forget what was learned from earlier positions (transposition table, histories)."""

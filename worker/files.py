@@ -1,4 +1,4 @@
-"""Files as users meet them: what is wrong with one in plain words, and how one is replaced as a whole."""
+"""Errors of files in plain words, and writing that replaces a file as a whole."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SQLITE_FULL: Final = 13
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be read or written, without its name: ``no such file``."""
+    """The reason why a file cannot be read or written, without its name: ``no such file``."""
     if isinstance(error, UnicodeDecodeError):
         return f"not a text file: byte {error.start} is not UTF-8"
     if not isinstance(error, OSError):
@@ -41,7 +41,7 @@ def described(error: Exception) -> str:
 
 
 def disk_is_full(error: BaseException | None) -> bool:
-    """Whether a full disk, or a quota, is what lies behind an exception: it, or one that it was raised from."""
+    """Whether a full disk or a quota caused an exception, directly or through one that it was raised from."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _FULL:
             return True

@@ -9,7 +9,7 @@ from worker.score import MAX_EVAL
 
 
 class EnteringKingRule(enum.Enum):
-    """How a king in the enemy camp wins, by the names of the field's ``EnteringKingRule`` option."""
+    """The rule by which a king in the enemy camp wins, as the field's ``EnteringKingRule`` option names it."""
 
     NONE = "NoEnteringKing"
     CSA_24 = "CSARule24"
@@ -31,7 +31,7 @@ class EnteringKingRule(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What ends a game, and what a draw is worth.
+    """The rules that end a game, and the values of a draw.
 
     Raises:
         ValueError: a number is out of range.
@@ -39,9 +39,9 @@ class Rules:
 
     entering: EnteringKingRule = EnteringKingRule.CSA_27
     max_moves: int = 0
-    """The game is drawn once so many moves are made; 0: never."""
+    """The number of moves after which the game is drawn; 0: never."""
     draw_black: int = 0
-    """What a draw is worth to black where black is to move at the root, in centipawns. USI: ``DrawValueBlack``."""
+    """The value of a draw for black where black is to move at the root, in centipawns. USI: ``DrawValueBlack``."""
     draw_white: int = 0
     every_move: bool = False
     """Search declined promotions of pawn, bishop and rook too (``GenerateAllLegalMoves``)."""
@@ -54,7 +54,7 @@ class Rules:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
 
     def of_search(self, max_moves: int, draw_black: int, draw_white: int) -> Rules:
-        """These rules with what a single search of a fleet says of its game.
+        """These rules with the values that a single search of a fleet has for its game.
 
         Raises:
             ValueError: a number is out of range.

@@ -1,4 +1,4 @@
-"""What the system knows of a thread of ours: its name, and how much it gives way."""
+"""The calling thread's name and priority in the system, and its time on a core."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Final
 
 LOWEST: Final = 19
-"""The niceness of what takes only what nobody else wants."""
+"""The niceness of a thread that gets only time that no other thread wants."""
 
 
 def give_way() -> None:
-    """Let the calling thread, and all that it begins, have the lowest priority from now on; there is no way back.
+    """Give the calling thread, and all threads that it starts, the lowest priority for good.
 
-    Where that cannot be, it goes on as it is: the work matters more than its manners.
+    Where the system refuses, the priority stays: the work is more important.
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
 
 
 def show_name(name: str) -> None:
-    """Call the calling thread by ``name`` (15 bytes are shown) in ``top -H``, perf and the like; on Linux only."""
+    """Call the calling thread by ``name`` (15 bytes are shown) in ``top -H``, perf and similar tools; on Linux only."""
     with contextlib.suppress(OSError):
         Path(f"/proc/self/task/{threading.get_native_id()}/comm").write_text(
             name[:15], encoding="ascii", errors="replace"
@@ -30,9 +30,9 @@ def show_name(name: str) -> None:
 
 
 def core_time() -> tuple[float, float]:
-    """Seconds that the calling thread has run, and that it could have run but waited for a core.
+    """Seconds that the calling thread has run, and seconds that it waited for a core.
 
-    Both 0 where the system does not tell: only Linux does.
+    Both are 0 where the system does not report them: only Linux does.
     """
     try:
         ran, waited, _ = Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class WarmingError(Exception):
-    """What is to be compiled was not; the text is the process's last word."""
+    """The compilation failed; the text is the last line that its process wrote."""
 
 
 class Warming:
@@ -32,7 +32,7 @@ class Warming:
         self._ended = False
 
     def run(self, progress: Progress | None = None) -> bool:
-        """Compile what is not yet; blocks. Where the cache is warm no process is begun.
+        """Compile all that is not compiled yet; blocks. Where the cache is warm no process is started.
 
         Returns:
             Whether everything is compiled now; False: `end` came before it was.
@@ -73,7 +73,7 @@ class Warming:
         return complete
 
     def end(self) -> None:
-        """End it wherever it is, from any thread; one that has not begun does not begin."""
+        """End it at any point, from any thread; a process that has not begun does not begin."""
         with self._lock:
             self._ended = True
             if self._process is not None:
@@ -86,7 +86,7 @@ def _is_complete() -> bool:
 
 
 def main() -> None:
-    """Compile, and say on standard output how far it is."""
+    """Compile, and print the progress on standard output."""
     from worker.warm import warm_up
 
     warm_up(lambda stage, number, total: print(f"{number}/{total} {stage}", flush=True))

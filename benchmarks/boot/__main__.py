@@ -8,7 +8,7 @@ its own names; the metadata service; Debian 12 for Amazon Linux 2023; a containe
 (`benchmarks.boot.machine`).
 
 Root, debootstrap, systemd-nspawn and terraform with the provider's mirror are needed, and the first time Debian's
-packages and a package index. Machines and stand-ins are in a network of their own: nothing reaches out. What is left is
+packages and a package index. Machines and stand-ins are in a network of their own: nothing reaches out. The run leaves
 ``folder``, with each machine's console and journal in ``last/``.
 """
 
@@ -32,14 +32,14 @@ _PROGRAMS = ("debootstrap", "systemd-nspawn", "terraform", "openssl", "ip", "uns
 
 
 def main(
-    folder: Annotated[Path, typer.Option(help="For the image, the release and what the last run left.")] = Path(
-        "/var/tmp/gougi-boot"
-    ),
+    folder: Annotated[
+        Path, typer.Option(help="Folder for the image, the release and the logs of the last run.")
+    ] = Path("/var/tmp/gougi-boot"),
     release: Annotated[
-        Path | None, typer.Option(help="What the machines install. Default: made of this checkout.")
+        Path | None, typer.Option(help="Release that the machines install. Default: made of this checkout.")
     ] = None,
 ) -> None:
-    """Boot a fleet and see whether it does what it should; exit code 1 where it does not."""
+    """Boot a fleet and check what it does; exit code 1 where a check fails."""
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if os.geteuid() != 0 or missing:
         raise SystemExit(f"benchmarks.boot: needs root, and on the PATH: {' '.join(missing or _PROGRAMS)}")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from tests.cluster.metadata_service import MetadataService
@@ -31,7 +31,7 @@ NAMES = (*(f"{name}.{REGION}.amazonaws.com" for name in (*SERVICES, f"{BUCKET}.s
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance, as AWS's stand-in has made it at terraform's word."""
+    """An EC2 instance, as AWS's stand-in made it on terraform's request."""
 
     id: str
     role: str
@@ -41,7 +41,7 @@ class Instance:
 
     @property
     def hostname(self) -> str:
-        """As EC2 names it."""
+        """The name that EC2 gives it."""
         return f"ip-{self.address.replace('.', '-')}"
 
 
@@ -74,7 +74,7 @@ class Aws:
         self.metadata = MetadataService(METADATA, 80)
 
     def instances(self) -> list[Instance]:
-        """Those that run, and from now on their metadata."""
+        """The instances that run; from now on their metadata can be read."""
         ec2 = client("ec2", self.url)
         running = [{"Name": "instance-state-name", "Values": ["running"]}]
         found = []
@@ -101,7 +101,7 @@ class Aws:
         return found
 
     def notice(self, instance: Instance) -> None:
-        """A spot interruption, two minutes ahead."""
+        """Announce a spot interruption, two minutes ahead."""
         when = (datetime.now(UTC) + timedelta(minutes=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
         said = json.dumps({"action": "terminate", "time": when})
         self.metadata.machines[instance.address]["meta-data/spot/instance-action"] = said

@@ -14,12 +14,12 @@ from benchmarks.boot.aws import GATEWAY, METADATA, NAMES, Instance
 
 BASE = ("ca-certificates", "dbus", "iproute2", "libpam-systemd", "procps", "systemd-sysv")
 PACKAGES = ("awscli", "cloud-init", "python3.11-venv")
-"""What debootstrap cannot install: it knows no packages that others provide."""
+"""Packages that debootstrap cannot install, because it does not resolve virtual packages."""
 SERVICES = ("systemd-networkd", "systemd-networkd-wait-online")
 CERTIFICATE = "/etc/aws.pem"
 
 # AWS's stand-in is found by the names of AWS's services, and its certificate is trusted: no program of the machine is
-# told that AWS is not AWS. Cloud-init takes a container for no machine of EC2's: it reads its user data from a file.
+# told that AWS is not AWS. To cloud-init a container is no machine of EC2: it reads its user data from a file.
 FILES = {
     "/etc/cloud/ds-identify.cfg": "policy: enabled\n",
     "/etc/cloud/cloud.cfg.d/90_seed.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\nlocale: C.UTF-8\n",

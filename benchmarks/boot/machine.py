@@ -13,7 +13,7 @@ from benchmarks.boot.aws import Instance
 
 
 class MachineError(Exception):
-    """A machine does not do what it has to; the text says which and what."""
+    """A machine failed; the text says which one and how."""
 
 
 REBOOT = 133
@@ -34,10 +34,10 @@ class Machine:
 
     Args:
         name: of at most 11 characters; a cable is named after it.
-        root: the image, which stays as it is.
+        root: the image, which is not changed.
         folder: for the disk and the console's log.
         certificate: of AWS's stand-in.
-        instance: what AWS knows it as.
+        instance: the machine as AWS knows it.
     """
 
     def __init__(self, name: str, root: Path, folder: Path, certificate: Path, instance: Instance) -> None:
@@ -86,7 +86,7 @@ class Machine:
 
     @property
     def init(self) -> int:
-        """Its process 1, as seen from here. Raises MachineError: it has none (any more, or yet)."""
+        """Its process 1, as seen from here. Raises MachineError: it has none, no longer or not yet."""
         assert self._nspawn is not None
         children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children")
         words = children.read_text().split() if self.runs else []
@@ -95,7 +95,7 @@ class Machine:
         return int(words[0])
 
     def run(self, *command: str, code: int | None = 0, timeout_s: float = 60.0) -> str:
-        """Run a command there as root; what it says.
+        """Run a command there as root and return its output.
 
         Args:
             code: the exit code that it has to have; None: any.
@@ -113,11 +113,11 @@ class Machine:
         return done.stdout.strip()
 
     def systemctl(self, *words: str) -> str:
-        """What systemctl says there; any exit code."""
+        """Run systemctl on the machine and return its output; any exit code is accepted."""
         return self.run("systemctl", *words, code=None, timeout_s=120.0)
 
     def journal(self, unit: str) -> str:
-        """What a unit has said since the machine was made."""
+        """The journal of a unit since the machine was made."""
         return self.run("journalctl", "--no-pager", "--quiet", f"--unit={unit}", "--output=short-monotonic")
 
     def wait_off(self, timeout_s: float) -> int:

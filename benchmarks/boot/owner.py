@@ -1,4 +1,4 @@
-"""Who owns the fleet: runs `gougi fleet`, looks into the bucket, and has an opponent and a server for a game."""
+"""The owner of the fleet: runs `gougi fleet`, looks into the bucket, and has an opponent and a server for a game."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Owner:
     """``close`` it.
 
     Args:
-        folder: for the configuration, terraform's state and what is said.
-        release: what the machines install.
+        folder: for the configuration, terraform's state and the output of the commands.
+        release: the release that the machines install.
         url: of AWS's stand-in.
     """
 
@@ -58,7 +58,7 @@ class Owner:
         client("ssm", url).put_parameter(**made)
 
     def fleet(self, *words: str) -> str:
-        """What ``gougi fleet WORDS`` says. Raises AssertionError: it failed."""
+        """Run ``gougi fleet WORDS`` and return its output. Raises AssertionError: it failed."""
         done = subprocess.run(
             [sys.executable, "-m", "master", "fleet", *words],
             cwd=self.folder,
@@ -79,7 +79,7 @@ class Owner:
         return found
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
-        """``gougi WORDS``, until it is closed here; what it says is in a file of its name."""
+        """Start ``gougi WORDS``, which runs until it is closed here; its output is in a file of its name."""
         settings = {"GOUGI_CSA_PASSWORD": "x", "GOUGI_PLAY_PONDER": "false"}
         with (self.folder / f"{words[0]}.log").open("wb") as log:
             started = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What the machines have to do, step by step."""
+"""The steps that the machines have to go through."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import logging
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.boot.aws import Aws, Instance
 from benchmarks.boot.machine import REBOOT, Machine, MachineError
@@ -19,14 +20,16 @@ HEAD_UNITS = ("gougi-setup", "gougi-warm", "gougi-head", "gougi-keep", "gougi-ma
 NODE_UNITS = ("gougi-setup", "gougi-warm", "gougi-node", "gougi-spot-watch")
 RAY = "/opt/gougi/venv/bin/ray"
 
+Found = TypeVar("Found")
+
 
 class Scenario:
     """A fleet of a head and a worker.
 
     Args:
         root: the machines' image.
-        release: what they install.
-        folder: an empty one; what is left there is for whoever looks why something failed.
+        release: the release that they install.
+        folder: an empty one; its files help to find out why something failed.
     """
 
     def __init__(self, root: Path, release: Path, folder: Path) -> None:
@@ -40,7 +43,7 @@ class Scenario:
         self.machines: dict[str, Machine] = {}
 
     def run(self) -> bool:
-        """Whether all went as it has to; a line is printed for each step."""
+        """Take all steps, print a line for each, and return whether all went well."""
         steps = [
             self.terraform_makes_it,
             self.the_machines_boot,
@@ -86,8 +89,8 @@ class Scenario:
         for instance in self.aws.instances():
             self._make(instance.role, instance).boot()
         for machine in self.machines.values():
-            until(f"{machine.name}: systemd is there", 60, lambda m=machine: m.run("systemctl", "--version", code=None))
-            until(f"{machine.name}: cloud-init is done", 400, lambda m=machine: self._cloud_init(m))
+            until(f"{machine.name}: systemd is there", 60, partial(machine.run, "systemctl", "--version", code=None))
+            until(f"{machine.name}: cloud-init is done", 400, partial(self._cloud_init, machine))
         return self.machines["node"].run("systemctl", "--version").splitlines()[0]
 
     def _make(self, name: str, instance: Instance) -> Machine:
@@ -237,8 +240,8 @@ class Scenario:
         return f"in the bucket: {', '.join(self.owner.in_bucket('records/') + self.owner.in_bucket('logs/'))}"
 
 
-def until(what: str, timeout_s: float, true: Callable[[], Any]) -> Any:
-    """Wait until it gives something that is true, which is returned. A machine that is off has no answer.
+def until(what: str, timeout_s: float, true: Callable[[], Found]) -> Found:
+    """Call a function until its result is true, and return that. A machine that is off has no answer.
 
     Raises:
         MachineError: it does not.

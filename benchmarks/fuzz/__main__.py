@@ -1,4 +1,4 @@
-"""Fuzzing, guided by coverage: what reads bytes from outside is fed until it fails, or the time is over.
+"""Fuzzing, guided by coverage: each reader of foreign bytes gets inputs until it fails, or the time is over.
 
     python -m benchmarks.fuzz csa usi --seconds 600
     python -m benchmarks.fuzz --list
@@ -45,7 +45,7 @@ TARGETS: dict[str, type[Target]] = {
 def main(
     targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET…", help="Default: all.")] = None,
     seconds: Annotated[int, typer.Option(min=1, metavar="N", help="Time for each target.")] = 600,
-    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where inputs are kept.")] = Path("runs/fuzz"),
+    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the inputs.")] = Path("runs/fuzz"),
     input_file: Annotated[
         Path | None, typer.Option("--input", exists=True, dir_okay=False, metavar="FILE", help="Feed this one only.")
     ] = None,
@@ -73,7 +73,7 @@ def main(
 
 
 def _fuzz(name: str, seconds: int, folder: Path) -> bool:
-    """Run one target in its process. Whether nothing was found."""
+    """Run one target in its process; returns whether it found no fault."""
     corpus, faults = folder / name, folder / f"{name}-failed"
     for path in (corpus, faults):
         path.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Fuzz targets of what is read from files: positions, game records, networks, opening books, game logs, settings."""
+"""Fuzz targets for the readers of files: positions, game records, networks, opening books, game logs, settings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LOG: Final = (
     '{"event": "input", "game": 1, "call": "connected", "arguments": {}, "asked": [], "timestamp": "2026-11-22"}\n'
 )
 _HEADER_BYTES: Final = 400
-"""So much of a network's file is the fuzzer's: all that decides how the rest is read."""
+"""Bytes of a network's file that the fuzzer makes: all that decides how the rest is read."""
 
 
 class Sfen(Target):

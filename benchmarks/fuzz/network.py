@@ -1,4 +1,4 @@
-"""Fuzz targets of what comes over a network: the channel's messages, a CSA server's lines, a CSA client's lines."""
+"""Fuzz targets for input from a network: the channel's messages, a CSA server's lines, a CSA client's lines."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _MESSAGES: Final[tuple[Message, ...]] = (
 )
 _STEP_MS: Final = 40
 _SUMMARY_LINES: Final = 45
-"""So many lines a server says until the first moves are played."""
+"""Lines of a server up to the first moves."""
 _LAST_LINES: Final = 12
-"""So many are taken of those that follow: whole games are too slow to be tried often."""
+"""Lines that are taken from the rest: whole games are too slow to be tried often."""
 
 
 class Channel(Target):
@@ -104,7 +104,7 @@ class _Game:
         self._bytes = LineProtocol(self._line, lambda _: None)
         self._now = 1_000.0
         self._delay = delay
-        """So many lines pass before a search ends."""
+        """Lines that pass before a search ends."""
         self._searches: list[tuple[int, SearchRequest]] = []
 
     def hear(self, data: bytes) -> None:

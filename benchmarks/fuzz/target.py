@@ -1,4 +1,4 @@
-"""The shape of a fuzz target: what reads foreign bytes, what it may raise, and inputs to begin with."""
+"""The shape of a fuzz target: a reader of foreign bytes, the errors that it may raise, and inputs to begin with."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Single(Target):
 
 
 class Engine(Target):
-    """What a foreign USI engine says. A PV that is taken is legal."""
+    """The output of a foreign USI engine. A PV that is taken is legal."""
 
     name = "usi-engine"
 

@@ -1,9 +1,9 @@
-"""A nemesis: real processes are killed, stopped, cut off and robbed of their disk at random, from a seed, while a GUI
-asks for move after move; then it is judged what was answered and what was left behind.
+"""A nemesis: real processes are killed, stopped, cut off and left without disk space at random, from a seed, while a
+GUI asks for move after move; then the answers are checked, and what the processes left behind.
 
     python -m benchmarks.nemesis --minutes 30 --seed 7
 
-Faults come in bursts that overlap; after each burst it is told how long the fleet took to be whole again. As root the
+Faults come in bursts that overlap; after each burst it prints how long the fleet took to be whole again. As root the
 player gets a network and a disk of its own, so that lines can be cut and the disk filled; otherwise these faults are
 left out. Source of the idea: Jepsen's nemesis (https://jepsen.io).
 """
@@ -37,13 +37,13 @@ _GONE_S = 75.0
 
 
 class Nemesis:
-    """One run. ``faults`` is what was found."""
+    """One run. ``faults``: the faults of the player that were found."""
 
     def __init__(self, nodes: int, byoyomi_ms: int, folder: Path, rng: random.Random, kinds: list[Kind]) -> None:
         self.history = History()
         self.faults: list[str] = []
         self.whole_s: dict[str, list[float]] = defaultdict(list)
-        """How long the fleet took to be whole again, by what had befallen it."""
+        """Seconds until the fleet was whole again, by the kind of fault."""
         self.gone_s: list[float] = []
         self._nodes = nodes
         self._folder = folder
@@ -55,7 +55,7 @@ class Nemesis:
         watch_sleep(self.history, lambda: self._over)
 
     def run(self, seconds: float, patience_s: float) -> None:
-        """Let bursts befall the player until the time is over."""
+        """Inject bursts of faults until the time is over."""
         end = time.monotonic() + seconds
         self._games.start()
         try:
@@ -176,7 +176,7 @@ class Nemesis:
 
 
 def _cut(pid: int, lasts_s: float) -> None:
-    """Nothing comes through to the ports of the master for some time."""
+    """Block the ports of the master for some time."""
     ports = ", ".join(str(port) for port in listening_ports(pid))
     if not ports:
         return
@@ -190,7 +190,7 @@ def _cut(pid: int, lasts_s: float) -> None:
 
 
 def _fill(filler: Path, lasts_s: float) -> None:
-    """No byte more can be written to the player's disk for some time."""
+    """Keep the player's disk full for some time."""
     try:
         with filler.open("wb", buffering=0) as file:
             while True:
@@ -202,15 +202,17 @@ def _fill(filler: Path, lasts_s: float) -> None:
 
 
 def main(
-    minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="How long faults come.")] = 30,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Of the faults. Default: another each time.")] = None,
+    minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="Time in which faults are injected.")] = 30,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of the faults. Default: another one each time.")
+    ] = None,
     nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes of the fleet.")] = 2,
     byoyomi: Annotated[int, typer.Option(min=50, metavar="MS", help="Time for each move.")] = 500,
     load: Annotated[int, typer.Option(min=0, metavar="N", help="Busy processes beside it.")] = 0,
-    patience: Annotated[float, typer.Option(metavar="S", help="So long a fleet may take to be whole again.")] = 120,
+    patience: Annotated[float, typer.Option(metavar="S", help="Time that a fleet may take to be whole again.")] = 120,
     only: Annotated[list[str] | None, typer.Option(metavar="WORD", help="Only faults with this word.")] = None,
 ) -> None:
-    """Let faults befall a whole player. Exit code 1: something happened that should not."""
+    """Inject faults into a whole player. Exit code 1: the player failed."""
     apart = os.geteuid() == 0
     if apart and _APART not in os.environ:
         raise typer.Exit(_run_apart())

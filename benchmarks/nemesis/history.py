@@ -1,4 +1,4 @@
-"""What was asked and answered, and what is wrong with it. Pure."""
+"""Questions and answers of one player, and the faults in them. Pure."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from worker.shogi import MoveError, Position
 
 _PIPES_MS = 60.0
-"""What pipes and the watcher itself take."""
+"""Delay of the pipes and of the watcher itself."""
 _STARVED = 4.0
-"""An answer may be late by so many times what the watcher overslept meanwhile: each hand-over waits for a core."""
+"""Factor by which an answer may be later than the watcher overslept meanwhile: each hand-over waits for a core."""
 
 _SHORTLY_MS = 5000.0
 
 
 @dataclass(slots=True)
 class Question:
-    """A ``go``, and what came of it."""
+    """A ``go``, and the answers to it."""
 
     moves: tuple[str, ...]
     """The game so far, from the start position."""
     byoyomi_ms: int
     asked_ms: float
     answers: list[tuple[float, str]] = field(default_factory=list)
-    """When, and which move."""
+    """Time (ms) and move of each."""
     given_up: bool = False
     """The player was ended before it could answer."""
 
@@ -36,12 +36,12 @@ class History:
     stray: list[str] = field(default_factory=list)
     """``bestmove`` lines that nobody asked for."""
     overslept: list[tuple[float, float]] = field(default_factory=list)
-    """When, and by how many ms."""
+    """Time (ms) and delay (ms) of each late wake-up."""
     befell: list[tuple[float, str]] = field(default_factory=list)
-    """When, and what: each fault, and each new player."""
+    """Time (ms) and name of each fault and of each new player."""
 
     def faults(self) -> list[str]:
-        """What should not have happened, a line each."""
+        """Describe each fault in a line."""
         found = [f"an answer that nobody asked for: {line}" for line in self.stray]
         for number, question in enumerate(self.questions, start=1):
             if len(question.answers) != 1 and not (question.given_up and not question.answers):
@@ -64,12 +64,12 @@ class History:
         return ", ".join(said) or "nothing before"
 
     def allowance_ms(self, begin_ms: float, end_ms: float) -> float:
-        """By how much an answer between the two may be late on a machine that lets everybody wait."""
+        """The delay (ms) that an answer between the two times may have on a machine with too few free cores."""
         worst = max((by for at, by in self.overslept if begin_ms - 200 <= at <= end_ms + 200), default=0.0)
         return _PIPES_MS + _STARVED * worst
 
     def lateness_ms(self) -> list[float]:
-        """Of every answer, behind its byoyomi; below 0: before it."""
+        """The delay of every answer behind its byoyomi, in ms; below 0: before it."""
         return [at - each.asked_ms - each.byoyomi_ms for each in self.questions for at, _ in each.answers]
 
 

@@ -27,7 +27,7 @@ class PlayerProcess:
     Args:
         nodes: of its fleet.
         folder: for its log, its errors and its temporary files.
-        history: what it answers is entered there.
+        history: gets its answers.
     """
 
     def __init__(self, nodes: int, folder: Path, history: History) -> None:
@@ -90,7 +90,7 @@ class PlayerProcess:
         return question.answers[0][1] if question.answers else ""
 
     def give_up(self) -> None:
-        """The player is about to be ended from outside: an open question needs no answer."""
+        """Let an open question have no answer: the player is about to be ended from outside."""
         with self._lock:
             if self._open is not None and not self._open.answers:
                 self._open.given_up = True
@@ -113,7 +113,7 @@ class PlayerProcess:
         return [pid for pid in pids[-1:] if pid in marked(self.mark)]
 
     def live(self) -> int:
-        """How many nodes it has now, by its own log."""
+        """The number of nodes that it has now, by its own log."""
         there: set[object] = set()
         for event in self._events("node_joined", "node_lost"):
             if event.get("node") != "fallback":
@@ -141,7 +141,7 @@ class PlayerProcess:
             raise PlayerError(f"no end {patience_s:.0f} s after quit") from error
 
     def left_behind(self, patience_s: float) -> tuple[list[str], float]:
-        """Once it has ended: processes and files that are still there after some time, and how long that was."""
+        """The processes and files that are still there some time after its end, and how long that was."""
         self._process.wait()
         began = time.monotonic()
         while True:
@@ -249,7 +249,7 @@ def _is_over(moves: tuple[str, ...]) -> bool:
 
 
 def watch_sleep(history: History, end: Callable[[], bool]) -> threading.Thread:
-    """A thread that enters in ``history`` by how many ms it wakes up too late: what the machine lets everybody wait."""
+    """Start a thread that enters in ``history`` how late (ms) it wakes up: a measure of the machine's load."""
     step_s = 0.005
 
     def watch() -> None:

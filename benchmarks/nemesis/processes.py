@@ -38,7 +38,7 @@ def send(pids: list[int], number: signal.Signals) -> None:
 
 
 def zombies_of(pid: int) -> int:
-    """How many children of a process are dead and wait to be collected."""
+    """The number of children of a process that are dead and wait to be collected."""
     count = 0
     for folder in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""What befalls the player, and when: bursts of faults that overlap, from a seed. Pure."""
+"""The plan of the faults that the player meets: bursts that overlap, from a seed. Pure."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Kind(enum.StrEnum):
 LASTING = frozenset(
     {Kind.STOP_NODE, Kind.STOP_NODES, Kind.STOP_RAY_PROCESS, Kind.STOP_RAYLET, Kind.CUT, Kind.DISK_FULL}
 )
-"""These end by themselves."""
+"""Faults that end by themselves."""
 
 ENDING = frozenset({Kind.KILL_PLAYER, Kind.RESTART})
-"""After these all that belonged to the player has to go, and another one starts."""
+"""Faults after which all processes and files of the player have to go, and another player starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class Strike:
     """One fault."""
 
     after_s: float
-    """Since the burst began."""
+    """Seconds since the burst began."""
     kind: Kind
     pick: float
-    """Which of several it hits: 0 the first, up to 1 the last."""
+    """The one of several that it hits: 0 the first, up to 1 the last."""
     lasts_s: float
-    """0: it is over at once."""
+    """Seconds that it lasts; 0: it is over at once."""
 
 
 def burst(rng: random.Random, kinds: Sequence[Kind]) -> list[Strike]:

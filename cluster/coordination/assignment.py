@@ -102,7 +102,7 @@ class Assignment:
             self.job_nodes = max(self.job_nodes, min(searched, self.job.nodes))
 
     def drop(self) -> None:
-        """Forget the job, not what came of it."""
+        """Forget the job, but keep its results."""
         if self.job is not None and self.busy and self.job.nodes is None:  # else it was settled
             self.ended[self.job.job_id] = _Ended(self.job_nodes, self.job_counts)
         self.spent += self.job_nodes

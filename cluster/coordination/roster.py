@@ -66,7 +66,7 @@ class Roster:
         self._speeds = None
 
     def facts(self, node_id: str) -> NodeJoined:
-        """The node as it joined; for one that is not here, a value that says nothing."""
+        """The node as it joined; for an unknown node an empty value."""
         node = self._live.get(node_id)
         return node.facts if node else NodeJoined(node_id)
 

@@ -44,7 +44,7 @@ class Master(Protocol):
         """There is a Ray, and it will not have us."""
 
     def is_live(self, node_id: str) -> bool:
-        """Whether that node is heard of."""
+        """Whether messages of that node arrive."""
 
     def adopted(self, node_id: str) -> None:
         """A node that lived without a keeper has one again."""
@@ -156,7 +156,7 @@ class NodeSupervisor:
             await asyncio.sleep(pause_s)
 
     async def _serve(self, place: int, ray: RayProcess) -> None:
-        """One life of a keeper. What becomes of its node is not its affair: the channel tells.
+        """One life of a keeper. It does not watch its node: the channel reports about that.
 
         Raises:
             ActorDied: it ended.

@@ -133,7 +133,7 @@ class RaySearcher(HostedSearcher):
         """Compile what is not yet, and start the fallback, the nodes and Ray. Returns when a search can begin, which
         needs no Ray: nodes join as they come, the search that runs too.
 
-        Tells the listener how far it is: ``compiling``, ``ray_starting``, ``ray_started``, ``node_starting``,
+        Tells the listener its progress: ``compiling``, ``ray_starting``, ``ray_started``, ``node_starting``,
         ``node_joined``. What would have kept it from opening, had it been known in time, is told as ``fleet_broken``
         later: the searcher goes on with what it has.
 
@@ -369,7 +369,7 @@ class RaySearcher(HostedSearcher):
     def _let_go(self, peer: str, message: Leave) -> None:
         """A node leaves of itself: elsewhere because its machine or service ends; here another takes its place."""
         if self._fleet.is_gone(peer) and self._channel is not None:
-            self._channel.send(peer, Stop(EVERY_JOB))  # it asks again: it has not heard of its dismissal
+            self._channel.send(peer, Stop(EVERY_JOB))  # it asks again: the message of its dismissal was lost
         if self._fleet.peer(message.node_id) != peer:
             return
         self.log("node_leaves", node=message.node_id, why=message.reason)

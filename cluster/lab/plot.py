@@ -21,7 +21,7 @@ def plot(results: Sequence[PointResult], title: str) -> str:
 
     Args:
         results: as `cluster.lab.report.summarize` gives them; may be empty.
-        title: stands above, as it is.
+        title: the text above the plot, unchanged.
     """
     known = [value for one in results for value in (one.strength.elo, one.strength.low, one.strength.high)]
     low, high = elo_span(known, _LEAST_SPAN)

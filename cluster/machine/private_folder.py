@@ -171,7 +171,7 @@ def _may_live(owner: _Owner) -> bool:
 
 
 def _take(lock: int) -> bool:
-    """Lock an open file for as long as it is open. False: somebody else has.
+    """Lock an open file until it is closed. False: another process has locked it.
 
     Raises:
         OSError: the file system has no locks.

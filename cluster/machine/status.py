@@ -40,7 +40,7 @@ class FleetState:
         self._searching = False
 
     def on_event(self, name: str, fields: dict[str, object], now: float) -> bool:
-        """A fleet event. Whether it is one that changes the picture."""
+        """Take a fleet event; returns whether it changes the status."""
         node = str(fields.get("node", ""))
         if node == FALLBACK:
             return False

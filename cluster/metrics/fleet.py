@@ -63,7 +63,7 @@ class FleetMetrics:
         """A listener that passes all on to ``listener`` first; a new fleet begins.
 
         Args:
-            silences: for how many seconds nothing was heard of each live node; asked from any thread.
+            silences: gives the seconds since the last message of each live node; called from any thread.
         """
         self._states, self._urls, self._view, self._searching = {}, {}, None, False
         self._silences = silences

@@ -50,7 +50,7 @@ class Place:
     ports: int = 1
 
     def moved(self, ports: int) -> Place:
-        """A place with a port so much higher; that any port will do stays."""
+        """The place with its port raised by a number; port 0 (any port) stays."""
         return Place(self.host, self.port + ports if self.port else 0, self.ports)
 
 

@@ -12,7 +12,7 @@ _LENGTH = struct.Struct(">I")
 
 
 def frame(value: object) -> bytes:
-    """``value`` as it is sent."""
+    """The bytes by which ``value`` is sent."""
     data = pickle.dumps(value)
     return _LENGTH.pack(len(data)) + data
 

@@ -1,4 +1,4 @@
-"""The order for a shard, the shard that comes of it, and the events meanwhile."""
+"""The order for a shard, the finished shard, and the events in between."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def make_shard(net: bytes, order: Order, number: int, on_played: Listener = lamb
 
     Args:
         net: the network's file.
-        on_played: told every second or so how far it is.
+        on_played: called about once a second with the progress.
 
     Raises:
         TeachingError: this machine has other sources than whoever ordered.

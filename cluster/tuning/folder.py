@@ -99,7 +99,7 @@ class TuningFolder:
             raise
 
     def read(self, settings: TuneSettings, *, mend: bool) -> Run:
-        """The run as far as it is played.
+        """The part of the run that is played.
 
         Args:
             mend: cut off a last line without its end, as a crash leaves it: its pair is played again. Else it is passed

@@ -80,7 +80,7 @@ def plot(run: Run, title: str) -> str:
     """The SVG: a small chart for each parameter, its start dashed, all at one scale of games from left to right.
 
     Args:
-        title: stands above, as it is.
+        title: the text above the report, unchanged.
     """
     parameters = run.settings.spsa.parameters
     rows = -(-len(parameters) // _COLUMNS)

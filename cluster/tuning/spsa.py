@@ -59,7 +59,7 @@ class SpsaSettings:
     parameters: tuple[Parameter, ...]
     iterations: int
     rate: float = 0.002
-    """Fishtest's r_end: the last iteration moves a parameter by so much of its step for a point won."""
+    """Fishtest's r_end: the share of its step by which the last iteration moves a parameter for a point won."""
     stability: float = 0.1
     """A, as a share of the iterations: keeps the first moves from being too large."""
     lag: int = 8
@@ -111,12 +111,12 @@ class Spsa:
 
     @property
     def path(self) -> Sequence[Sequence[float]]:
-        """The vector before each iteration that was taken, and at the end as it is now."""
+        """The vector before each finished iteration, and at the end the present one."""
         return self._path
 
     @property
     def theta(self) -> tuple[float, ...]:
-        """The vector as it is now."""
+        """The present vector."""
         return tuple(self._path[-1])
 
     @property

@@ -15,7 +15,7 @@ from worker.shogi import STARTPOS
 
 
 class Game:
-    """What the far side sees of a client that plays black."""
+    """A client that plays black, as the far side sees it."""
 
     def __init__(self) -> None:
         self.now = 0.0

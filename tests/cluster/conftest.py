@@ -1,4 +1,4 @@
-"""What several of the cluster's tests need."""
+"""Fixtures that several of the cluster's tests need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can befall the nodes of an `OpenFleet`, for the fault matrix. Each is real: signals, cables, processes, peers.
+"""Faults of the nodes of an `OpenFleet`, for the fault matrix. Each is real: signals, cables, processes, peers.
 
 A fault is an async context manager. Before it yields, all that it needs is there; then `Fault.strike` makes it happen,
 at once; afterwards all is as it was, or comes back by itself.
@@ -86,7 +86,7 @@ async def cut(fleet: OpenFleet) -> AsyncIterator[Fault]:
 
 @asynccontextmanager
 async def late(fleet: OpenFleet) -> AsyncIterator[Fault]:
-    """What it sends arrives late: for so long it counts as silent, and then as one that is there again."""
+    """Delay a node's messages: it counts as silent for some time, and then as one that is there again."""
     victim = fleet.nodes[0]
     pid = fleet.pid(victim)
     back: tuple[str, dict[str, object]] = ("node_joined", {"node": victim})

@@ -55,7 +55,7 @@ class MetadataService:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def find(self, machine: str, path: str) -> str | None:
-        """What ``machine`` is told; None: nothing is there."""
+        """The service's answer to ``machine``; None: nothing is there."""
         if machine not in self.machines:
             return self.values.get(path.removeprefix("/latest/meta-data/"))
         values, below = self.machines[machine], path.split("/", 2)[-1]

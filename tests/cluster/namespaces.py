@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 _HOLD = "echo ready; exec cat >/dev/null"
-"""What keeps a namespace: it ends with its standard input."""
+"""Command of the process that keeps a namespace: it ends with its standard input."""
 
 
 def why_not() -> str:
@@ -88,7 +88,7 @@ class Host:
         _let_go(self._holder)
 
     def enter(self) -> list[str]:
-        """What stands before a command that is to run on this host."""
+        """The words before a command that make it run on this host."""
         return ["nsenter", "--target", str(self._holder.pid), "--net", "--mount", "--uts", "--"]
 
 

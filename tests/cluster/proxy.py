@@ -34,7 +34,7 @@ class Proxy:
         self._set(pid, delay_s=None)
 
     def slow(self, pid: int, delay_s: float) -> None:
-        """What that process sends arrives so much later."""
+        """Delay everything that the process sends."""
         self._set(pid, delay_s=delay_s)
 
     def mend(self, pid: int) -> None:

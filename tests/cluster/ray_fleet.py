@@ -64,7 +64,7 @@ class OpenFleet:
 
     @property
     def ray(self) -> dict[str, Any]:
-        """What the fleet said of the Ray that runs now, as `cluster.drivers.ray_cluster.RayFacts` has it."""
+        """The fleet's facts of the Ray that runs now, as `cluster.drivers.ray_cluster.RayFacts` has them."""
         return self.heard.named("ray_started")[-1]
 
     @property
@@ -85,7 +85,7 @@ class OpenFleet:
         return found()[0]
 
     def dealt_after_the_loss_of(self, node_id: str) -> dict[str, str]:
-        """What each node was to search when the root was dealt again, right after that loss."""
+        """The leaf of each node when the root was dealt again right after that loss."""
         names = [(name, fields.get("node")) for name, fields in self.heard.events]
         since = names.index(("node_lost", node_id))
         leaves: list[Any] = [fields["leaves"] for name, fields in self.heard.events[since:] if name == "dealt"]

@@ -38,7 +38,7 @@ class Liar:
 
     @property
     def refusals(self) -> list[str]:
-        """What the master says to the first lies."""
+        """The master's answers to the first lies."""
         return [
             f"{self.node_id}/{self._mark}: message: no msgpack (unpack(b) received extra data.)",
             f"{self.node_id}/{self._mark}: message: unknown kind 'resign'",

@@ -303,7 +303,7 @@ class World:
     # What must hold
 
     def whole(self) -> list[str]:
-        """What is not as it should be some time after the last fault; empty: the fleet is whole."""
+        """Describe each fault of the fleet some time after the last disturbance; empty: the fleet is whole."""
         wrong = []
         for machine in self.machines:
             living = [node for node in machine.nodes.values() if node.alive]

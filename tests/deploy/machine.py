@@ -20,7 +20,7 @@ def script_at(folder: Path, script: str, **places: Path) -> Path:
 
 
 def facts_at(folder: Path, **facts: str) -> None:
-    """What terraform said of the machine."""
+    """Write the facts that terraform gives to a machine."""
     (folder / "etc").mkdir(exist_ok=True)
     (folder / "etc" / "fleet.env").write_text("".join(f"{name}={value}\n" for name, value in facts.items()))
 

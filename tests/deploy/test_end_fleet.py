@@ -25,7 +25,7 @@ LOOK, WAIT = "describe-scheduled-actions", "sleep 60"
 
 
 def _end(folder: Path, *arguments: str, left: str = "", refuses: str = "") -> list[str]:
-    """What `end-fleet.sh` asked for, in order."""
+    """Run `end-fleet.sh` and return its requests, in order."""
     facts_at(folder, FLEET_REGION="r", FLEET_ASG="workers")
     library = script_at(folder, "lib.sh")
     library.write_text(library.read_text().replace("SECONDS + $1", "SECONDS"))  # `again` does not try twice

@@ -120,7 +120,7 @@ class Prometheus:
         )  # fmt: skip
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """What its API answers; None: it is not there yet."""
+        """Ask its API; None: it is not there yet."""
         try:
             query = urllib.parse.urlencode(parameters)
             with urllib.request.urlopen(f"{self._url}/api/v1/{path}?{query}", timeout=30) as answer:
@@ -191,7 +191,7 @@ def test_every_query_brings_data_from_a_real_game(watched: tuple[Running, Promet
 
 
 def _node_2(prometheus: Prometheus, but_not: str = "") -> str:
-    """Where Prometheus reads the metrics of node-2, once it does."""
+    """Wait until Prometheus reads the metrics of node-2, and return their address."""
     deadline = time.monotonic() + 200
     while time.monotonic() < deadline:
         for target in (prometheus.ask("targets", state="active") or {"activeTargets": []})["activeTargets"]:

@@ -49,7 +49,7 @@ def manifests() -> list[Cluster]:
 
 
 def faults(manifests: list[Cluster]) -> list[str]:
-    """What is wrong with the RayCluster and the NetworkPolicy; the first word is the place."""
+    """Describe each fault of the RayCluster and the NetworkPolicy; the first word is the place."""
     cluster, policy = manifests
     found = []
     if (cluster["apiVersion"], cluster["kind"]) != ("ray.io/v1", "RayCluster"):
@@ -95,7 +95,7 @@ def _start_parameters(parameters: Cluster, place: str) -> list[str]:
 
 
 def _pod(spec: Cluster, place: str) -> list[str]:
-    """What holds together inside a pod: each mount has its volume; KubeRay starts Ray in the first container."""
+    """Find faults inside a pod: each mount needs its volume; KubeRay starts Ray in the first container."""
     volumes = {volume["name"] for volume in spec.get("volumes", [])}
     containers = [*spec["containers"], *spec.get("initContainers", [])]
     ray, *others = spec["containers"]

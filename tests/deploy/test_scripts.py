@@ -119,7 +119,7 @@ def test_ray_gets_the_ports_that_were_agreed_on(tmp_path: Path) -> None:
 
 
 def _stopped(folder: Path, word: str, **scripts: str) -> tuple[int, list[str]]:
-    """How a container with these in the place of its scripts ends, where it is stopped when ``word`` is in its log."""
+    """Run a container with these scripts, stop it when ``word`` is in its log, and return its end."""
     shutil.copy(SCRIPTS / "container.sh", folder)
     for name, text in scripts.items():
         (folder / f"{name}.sh").write_text(f"#!/usr/bin/env bash\n{text}\n")

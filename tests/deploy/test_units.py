@@ -18,7 +18,7 @@ from tests.deploy.rendered import DEPLOY, tool
 UNITS = sorted(path.name for pattern in ("*.service", "*.timer") for path in (DEPLOY / "systemd").glob(pattern))
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 MOST_EXPOSED = "26"
-"""Of `systemd-analyze security`, in tenths: 0 (safe) to 100. Without our hardening a service has 96."""
+"""Limit for `systemd-analyze security`, in tenths: 0 (safe) to 100. Without our hardening a service has 96."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def machine(tmp_path: Path) -> Path:
 
 
 def _verify(machine: Path, *units: str) -> str:
-    """What systemd has to say, and that is nothing where all is well."""
+    """Let systemd verify the units and return its complaints; empty where all is well."""
     command = [tool("systemd-analyze"), "verify", f"--root={machine}", "--man=no", *units]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     return ran.stderr + (f"exit code {ran.returncode}" if ran.returncode else "")

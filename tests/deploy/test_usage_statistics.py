@@ -77,7 +77,7 @@ def test_no_pod_starts_one() -> None:
 
 @pytest.mark.parametrize("role", [["head"], ["node", "192.0.2.1", "2"]], ids=lambda role: role[0])
 def test_the_machines_script_starts_none(role: list[str], tmp_path: Path) -> None:
-    """What it gives to Ray, for which `echo` stands here: without a word of the environment about it."""
+    """The script gives Ray, for which `echo` stands here, the setting by itself: the environment has none."""
     (tmp_path / "token").write_text("x")
     own = {"RAY": "/bin/echo", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
     own |= {"RAY_NODE_ADDRESS": "192.0.2.2", "PATH": os.environ["PATH"]}

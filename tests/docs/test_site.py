@@ -124,7 +124,7 @@ def test_a_request_to_another_host_would_be_seen(tmp_path: Path) -> None:
 
 
 def wait_for(browser: Browser, script: str) -> str:
-    """What the script returns as soon as it is not empty."""
+    """Run the script until its result is not empty, and return that."""
     return str(browser.run(
         "return new Promise((done, fail) => { const look = () => { const found = (() => {" + script + "})();"
         "if (found) done(found); else if (++tries > 600) fail('nothing found'); else setTimeout(look, 100); };"

@@ -44,7 +44,7 @@ class ScriptedSearcher:
         self.searches: dict[int, SearchListener] = {}
         """By search id, who hears of it."""
         self.knows: Known | None = None
-        """What pondering finds at once of every reply; None: nothing."""
+        """The result that pondering finds at once for every reply; None: nothing."""
 
     async def open(self, listener: Listener) -> None:
         self.listener = listener

@@ -21,7 +21,7 @@ _COMMAND = re.compile(r"\x1b(\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07|[=>])")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a program wrote to its terminal."""
+    """The output of a program on its terminal."""
 
     code: int
     text: str

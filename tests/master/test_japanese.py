@@ -45,13 +45,13 @@ TOLD = [
     *(MASTER / name for name in ("csa/login.py", "csa/client.py", "practice/server.py", "cloud/player.py")),
     *(ROOT / "worker" / "usi" / name for name in ("options.py", "words.py")),
 ]
-"""Where errors arise that a command, or a GUI, tells in one line."""
+"""Files with errors that a command, or a GUI, tells in one line."""
 _PLACE = re.compile(r"--[a-z-]+|\[[a-z]+\]|^[a-z]+: W$|W")
-"""What says where, and is the same in all languages."""
+"""The part of an error that names the place, which is the same in all languages."""
 
 
 def messages() -> set[str]:
-    """What the code gives to `say` and `later`."""
+    """The texts that the code gives to `say` and `later`."""
     found = set()
     for path in MASTER.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def messages() -> set[str]:
 
 
 def page_messages() -> set[str]:
-    """What the analysis' HTML page gives to its `say`, and what `master.analysis.html` puts into it."""
+    """The texts that the analysis' HTML page gives to its `say`, and those that `master.analysis.html` puts into it."""
     found = {*BANDS, *ENDINGS.values()}  # by their names
     for path in (MASTER / "analysis" / "page").glob("*.js"):
         for quoted in re.findall(r'\bsay\(("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8")):
@@ -79,7 +79,7 @@ def page_messages() -> set[str]:
 
 
 def live_messages() -> set[str]:
-    """What the live page gives to its `say` and `later`."""
+    """The texts that the live page gives to its `say` and `later`."""
     return {
         str(json.loads(quoted))
         for path in (MASTER / "live" / "static").glob("*.js")
@@ -88,7 +88,7 @@ def live_messages() -> set[str]:
 
 
 def own_messages(package: str) -> set[str]:
-    """What the code of a package gives to its own catalogue."""
+    """The texts that the code of a package gives to its own catalogue."""
     found = set()
     for path in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -27,7 +27,7 @@ def games(folder: Path) -> list[dict[str, Any]]:
 
 
 def node_processes() -> list[int]:
-    """Of all masters that say so in this test's folder."""
+    """The process numbers of the nodes of all masters that publish themselves in this test's folder."""
     return [node["pid"] for master in masters() for node in master["nodes"] if node["node"].startswith("node-")]
 
 
@@ -81,7 +81,7 @@ def test_real_nodes_one_that_dies_ctrl_c_and_going_on(tmp_path: Path, monkeypatc
 
 
 def refused(folder: Path, env: dict[str, str], wanted: int) -> None:
-    """What the folder does not take."""
+    """Check that the folder refuses other games."""
     others = ("lab", "--nodes", "2", "--games", str(wanted), "--out", "lab")
     virtual = gougi(*others, cwd=folder, env=env)
     assert (virtual.returncode, "its games are in real time, these would be virtual ones" in virtual.stderr) == (

@@ -240,7 +240,7 @@ def test_help_and_the_sample_are_what_they_were(tmp_path: Path) -> None:
 
 
 def test_nobody_writes_to_the_terminal_by_another_way() -> None:
-    """Of the views each is on the console that cleans; prints are cleaned by `master.cli`."""
+    """Each view writes to the console that cleans; prints are cleaned by `master.cli`."""
     allowed = {"master/ui/terminal.py", "master/ui/console.py"}
     root = Path(master.__file__).parent
     for path in root.rglob("*.py"):

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULE = ROOT / "terraform"
 MIRRORS = ("/opt/tf-plugins", "/usr/local/share/tf-plugins", "/usr/share/tf-plugins")
-"""Where a mirror (``terraform providers mirror``) may lie; ``TF_PLUGINS`` names another."""
+"""Folders in which a mirror (``terraform providers mirror``) may lie; ``TF_PLUGINS`` names another."""
 
 
 class Terraform:

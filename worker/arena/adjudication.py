@@ -1,4 +1,4 @@
-"""When a game is decided though nobody has resigned yet: by the scores that the players themselves report. Pure."""
+"""The end of games that are decided before anybody resigns: by the scores that the players report. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Adjudicator:
 
 @dataclass(slots=True)
 class Resignation:
-    """Ends games that one side alone sees as lost: it resigns, whatever the other thinks.
+    """Ends games that one side sees as lost: it resigns, whatever the other side's scores are.
 
     Args:
         resign_cp: centipawns that it must be behind; 0: never.

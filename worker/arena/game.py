@@ -1,5 +1,5 @@
-"""One game between two searchers that are asked move by move: the rules that end it, and adjudication. Pure but for
-what thinks."""
+"""One game between two searchers that are asked move by move: the rules that end it, and adjudication. Pure,
+except for the searchers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.shogi import Position, Repetition
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a searcher said: a USI move, ``resign`` or ``win``, and its score (`worker.score`) from its own view."""
+    """A searcher's answer: a USI move, ``resign`` or ``win``, and its score (`worker.score`) from its own view."""
 
     move: str
     score: int | None

@@ -44,9 +44,9 @@ def make_openings(
     balance lost, so that most of the work goes into lines that may stay.
 
     Args:
-        engine: judges by 2,000 nodes a position; one that answers alike every time (`NumbaEngine`, one thread).
+        engine: judges by 2,000 nodes a position; it must be reproducible (`NumbaEngine`, one thread).
         margin_cp: how far the score of an even position may be from 0.
-        on_found: told how many there are, after each.
+        on_found: called with the number of openings after each new one.
 
     Raises:
         OpeningError: too few play-outs stay within the margin.

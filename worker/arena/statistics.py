@@ -80,7 +80,7 @@ def score_of(elo: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much stronger A is: Elo, its 95 % interval, and the likelihood (0 .. 1) that A is stronger at all.
+    """The strength of A against B: Elo, its 95 % interval, and the likelihood (0 .. 1) that A is stronger at all.
 
     ``elo`` is infinite where A won or lost every game; the interval then has one finite end. Without games everything
     is unknown: (0, -inf, inf, 0.5).
@@ -130,7 +130,7 @@ def _wilson(score: float, games: float) -> tuple[float, float]:
 
 
 class Verdict(enum.Enum):
-    """What the test says so far."""
+    """The result of the test so far."""
 
     OPEN = "open"
     H0 = "H0"

@@ -1,4 +1,4 @@
-"""Which move of the book is played: YaneuraOu's options and what they mean.
+"""The choice among the moves of a book, by YaneuraOu's options.
 
 Source: ``BookMoveSelector::init`` and ``probe_impl`` of YaneuraOu's ``source/book/book.cpp``.
 """
@@ -18,7 +18,7 @@ _NARROW_SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class BookSettings:
-    """What the book options say; the defaults are YaneuraOu's, but for the file: none comes with Gougi."""
+    """The settings of the book. The defaults are YaneuraOu's, except the file: Gougi comes with none."""
 
     file: Path | None = None
     """``BookFile`` in ``BookDir``; None: no book, or ``USI_OwnBook`` is off."""
@@ -29,46 +29,46 @@ class BookSettings:
     last_ply: int = 16
     """``BookMoves``: the last move number at which the book is asked."""
     ignore_percent: int = 0
-    """``BookIgnoreRate``: how often the book is left alone, by chance."""
+    """``BookIgnoreRate``: the percentage of positions in which the book is not used, by chance."""
     eval_diff: int = 30
-    """``BookEvalDiff``: how many centipawns a move may be worse than the first."""
+    """``BookEvalDiff``: the centipawns by which a move may be worse than the first."""
     eval_limits: tuple[int, int] = (0, -140)
     """``BookEvalBlackLimit``, ``BookEvalWhiteLimit``: the least value for black and for white, in centipawns."""
     depth_limit: int = 16
     """``BookDepthLimit``: the first move's least depth; 0: any."""
     by_count: bool = False
-    """``ConsiderBookMoveCount``: chances go by how often the moves were played; otherwise all are equal."""
+    """``ConsiderBookMoveCount``: the chance of a move is in proportion to its count; otherwise all are equal."""
     pv_moves: int = 8
     """``BookPvMoves``: the longest variation that is shown, in plies."""
     any_ply: bool = False
     """``IgnoreBookPly``: the same position at another move number will do."""
     flipped: bool = True
-    """``FlippedBook``: what is not in the book is looked for with the board turned around and the colours swapped."""
+    """``FlippedBook``: a position that is not in the book is also looked up turned around, with the colours swapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The move, None for none, and what the options left out on the way, for the user to read."""
+    """The move (None: none), and remarks for the user on the moves that the options left out."""
 
     move: BookMove | None
     notes: tuple[str, ...] = ()
 
 
 class Eligible(NamedTuple):
-    """The moves that the options leave, in their order, and what they left out on the way."""
+    """The moves that the options leave, in their order, and remarks on those that they left out."""
 
     moves: tuple[BookMove, ...]
     notes: tuple[str, ...] = ()
 
 
 def eligible(moves: Sequence[BookMove], settings: BookSettings, ply: int, turn: int, rng: random.Random) -> Eligible:
-    """What may be chosen of a position's candidates; empty where the book is to be left alone.
+    """Choose the candidates that the settings allow; empty where the book is not to be used.
 
     Args:
         moves: the candidates, the most played first.
         ply: the number of the move to be made (1 at the start).
         turn: the side to move, 0 black, 1 white.
-        rng: decides by its next number whether the book is left alone.
+        rng: its next number decides whether the book is used.
     """
     if rng.randrange(100) < settings.ignore_percent or ply > settings.last_ply or not moves:
         return Eligible(())

@@ -87,7 +87,7 @@ class Book:
         return ranked(moves)
 
     def _first(self, key: bytes) -> int | None:
-        """Where the first position with this key or a greater one stands, by bisection over the bytes."""
+        """The offset of the first position with this key or a greater one, by bisection over the bytes; None: none."""
         low, high = self._start, len(self._data)
         while low < high:
             middle = (low + high) // 2
@@ -99,14 +99,14 @@ class Book:
         return self._position_from(low)
 
     def _position_from(self, at: int) -> int | None:
-        """Where the first ``sfen`` line begins that begins at ``at`` or later."""
+        """The offset of the first ``sfen`` line that begins at ``at`` or later; None: there is none."""
         if at <= self._start and self._data[self._start : self._start + len(POSITION_MARK)] == POSITION_MARK:
             return self._start
         found = self._data.find(_NEXT_POSITION, max(at - 1, 0))
         return None if found < 0 else found + 1
 
     def _line_end(self, at: int) -> int:
-        """Where the line after the one at ``at`` begins."""
+        """The offset of the line that follows the one at ``at``."""
         end = self._data.find(b"\n", at)
         return len(self._data) if end < 0 else end + 1
 
@@ -132,7 +132,7 @@ class Book:
             at = end
 
     def _check(self) -> int:
-        """Read every line. Where the first position stands that is out of order, 0 where there is none."""
+        """Read every line. Returns the offset of the first position that is out of order; 0: there is none."""
         before, unsorted, at = b"", 0, self._start
         lines = io.BytesIO(self._data[self._start :])
         for number, line in enumerate(lines, start=1):

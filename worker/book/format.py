@@ -41,13 +41,13 @@ class BookMove:
     """A candidate of a position; what its line does not say has YaneuraOu's defaults."""
 
     move: str
-    """In USI."""
+    """The move in USI."""
     ponder: str | None = None
     value: int = 0
     """Centipawns, from the side to move."""
     depth: int = 0
     count: int = 1
-    """How often it was played in the games that the book was made from."""
+    """The number of times it was played in the games that the book was made from."""
 
 
 def is_comment(line: bytes) -> bool:

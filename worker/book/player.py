@@ -24,14 +24,14 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookReply:
-    """What the book says about a position. ``move`` is None where the options leave no move."""
+    """The book's answer for a position. ``move`` is None where the options leave no move."""
 
     move: str | None
     ponder: str | None = None
     candidates: tuple[Candidate, ...] = ()
-    """All legal ones, the most played first; empty where there is no ``move``."""
+    """All legal candidates, the most played first; empty where there is no ``move``."""
     notes: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """A remark on each move that was left out, with the reason."""
 
 
 class Lookup(Protocol):
@@ -101,7 +101,7 @@ class BookPlayer:
 
         Args:
             position: left as it was.
-            only: USI moves that are allowed; empty: all. Where the choice falls on another there is no move.
+            only: USI moves that are allowed; empty: all. Where another one is chosen, the reply has no move.
 
         Raises:
             BookError: the file is damaged where the position stands.

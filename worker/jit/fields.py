@@ -1,4 +1,4 @@
-"""How compiled code reads and writes the fields of Records.
+"""Reading and writing of the fields of Records in compiled code.
 
 numba would turn a negative index of ``th.row[i]`` into one from the end, by a comparison and a choice at every access,
 in every loop. Here an index is what it says: ``GOUGI_CHECK=1`` makes every one outside of 0 … length - 1 an error.

@@ -54,7 +54,7 @@ PLAIN_SOURCES: Final = frozenset(
         "shogi/sfen.py",
     }
 )
-"""Sources of the compiled rooms that hold nothing which compiled code sees: a change of them leaves the cache valid."""
+"""Sources in the compiled rooms that compiled code does not see: when they change, the cache stays valid."""
 
 _FEATURES: Final = dict(llvm.get_host_cpu_features())
 _CPU: Final = os.environ.get("GOUGI_CPU", "").lower()
@@ -70,9 +70,9 @@ HAS_VNNI: Final = (
 HAS_PEXT: Final = bool(_FEATURES.get("bmi2")) and not _PORTABLE
 
 WITHOUT: Final = frozenset(filter(None, os.environ.get("GOUGI_WITHOUT", "").split(",")))
-"""Parts of the search that are left out; who knows them checks the names (`worker.search.parts`)."""
+"""Parts of the search that are left out; `worker.search.parts` checks the names."""
 PARAMETERS: Final = os.environ.get("GOUGI_PARAMETERS", "")
-"""Values of search parameters in place of their own; who knows them reads the text (`worker.search.parameters`)."""
+"""Other values of search parameters, as text, which `worker.search.parameters` reads."""
 TUNING: Final = os.environ.get("GOUGI_TUNE") == "1"
 """Whether this is the tuning build."""
 
@@ -82,13 +82,14 @@ OPTIONS: Final[dict[str, Any]] = {
     "cache": True,
     "boundscheck": os.environ.get("GOUGI_CHECK") == "1",
 }
-"""Of every compiled function. No inlining by hand: it doubles the compile time and gains nothing (ENGINE.md rule 7)."""
+"""The options of every compiled function. None is inlined by hand: that doubles the compile time and gains no speed
+(ENGINE.md rule 7)."""
 fields.register(checked=OPTIONS["boundscheck"])
 
 
 def source_digest() -> str:
-    """A digest of every compiled source, and of what is left out of the search or has another value in it: what decides
-    over its results."""
+    """A digest of all that decides the results of a search: every compiled source, the parts of the search that are
+    left out, and the parameters with another value."""
     digest = hashlib.sha256()
     for room in _COMPILED_ROOMS:
         for source in sorted((_WORKER / room).rglob("*.py")):
@@ -119,8 +120,10 @@ def _fingerprint() -> str:
 
 
 def _find_cache() -> Path:
-    """Find or make the folder: the user's usual one; where that cannot be used, or others could put compiled code
-    there, which would be run, one that is this user's alone, and the user is told. Processes of this one get the same.
+    """Find or make the folder, and let child processes use the same one.
+
+    It is the user's usual one. Where that cannot be used, or where others could write compiled code there, which would
+    then be run, it is a folder that only this user can write, and the user is told.
 
     Raises:
         OSError: there is no place for any.

@@ -30,7 +30,7 @@ _POLL_NODES: Final = 256
 MATED: Final = 0
 """`line_step`: the defender has no move left."""
 UNDECIDED: Final = -1
-"""`line_step`: what the table still knows does not prove the mate."""
+"""`line_step`: the table has lost too much to prove the mate."""
 
 
 @jit()

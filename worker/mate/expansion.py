@@ -1,4 +1,4 @@
-"""A node of the mate search: its children, their numbers, and what follows from them."""
+"""A node of the mate search: its children, their numbers, and its own numbers and result."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _proof_by_evasions(pos: Any, ms: Any, depth: int, begin: int, end: int) -> N
         length = max(length, ms.c_length[i] + 1)
     checking = checkers(pos)
     if count(checking) == 1 and between(pos, pos.ksq[pos.side], lowest(checking)):
-        # What the defender lacks he cannot interpose: the attacker must keep it from him.
+        # The defender cannot interpose a piece that he does not have: the attacker must keep those pieces.
         mine = ms.path_hand[depth]
         for kind in range(PAWN, GOLD + 1):
             if pos.hand[pos.side * 8 + kind] == 0:
@@ -237,7 +237,7 @@ def _proof_by_evasions(pos: Any, ms: Any, depth: int, begin: int, end: int) -> N
 
 @jit()
 def _disproof_by_checks(pos: Any, ms: Any, depth: int, begin: int, end: int) -> None:
-    """The disproof hand of a position where every check fails: the most with which they all still do."""
+    """The disproof hand of a position where every check fails: the largest hand with which all still fail."""
     mine = ms.path_hand[depth]
     allowed = _pool(pos)
     for kind in range(PAWN, GOLD + 1):
@@ -260,7 +260,7 @@ def _disproof_by_checks(pos: Any, ms: Any, depth: int, begin: int, end: int) -> 
 
 @jit()
 def conclude(pos: Any, ms: Any, depth: int, begin: int, end: int) -> None:
-    """The result of a node whose last `evaluate` decided it: hand, length, and what a disproof rests on."""
+    """The result of a node that its last `evaluate` decided: hand, length, and the basis of a disproof."""
     attacks = pos.side == ms.attacker
     ms.r_length = 0
     ms.r_rests = ABSOLUTE

@@ -39,7 +39,7 @@ def covers(hand: int, other: int) -> bool:
 
 @jit()
 def held(hand: int, kind: int) -> Any:
-    """How many of a kind."""
+    """The number of pieces of a kind in a hand."""
     return (hand >> _SHIFT[kind]) & _MASK[kind]
 
 
@@ -77,7 +77,7 @@ def fewest(a: int, b: int) -> Any:
 
 @jit()
 def hand_of(pos: Any, colour: int) -> Any:
-    """What a colour holds."""
+    """The hand of a colour in a position."""
     result = np.int64(0)
     for kind in range(PAWN, GOLD + 1):
         result |= pos.hand[colour * 8 + kind] << _SHIFT[kind]

@@ -24,28 +24,28 @@ _ROOT_PATH: Final = np.uint64(0x60_0619_60_0619)
 
 
 class MateStatus(enum.Enum):
-    """What a search for mate found."""
+    """The finding of a search for mate."""
 
     MATE = "mate"
     """The side to move mates by checks alone, whatever the defender does."""
     NO_MATE = "nomate"
-    """It does not."""
+    """The side to move has no such mate."""
     UNKNOWN = "unknown"
     """Stopped by a limit before either was proven, or before the line of the mate was found again in a full table."""
 
 
 @dataclass(frozen=True, slots=True)
 class MateResult:
-    """How a search for mate ended."""
+    """The result of a search for mate."""
 
     status: MateStatus
     line: tuple[int, ...]
-    """Of a mate: moves (`worker.shogi.pieces`) from the root to the mate, one line of the proof; not always the
-    shortest mate nor the longest defence. Else empty."""
+    """Moves (`worker.shogi.pieces`) from the root to the mate, one line of the proof: not always the shortest mate nor
+    the longest defence. Empty without a mate."""
     nodes: int
     time_ms: int
     longest: int = 0
-    """Of a mate: plies that it takes at most, whatever the defender does."""
+    """The most plies that the mate takes, whatever the defender does; 0 without a mate."""
 
 
 class MateSolver:
@@ -118,7 +118,7 @@ class MateSolver:
         line = self._line(root) if state.r_phi == 0 else None
         if line is None:
             return MateStatus.UNKNOWN, (), 0
-        # What a full table had lost, the line may have found again at greater length.
+        # A part that a full table lost may have been found again with a greater length.
         return MateStatus.MATE, line, max(longest, len(line))
 
     def _new_tables(self) -> tuple[Any, Any]:
@@ -151,7 +151,8 @@ class MateSolver:
     def _line(self, root: Position) -> tuple[int, ...] | None:
         """A line of the proof; ``root`` stays as it was. None where too much of it is lost.
 
-        Walked again, with better known lengths, until the defence that looks longest is as long as it looks.
+        It is walked again, with lengths that are better known each time, until the defence that the table gives as the
+        longest has the length that the table gives.
         """
         record, state = root.record, self._state
         best: tuple[int, ...] | None = None

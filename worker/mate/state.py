@@ -1,4 +1,4 @@
-"""What one mate search owns: its Record (`MS_DTYPE`). Tables lie outside it, by address."""
+"""The state of one mate search: its Record (`MS_DTYPE`). Tables lie outside it, by address."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from worker.jit.memory import aligned_zeros
 from worker.shogi.state import STACK
 
 INFINITE: Final = 1 << 30
-"""A proof or disproof number of what cannot be proven or disproven any more. Sums stay below it."""
+"""The proof or disproof number of a position that cannot be proven or disproven any more. Sums stay below it."""
 
 MAX_DEPTH: Final = STACK - 8
 """Plies from the root that a line may have; beyond it nothing is known."""
 CHILDREN: Final = 1 << 17
 """Room for the children of all nodes on the path."""
 MOST_CHILDREN: Final = 700
-"""No node has more."""
+"""An upper limit for the children of a node."""
 
-# What a disproof rests on: the shallowest depth on the path whose repetition it used, or one of these.
+# Basis of a disproof: the shallowest depth on the path whose repetition it used, or one of these.
 ABSOLUTE: Final = 1 << 20
-"""Nothing: it holds on any path."""
+"""The disproof used no repetition: it holds on any path."""
 BY_HISTORY: Final = -1
-"""A position that stood three times in the game before the root."""
+"""The disproof used a position that stood three times in the game before the root."""
 BY_LIMIT: Final = -2
-"""`MAX_DEPTH`: no disproof at all beyond this search."""
+"""The disproof used `MAX_DEPTH`: it is valid in this search only."""
 
 HISTORY: Final = MAX_DEPTH + 1
 """Index on the path of the first position that history forbids."""

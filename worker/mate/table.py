@@ -25,7 +25,7 @@ _HAND, _LENGTH, _DEPTH, _PN, _DN, _WORK, _FLAGS = 8, 12, 14, 16, 20, 24, 28
 MAY_LOOP: Final = 1
 """Flag: some path's disproof of this position lies in the table of loops."""
 FIRST: Final = 2
-"""Both numbers of a position never seen. Above 1, so that a number of brothers weighs less than a hard child."""
+"""Both numbers of an unknown position. Above 1, so that several siblings count less than one hard child."""
 _BUCKETS: Final = 64
 
 
@@ -89,7 +89,7 @@ def probe_child(ms: Any, i: int, depth: int, attacks: bool) -> Any:
                     dn = entry_dn
                     flags = ldu32(entry + _FLAGS)
                 elif ldu16(entry + _DEPTH) >= depth:
-                    # Who has more needs no larger proof; who has less, no larger disproof.
+                    # A larger hand needs no larger proof, a smaller one no larger disproof.
                     if covers(known, hand):
                         least_pn = max(least_pn, entry_pn)
                     elif covers(hand, known):
@@ -212,7 +212,7 @@ def collect_garbage(ms: Any) -> None:
 
 @jit()
 def loop_of(ms: Any, path: Any) -> Any:
-    """What the disproof of the path's last position rests on; ABSOLUTE where none is known."""
+    """The shallowest depth whose repetition the disproof of the path's last position used; ABSOLUTE: none is known."""
     entry = ms.loops + np.int64(mul_high(path, ms.loop_slots)) * LOOP_ENTRY
     if ldu64(entry) == path:
         return ld32(entry + 8)

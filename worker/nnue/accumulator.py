@@ -15,13 +15,13 @@ from worker.nnue.state import SLOTS
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
 
 _WALK: Final = 12
-"""How many plies back a valid accumulator is looked for. A refresh costs about as much as six updates, but those leave
-accumulators for the positions that follow."""
+"""Plies back in which a valid accumulator is looked for. A refresh costs about as much as six updates, but the updates
+leave accumulators for the positions that follow."""
 
 
 @jit()
 def accumulator(nn: Any, ply: int, perspective: int) -> Any:
-    """Address of the accumulator of a ply."""
+    """Address (int64) of the accumulator of a ply for one perspective: int16 [width]."""
     return nn.accumulators + ((ply & (SLOTS - 1)) * 2 + perspective) * nn.row_bytes
 
 
@@ -42,9 +42,9 @@ def _is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
 
 @jit()
 def _king_place(pos: Any, nn: Any, perspective: int) -> Any:
-    """For the own king where it stands, addresses of its block of rows and of the board pieces' numbers under it.
+    """The addresses (int64) of the own king's block of rows, and of the board pieces' numbers for that block.
 
-    A side without a king has what a king on square 0 has.
+    A side without a king gets those of a king on square 0.
     """
     entry = nn.tables + KINGS_OFFSET + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * 8
     return nn.transformer_weight + ld32(entry) * nn.row_bytes, nn.tables + ld32(entry + 4)
@@ -57,7 +57,7 @@ def _piece_row(nn: Any, block: int, numbers: int, piece: int, square: int) -> An
 
 @jit()
 def _hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) -> Any:
-    """``holder``: colour * 8 + type."""
+    """The address (int64) of the row of a piece in hand; ``holder``: colour * 8 + type."""
     number = ld16(nn.tables + HANDS_OFFSET + (perspective * 16 + holder) * 2)
     return block + (number + index) * nn.row_bytes
 

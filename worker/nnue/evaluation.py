@@ -25,7 +25,7 @@ def evaluate(pos: Any, nn: Any) -> Any:
 
 @jit()
 def evaluate_full(pos: Any, nn: Any) -> Any:
-    """`evaluate` from all pieces, whatever has been computed before."""
+    """The same value as `evaluate` (int64), computed from all pieces without earlier accumulators."""
     for perspective in range(2):
         refresh(pos, nn, perspective)
     return _output(pos, nn)
@@ -33,7 +33,7 @@ def evaluate_full(pos: Any, nn: Any) -> Any:
 
 @jit()
 def centipawns(raw: int, fv_scale: int) -> Any:
-    """A raw output in centipawns: divided with truncation, as YaneuraOu does, and kept within `MAX_EVAL`."""
+    """A raw output in centipawns (int64): divided with truncation, as YaneuraOu does, and kept within `MAX_EVAL`."""
     value = raw // fv_scale if raw >= 0 else -(-raw // fv_scale)
     return max(-MAX_EVAL, min(MAX_EVAL, value))
 

@@ -89,7 +89,7 @@ _MAX_IN_HAND: Final = 18
 
 
 class KingRule(Enum):
-    """What the own king's square does to the rows of the other pieces."""
+    """The effect of the own king's square on the rows of the other pieces."""
 
     NOTHING = "one block of rows for all squares"
     SQUARE = "a block of rows for each square"

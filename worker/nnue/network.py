@@ -16,7 +16,7 @@ from worker.nnue.format import Architecture, NetworkFile, parse_network, read_ne
 from worker.nnue.variation import NONE, Variation, vary
 
 DEFAULT_FV_SCALE: Final = 16
-"""Raw output to a centipawn, the field's usual value; a network trained for another names it or its user does."""
+"""Raw output to a centipawn: the field's usual value. A network or its user may name another one."""
 
 
 class Network:
@@ -40,7 +40,7 @@ class Network:
 
         Args:
             fv_scale: 1 or more; None: what the file names, else `DEFAULT_FV_SCALE`.
-            variation: how it is to differ from the file.
+            variation: the change of the network's weights.
 
         Raises:
             ValueError: ``fv_scale`` below 1.

@@ -22,7 +22,7 @@ _PADDING: Final = 32
 
 
 def padded_outputs(outputs: int) -> int:
-    """How many outputs the kernels compute for a hidden layer: all, and no more."""
+    """The number of outputs that the kernels compute for a hidden layer of ``outputs``: the same number here."""
     return outputs
 
 

@@ -1,4 +1,4 @@
-"""The evaluation in plain numpy: slow and obvious. What the compiled evaluation has to equal, bit for bit.
+"""The evaluation in plain numpy: slow and simple. The compiled evaluation has to equal it bit for bit.
 
 Arithmetic is that of the field's programs: the accumulator in int16, the layers in int32, both wrapping around;
 activations clipped to 0..127; hidden sums shifted right by 6 (their weights have 64 as one).
@@ -139,7 +139,7 @@ def accumulator(
 
 
 def forward(network: NetworkFile, own: npt.NDArray[np.int16], enemy: npt.NDArray[np.int16]) -> int:
-    """The network's output from the accumulators of the side to move and of the other side."""
+    """The network's raw output from the accumulators of the side to move and of the other side, int16 [width] each."""
     values = np.concatenate([own, enemy]).clip(0, _ACTIVATION_MAX).astype(np.int64)
     for layer, (bias, weight) in enumerate(zip(network.biases, network.weights, strict=True)):
         sums = (weight.astype(np.int64) @ values + bias).astype(np.int32)

@@ -1,4 +1,4 @@
-"""What a thread needs to evaluate: the ``nn`` Record that compiled code gets, and the memory behind it.
+"""The memory that a thread needs to evaluate: the ``nn`` Record that compiled code gets, and the buffers behind it.
 
 The Record holds addresses of the network's weights (shared) and of the thread's own buffers. Accumulators lie in a ring
 of `SLOTS` plies. Beside each stands the zobrist key of the position for which it was computed; where that equals the

@@ -1,4 +1,4 @@
-"""Networks that differ a little from one another: what makes voters of one network disagree where it is unsure.
+"""Networks that differ a little: with them voters of one network disagree where it is unsure.
 
 Voters that search alike only repeat each other. Obata, Sugiyama, Hoki and Ito (2010) added a random number to the
 evaluation; GA将 made its eight voters by leaving out groups of features (developer's diary, 18 January 2011), later by
@@ -14,7 +14,7 @@ little of everything (5 %: 83).
 **Noise** is Gaussian, on the transformer's weights, and as strong as makes the evaluation of `sample` positions differ
 by the standard deviation that was asked for.
 
-What either adds on average over these positions is taken from the output's bias: it would only favour the side to move.
+The mean change over these positions is subtracted from the output's bias: it would only favour the side to move.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from worker.shogi.position import Position
 
 _POSITIONS: Final = 200
 _PLIES: Final = (8, 60)
-"""Of the random games that the sample is taken from."""
+"""Plies of the random games that give the sample, from and below."""
 _DECIDED: Final = 1000
-"""Centipawns. Positions beyond are of no account: there it does not matter who votes for what."""
+"""Centipawns. Positions with a higher evaluation do not count: there the votes do not matter."""
 _INT8: Final = (-128, 127)
 _INT16: Final = (-(1 << 15), (1 << 15) - 1)
 _STRENGTHS: Final = (1 / 16, 4096.0)
@@ -51,7 +51,7 @@ _Sample = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How a network is changed; the same values change it in the same way.
+    """A change of a network; equal values change it in the same way.
 
     Raises (constructor):
         ValueError: a value out of range.
@@ -141,7 +141,7 @@ def _add_noise(
 
 @cache
 def _positions() -> tuple[Position, ...]:
-    """Of random games, the same ones each time."""
+    """Make `_POSITIONS` positions by random games, the same ones each time."""
     rng = np.random.default_rng(20101123)
     found: list[Position] = []
     while len(found) < _POSITIONS:

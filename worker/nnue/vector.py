@@ -45,7 +45,7 @@ _HIDDEN_ORDER: Final = 8 * (_LANES % 16 // 4) + 4 * (_LANES // 16) + _LANES % 4
 
 
 def padded_outputs(outputs: int) -> int:
-    """How many outputs the kernels compute for a hidden layer: 8, 16 or a multiple of 32."""
+    """The number of outputs that the kernels compute for a hidden layer of ``outputs``: 8, 16 or a multiple of 32."""
     return 8 if outputs <= 8 else 16 if outputs <= 16 else -(-outputs // 32) * 32
 
 

@@ -3,8 +3,8 @@
 ``ply`` counts from the search's root (the position's own ``ply`` counts from the game's). A score of 0 comes back when
 ``th.stopped`` is set: callers return at once and use nothing of it.
 
-The family is Stockfish's and YaneuraOu's. What its numbers are is in `worker.search.parameters`; which part is worth
-what is measured in ``docs/measurements/search.md``, and each can be left out (`worker.search.parts`).
+It is of the same family as Stockfish's and YaneuraOu's. Its numbers are in `worker.search.parameters`. The worth of
+each part is measured in ``docs/measurements/search.md``; each part can be left out (`worker.search.parts`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from worker.search.history import (
     learn_best,
     learn_change,
     learn_continuations,
+    learn_multicut,
     learn_prior,
-    learn_quiet,
+    learn_table_cut,
     learn_table_move,
     slot_of,
     toward_zero,
@@ -87,9 +88,13 @@ _SMALL_PROBCUT = part("small_probcut")
 
 @jit()
 def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: int, cut_node: int) -> Any:
-    """The score of the position for the side to move, exact within (alpha, beta), else a bound (fail-soft).
+    """The score of the position for the side to move (int64, `worker.score`), exact within (alpha, beta), else a bound.
 
-    ``cut_node`` is 1 where a fail-high is expected.
+    Args:
+        ply: from the search's root.
+        alpha, beta: the window; scores outside of it are fail-soft bounds.
+        depth: plies; `quiescence` from 0 down.
+        cut_node: 1 where a fail-high is expected, else 0.
     """
     if depth <= 0:
         return quiescence(pos, nn, th, ply, alpha, beta)
@@ -101,6 +106,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
 
     # 1. The node, and whether the rules end the game here.
     at = OFFSET + ply
+    child = ply + np.int64(1)
     is_pv = beta - alpha > 1
     all_node = not is_pv and cut_node == 0
     if is_pv:
@@ -159,11 +165,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         expected = (cut_node != 0) == high or depth > p.TABLE_ANY_NODE_DEPTH
         if fits and ((deep_enough and expected) or table_score == MATE - 1 - ply):
             if table_move != 0 and high:
-                if table_captures == 0:
-                    bonus = min(p.TABLE_BONUS[0] * depth + p.TABLE_BONUS[1], np.int64(p.TABLE_BONUS[2]))
-                    learn_quiet(th, ply, table_move, bonus)
-                if prior_quiet and th.move_count[at - 1] <= p.TABLE_PRIOR_MOVES:
-                    learn_continuations(th, ply - np.int64(1), slot_of(prior), np.int64(-p.TABLE_PRIOR_MALUS))
+                learn_table_cut(th, ply, table_move, table_captures != 0, prior if prior_quiet else np.int64(0), depth)
             return table_score
 
     # 3. Mate in one.
@@ -177,7 +179,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(EXACT), th.former_pv[at])
             return score
 
-    # 4. Static evaluation, and what its change says.
+    # 4. Static evaluation; its change teaches the histories of the move before.
     correction = correction_of(th, ply)
     improving = False
     worsening = False
@@ -192,17 +194,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if raw_eval == NO_SCORE:
                 raw_eval = evaluate_score(pos, nn)
                 if not hit:
-                    store(
-                        th,
-                        key,
-                        ply,
-                        np.int64(0),
-                        raw_eval,
-                        raw_eval,
-                        np.int64(UNSEARCHED),
-                        np.int64(0),
-                        th.former_pv[at],
-                    )
+                    no_move, no_bound, unsearched = np.int64(0), np.int64(0), np.int64(UNSEARCHED)
+                    store(th, key, ply, no_move, raw_eval, raw_eval, unsearched, no_bound, th.former_pv[at])
             static_eval = corrected(raw_eval, correction)
             th.static_eval[at] = static_eval
             evaluation = static_eval
@@ -213,7 +206,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         improving = static_eval > th.static_eval[at - 2]
         worsening = static_eval > -th.static_eval[at - 1]
 
-        # 5. Hindsight: the reduction of the move before, now that it is seen where it led.
+        # 5. Hindsight: correct the reduction of the move before, now that its evaluation is known.
         if _HINDSIGHT:
             if prior_reduction >= p.HINDSIGHT_DEEPER and not worsening:
                 depth += 1
@@ -228,7 +221,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         if _RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
             return quiescence(pos, nn, th, ply, alpha, beta)
 
-        # 7. Reverse futility: far above beta nothing will spoil it.
+        # 7. Reverse futility: an evaluation far above beta stays above it.
         if (
             _REVERSE_FUTILITY
             and th.former_pv[at] == 0
@@ -237,9 +230,9 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             and evaluation < MATE_BOUND
             and beta > -MATE_BOUND
             and (table_move == 0 or table_captures != 0)
+            and evaluation - reverse_margin(depth, hit, improving, worsening, correction) >= beta
         ):
-            if evaluation - reverse_margin(depth, hit, improving, worsening, correction) >= beta:
-                return (2 * beta + evaluation) // 3
+            return (2 * beta + evaluation) // 3
 
         # 8. Null move: even a pass holds beta.
         if (
@@ -253,7 +246,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             reduced = depth - p.NULL_REDUCTION - depth // p.NULL_DIVISOR
             th.list_end[at] = th.list_end[at - 1]
             do_null_move(pos, th, ply)
-            score = -search(pos, nn, th, ply + np.int64(1), -beta, -beta + np.int64(1), reduced, np.int64(0))
+            score = -search(pos, nn, th, child, -beta, -beta + np.int64(1), reduced, np.int64(0))
             unmake_null(pos)
             if th.stopped != 0:
                 return np.int64(0)
@@ -285,7 +278,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         ):
             depth -= 1
 
-        # 10. ProbCut: a capture that is far better than beta by a shallower search will be by a deeper one.
+        # 10. ProbCut: a capture far above beta in a shallower search is above beta in a deeper one too.
         probcut_beta = beta + p.PROBCUT_MARGIN - (p.PROBCUT_IMPROVING if improving else 0)
         if (
             _PROBCUT
@@ -306,28 +299,19 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                     continue
                 do_move(pos, th, ply, move, checks_by(pos, th, ply, move))
                 below, above = -probcut_beta, -probcut_beta + np.int64(1)
-                score = -quiescence(pos, nn, th, ply + np.int64(1), below, above)
+                score = -quiescence(pos, nn, th, child, below, above)
                 if score >= probcut_beta and depth > p.PROBCUT_LESS:
-                    score = -search(pos, nn, th, ply + np.int64(1), below, above, depth - p.PROBCUT_LESS, 1 - cut_node)
+                    score = -search(pos, nn, th, child, below, above, depth - p.PROBCUT_LESS, 1 - cut_node)
                 unmake(pos)
                 if th.stopped != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
-                    store(
-                        th,
-                        key,
-                        ply,
-                        move,
-                        score,
-                        raw_eval,
-                        depth - p.PROBCUT_LESS + 1,
-                        np.int64(LOWER),
-                        th.former_pv[at],
-                    )
+                    searched = depth - p.PROBCUT_LESS + 1
+                    store(th, key, ply, move, score, raw_eval, searched, np.int64(LOWER), th.former_pv[at])
                     if score < MATE_BOUND:
                         return score - (probcut_beta - beta)
 
-    # 11. Small ProbCut: the table has seen as much.
+    # 11. Small ProbCut: the table's score is far above beta.
     probcut_beta = beta + p.SMALL_PROBCUT_MARGIN
     if (
         _SMALL_PROBCUT
@@ -340,6 +324,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
         return probcut_beta
 
     # 12. The moves.
+    table = (table_move, table_score, table_depth, table_captures)
     kind = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, kind, table_move)
     note_checks(pos, th, ply)
@@ -421,8 +406,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 extension = singular_extension(th, ply, is_pv, score, bar, table_captures, correction)
                 depth += 1
             elif score >= beta and abs(score) < MATE_BOUND:
-                malus = max(p.MULTICUT_MALUS[0] + p.MULTICUT_MALUS[1] * depth, np.int64(p.MULTICUT_MALUS[2]))
-                learn_table_move(th, malus)
+                learn_multicut(th, depth)
                 return score
             elif table_score >= beta:
                 extension = np.int64(p.NEGATIVE_HIGH)
@@ -430,21 +414,11 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 extension = np.int64(p.NEGATIVE_CUT)
         new_depth += extension
 
-        # 15. The move, reduced by all that speaks against it; deeper again where it does better than that.
+        # 15. Search the move with its reduction; search it again deeper where it does better than expected.
         th.move_count[at] = number
         th.stat_score[at] = statistics(pos, th, ply, move, captured)
         grains = late_reduction(
-            th,
-            ply,
-            grains,
-            depth,
-            number,
-            is_pv,
-            cut_node,
-            (table_move, table_score, table_depth, table_captures),
-            alpha,
-            correction,
-            move == table_move,
+            th, ply, grains, depth, number, is_pv, cut_node, table, alpha, correction, move == table_move
         )
         do_move(pos, th, ply, move, checks)
         score = np.int64(0)
@@ -456,19 +430,17 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if is_pv:
                 shallow += 1
             th.reduction[at] = new_depth - shallow
-            score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, np.int64(1))
+            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, np.int64(1))
             th.reduction[at] = 0
             if score > alpha:
                 if _DEEPER:
-                    # How clearly it beat the rest says how deep it deserves to be looked at again.
+                    # The margin over the best score decides the depth of the second search.
                     if shallow < new_depth and score > best + p.DEEPER_MARGIN:
                         new_depth += 1
                     if score < best + p.SHALLOWER_MARGIN:
                         new_depth -= 1
                 if new_depth > shallow:
-                    score = -search(
-                        pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node
-                    )
+                    score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
                 learn_continuations(th, ply, slot_of(move), np.int64(p.RESEARCH_BONUS))
             full = is_pv and score > alpha
         elif not is_pv or number > 1:
@@ -479,13 +451,13 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 shallow -= 1
             if grains > p.FULL_REDUCTION_TWICE and new_depth > 2:
                 shallow -= 1
-            score = -search(pos, nn, th, ply + np.int64(1), -alpha - np.int64(1), -alpha, shallow, 1 - cut_node)
+            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, 1 - cut_node)
             full = is_pv and score > alpha
         if full:
             th.pv_length[ply + 1] = 0
             if move == table_move and table_depth > 1:
                 new_depth = max(new_depth, np.int64(1))
-            score = -search(pos, nn, th, ply + np.int64(1), -beta, -alpha, new_depth, np.int64(0))
+            score = -search(pos, nn, th, child, -beta, -alpha, new_depth, np.int64(0))
         unmake(pos)
         if th.stopped != 0:
             return np.int64(0)
@@ -512,9 +484,9 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
                 th.tried[tried_at + tried_quiets] = move
                 tried_quiets += 1
 
-    # 17. What comes out, and what is learned from it.
+    # 17. The result, and learning from it.
     if number == 0:
-        # With a move excluded nothing is known but that no other is as good.
+        # With a move excluded it is only known that no other move is as good.
         if excluded != 0:
             return alpha
         best = np.int64(-MATE) + ply

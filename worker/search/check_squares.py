@@ -1,4 +1,4 @@
-"""What a node knows of the checks that its side to move can give: looked up once, asked for each move.
+"""The checks that the side to move of a node can give: looked up once a node, asked for each move.
 
 By piece type the squares from which such a piece would check, two words each, and the pieces that would uncover a
 check by leaving their line; both by search ply in the thread's Record.
@@ -61,7 +61,7 @@ def note_checks(pos: Any, th: Any, ply: int) -> None:
         for i in range(CHECK_WORDS):
             th.check_squares[first + i] = np.uint64(0)
         return
-    # What the king would attack if it were such a piece of its own colour.
+    # The squares that the king would attack if it were such a piece of its own colour.
     occ = occupied(pos)
     bishop = bishop_attacks(pos, king, occ)
     file = line_attacks(pos, king, LINE_FILE, occ)

@@ -1,11 +1,11 @@
-"""Correction history: how far the search has found the evaluation wrong in positions with something in common.
+"""Correction history: the error of the evaluation that searches found in positions with something in common.
 
 A position has four keys: its pawns, its minor pieces (all but pawns, bishops, rooks and kings' own), and the pieces
 other than pawns of either side; and it has its last moves. Under each the difference between search and evaluation is
 learned with gravity; their weighted sum corrects the evaluation. The idea is Stockfish's.
 
-A *correction* is in units of 1 / `CORRECTION_UNIT` centipawns: its size also says how little the evaluation is to be
-trusted here.
+A *correction* is in units of 1 / `CORRECTION_UNIT` centipawns: the larger it is, the less the evaluation is to
+be trusted here.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _KEY_FACTORS: Final = _key_factors()
 
 @jit()
 def _turned(factor: Any, square: int) -> Any:
-    """What a piece on ``square`` adds: its factor rotated. Shifted, the squares near the top would add a few bits."""
+    """The summand of a piece on ``square`` (uint64): its factor, rotated. A shift would lose bits on high squares."""
     return (factor << np.uint64(square & 63)) | (factor >> np.uint64(-square & 63))
 
 
@@ -180,7 +180,7 @@ def correction_row(th: Any, slot: int) -> Any:
 
 @jit()
 def correction_of(th: Any, ply: int) -> Any:
-    """What was learned of positions like this one (int64, a correction). Expects `note_keys`."""
+    """The correction that was learned for positions like this one (int64). Expects `note_keys`."""
     if not _PART:
         return np.int64(0)
     at = OFFSET + ply
@@ -196,7 +196,7 @@ def correction_of(th: Any, ply: int) -> Any:
 
 @jit()
 def corrected(static_eval: int, correction: int) -> Any:
-    """The evaluation as the search has learned to see it (int64, centipawns)."""
+    """The evaluation with its correction (int64, centipawns)."""
     value = static_eval + toward_zero(correction, np.int64(p.CORRECTION_UNIT))
     return clamp(value, np.int64(-MAX_EVAL), np.int64(MAX_EVAL))
 
@@ -208,7 +208,7 @@ def _learn_share(address: int, bonus: int, share: int) -> None:
 
 @jit()
 def learn_correction(th: Any, ply: int, difference: int, depth: int, has_best: bool) -> None:
-    """Take over what a search of ``depth`` found: its score less the corrected evaluation. Expects `note_keys`."""
+    """Learn from a search of ``depth`` plies: its score less the corrected evaluation. Expects `note_keys`."""
     if not _PART:
         return
     slope = p.CORRECTION_BONUS[0] if has_best else p.CORRECTION_BONUS[1]

@@ -1,4 +1,4 @@
-"""How much the engine spends, where nobody says otherwise. No compiled code: options name it before any is loaded."""
+"""Default amounts of work of the engine. No compiled code: options name them before any is loaded."""
 
 from __future__ import annotations
 

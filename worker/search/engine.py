@@ -56,7 +56,7 @@ class _Promise:
     score: int = 0
 
     def of(self, position: Position) -> int | None:
-        """The score that it promises for a position of the same game a few moves later; None: it is no such one."""
+        """The score that it promises for a position a few moves later; None: the position is not of the same game."""
         if self.move_number < 0 or is_mate(self.score) or not 0 < position.move_number - self.move_number <= 4:
             return None
         return self.score if position.turn == self.turn else -self.score
@@ -99,7 +99,7 @@ class NumbaEngine:
         self.can_split = True
         self.number = number
         self.rules = Rules()
-        """Of the games that are searched; may be changed between searches."""
+        """The rules of the games that are searched; may be changed between searches."""
         self.root_mate_nodes = ROOT_MATE_NODES
         """Node limit of the search for mate beside a search without node or depth limit; 0: none runs. May be changed
         between searches."""
@@ -180,13 +180,13 @@ class NumbaEngine:
         return Steps(self._threads[0].record, lambda: self.go(limits, on_info), self.stop)
 
     def entries_meaning(self) -> str:
-        """A digest of what decides over the words of an entry: their layout, the keys, the network and the rules.
+        """A digest of all that decides the meaning of an entry: the layout, the keys, the network and the rules.
 
-        Without what each search brings with it (`Rules.of_search`), which is the same on every node of a fleet.
+        Values that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
         """
         rules = self.rules.of_search(0, 0, 0)
         facts = self._network_digest, self._network.fv_scale, rules, Position.startpos().key
-        # The text of the table's code stands for the layout: nobody has to remember to raise a number.
+        # The source of the table's code stands for the layout: no version number has to be raised by hand.
         return hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode()).hexdigest()[:32]
 
     @functools.cached_property
@@ -301,7 +301,7 @@ class NumbaEngine:
         def on_news(line: PvLine) -> None:
             if limits.multipv > 1:
                 return
-            # Who gave a window waits for the news that a score is above it.
+            # A caller that gave a window waits for the news that a score is above it.
             awaited = limits.alpha is not None and line.bound is Bound.LOWER and line.score > limits.alpha
             changed = line.bound is not Bound.UPPER and move_to_usi(line.pv[0]) != shown
             if awaited or (changed and line.depth >= _CHANGES_FROM_DEPTH) or elapsed_ms() >= _BOUNDS_FROM_MS:
@@ -353,7 +353,7 @@ class NumbaEngine:
         plies = len(mate)
         if not mate or (lines and lines[0].score >= mate_in(plies)):
             return lines
-        # As deep as it is long: so its reader knows the mate for proven.
+        # Its depth is the mate's length: by that a reader knows that the mate is proven.
         depth = min(plies, MAX_PLY)
         return [PvLine(depth, depth, mate_in(plies), Bound.EXACT, mate)]
 

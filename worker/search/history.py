@@ -1,4 +1,4 @@
-"""What ordering and reductions learn: tables of int16 in one buffer, updated with gravity.
+"""Tables that ordering and reductions learn from: int16 in one buffer, updated with gravity.
 
 Butterfly (colour, origin or drop, promotion, target), the same by search ply near the root, captures, continuations
 (a move after the one made 1 to 6 plies before, apart by whether that one evaded a check and captured), and by pawn
@@ -40,7 +40,7 @@ _LOW_PLY_PART = part("low_ply_history")
 
 @jit()
 def toward_zero(value: int, divisor: int) -> Any:
-    """``value / divisor`` without its fraction: a small negative value is nothing, and not minus one.
+    """``value / divisor`` without its fraction: a small negative value gives 0, not -1.
 
     ``divisor`` is positive.
     """
@@ -105,7 +105,7 @@ def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
 
 @jit()
 def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
-    """What a move (its slot) made at ``ply`` is worth after the moves before it; in check after the last two only."""
+    """Learn how good a move (its slot) at ``ply`` is after the moves before it; in check only after the last two."""
     if not _CONTINUATION_PART:
         return
     at = OFFSET + ply
@@ -122,7 +122,7 @@ def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
 
 @jit()
 def learn_quiet(th: Any, ply: int, move: int, bonus: int) -> None:
-    """Take over what a node of ``ply`` says of one of its quiet moves."""
+    """Learn how good a quiet move is in a node of ``ply``."""
     learn(butterfly_address(th, move), bonus, np.int64(BUTTERFLY_LIMIT))
     if _LOW_PLY_PART and ply < LOW_PLIES:
         learn(
@@ -145,14 +145,14 @@ def _is_pawn_push(move: int) -> bool:
 
 @jit()
 def learn_prior_pawn(th: Any, ply: int, prior: int, bonus: int) -> None:
-    """What the position at ``ply`` says of the quiet move that led to it, by pawn structure."""
+    """Learn the worth of the quiet move that led to the position at ``ply``, by pawn structure."""
     if _PAWN_PART and not _is_pawn_push(prior):
         learn(th.pawn_row[OFFSET + ply] + 2 * slot_of(prior), bonus, np.int64(PAWN_LIMIT))
 
 
 @jit()
 def learn_change(th: Any, ply: int, prior: int, hit: bool) -> None:
-    """The quiet move that led here did well if the evaluation rose by it for its side."""
+    """Learn from the change of the evaluation how good the quiet move that led here was."""
     at = OFFSET + ply
     change = clamp(
         -(th.static_eval[at - 1] + th.static_eval[at]), np.int64(p.CHANGE_RANGE[0]), np.int64(p.CHANGE_RANGE[1])
@@ -165,16 +165,36 @@ def learn_change(th: Any, ply: int, prior: int, hit: bool) -> None:
 
 @jit()
 def learn_table_move(th: Any, bonus: int) -> None:
-    """Count how often the table's move turns out to be the best one."""
+    """Move the measure of how often the table's move turns out to be the best one by ``bonus``."""
     value = th.table_move_history
     th.table_move_history = value + bonus - toward_zero(value * abs(bonus), np.int64(TABLE_MOVE_LIMIT))
+
+
+@jit()
+def learn_table_cut(th: Any, ply: int, table_move: int, captures: bool, prior: int, depth: int) -> None:
+    """Raise the table's move that cuts off at ``ply``, if it is quiet, and lower an early move that led here.
+
+    ``prior``: the move that led here where it is quiet, else 0.
+    """
+    if not captures:
+        bonus = min(p.TABLE_BONUS[0] * depth + p.TABLE_BONUS[1], np.int64(p.TABLE_BONUS[2]))
+        learn_quiet(th, ply, table_move, bonus)
+    if prior != 0 and th.move_count[OFFSET + ply - 1] <= p.TABLE_PRIOR_MOVES:
+        learn_continuations(th, ply - np.int64(1), slot_of(prior), np.int64(-p.TABLE_PRIOR_MALUS))
+
+
+@jit()
+def learn_multicut(th: Any, depth: int) -> None:
+    """Count a table move that other moves equal."""
+    malus = max(p.MULTICUT_MALUS[0] + p.MULTICUT_MALUS[1] * depth, np.int64(p.MULTICUT_MALUS[2]))
+    learn_table_move(th, malus)
 
 
 @jit()
 def learn_best(
     pos: Any, th: Any, ply: int, best_move: int, table_move: int, depth: int, tried_quiets: int, tried_captures: int
 ) -> None:
-    """The move that was best here rises, those that were tried in vain fall, as does a first move that it refutes."""
+    """Raise the best move, and lower those that were tried in vain and a first move that the best one refutes."""
     at = OFFSET + ply
     bonus = min(p.BONUS[0] * depth + p.BONUS[1], np.int64(p.BONUS[2]))
     bonus += toward_zero(th.stat_score[at - 1], np.int64(p.BONUS_STAT))
@@ -211,7 +231,7 @@ def learn_best(
 
 @jit()
 def learn_prior(pos: Any, th: Any, ply: int, best: int, depth: int) -> None:
-    """Nothing here was good enough: the move that led here was a good one."""
+    """Raise the move that led to a node where no move was good enough."""
     prior = pos.st_move[pos.ply - 1]
     if prior == 0:
         return
@@ -228,7 +248,7 @@ def learn_prior(pos: Any, th: Any, ply: int, best: int, depth: int) -> None:
         scale += p.PRIOR_BELOW
     if th.checked[at - 1] == 0 and best <= -th.static_eval[at - 1] - p.PRIOR_ABOVE_MARGIN:
         scale += p.PRIOR_ABOVE
-    # Where nothing speaks for the move it still followed well on the one before (`CONTINUATION_FIRST`).
+    # A move without any other merit was still a good answer to the one before (`CONTINUATION_FIRST`).
     bonus = min(p.PRIOR_BONUS[0] * depth + p.PRIOR_BONUS[1], np.int64(p.PRIOR_BONUS[2])) * max(scale, np.int64(0))
     before = ply - np.int64(1)
     learn_continuations(th, before, slot_of(prior), bonus * p.PRIOR_CONTINUATION[0] // p.PRIOR_CONTINUATION[1])

@@ -1,4 +1,4 @@
-"""How moves fare: by how much one is reduced, which captures are left out, how far a singular one is extended."""
+"""Treatment of moves: the reduction of each, the captures that are left out, the extension of a singular one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEE_PRUNING = part("see_pruning")
 
 @jit()
 def reduction(th: Any, improving: bool, depth: int, number: int, delta: int) -> Any:
-    """Base late-move reduction in grains of the ``number``-th move; ``delta`` is the width of the node's window."""
+    """The base late-move reduction (int64, grains) of the ``number``-th move; ``delta``: width of the node's window."""
     product = th.log_table[depth] * th.log_table[number]
     grains = product - delta * p.REDUCTION_WINDOW // th.root_delta + p.REDUCTION_BASE
     if not improving:
@@ -32,7 +32,7 @@ def reduction(th: Any, improving: bool, depth: int, number: int, delta: int) -> 
 
 @jit()
 def statistics(pos: Any, th: Any, ply: int, move: int, captured: int) -> Any:
-    """What the histories say of a move, in units of history; a capture's worth counts too."""
+    """The sum of a move's histories (int64, in units of history); for a capture with the captured piece's value."""
     if captured != 0:
         worth = p.STAT_CAPTURE[0] * VALUE[captured & 15] // p.STAT_CAPTURE[1]
         return worth + ld16(capture_address(th, move, captured))
@@ -74,7 +74,7 @@ def late_reduction(
     correction: int,
     is_table_move: bool,
 ) -> Any:
-    """The whole reduction of a move in grains: ``base`` and all that is known of the node and of the move.
+    """The whole reduction of a move (int64, grains): ``base``, changed by facts of the node and of the move.
 
     ``table``: move, score and depth of the table's entry, and whether its move captures.
     """
@@ -117,7 +117,7 @@ def late_reduction(
 def singular_extension(
     th: Any, ply: int, is_pv: bool, score: int, bar: int, table_captures: int, correction: int
 ) -> Any:
-    """Plies (1 to 3) by which a move is searched deeper whose rivals stayed below ``bar``, with ``score``."""
+    """The extension (int64, 1 to 3 plies) of a move whose rivals reached only ``score``, which is below ``bar``."""
     at = OFFSET + ply
     trust = abs(correction) // p.SINGULAR_CORRECTION
     deep = ply > th.root_depth
@@ -144,7 +144,7 @@ def singular_extension(
 
 @jit()
 def reverse_margin(depth: int, hit: bool, improving: bool, worsening: bool, correction: int) -> Any:
-    """How far above beta (centipawns) the evaluation must be for nothing to spoil it within ``depth`` plies."""
+    """The margin (centipawns) over beta from which the evaluation lets the search prune a node of ``depth``."""
     slope = np.int64(p.REVERSE_SLOPE if hit else p.REVERSE_SLOPE_MISS)
     off = (p.REVERSE_IMPROVING if improving else 0) + (p.REVERSE_WORSENING if worsening else 0)
     return slope * depth - off * slope // p.GRAIN + abs(correction) // p.REVERSE_CORRECTION

@@ -1,4 +1,4 @@
-"""Mate in one, for nodes of the tree: only claims what is mate, but looks only at moves next to the king and knights.
+"""Mate in one, for nodes of the tree: every result is a mate, but only moves next to the king and knights are tried.
 
 Discovered checks and checks from afar are left to the search.
 """
@@ -114,7 +114,7 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
 
 @jit()
 def _guarded(pos: Any, side: int, king: int, occ: Any) -> Any:
-    """What ``side`` attacks next to the enemy king, and more; sliders seen through ``occ``."""
+    """The squares that ``side`` attacks next to the enemy king, and some others; sliders seen through ``occ``."""
     own = side * 16
     sliders = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON) | pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
     sliders |= pieces(pos, own + LANCE)

@@ -1,4 +1,4 @@
-"""What every node of the tree does: look at the clock, see whether the game is over, make a move, keep the line."""
+"""Steps of every node of the tree: look at the clock, see whether the game is over, make a move, keep the PV."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPETITION_WIN: Final = MAX_EVAL
 
 @jit()
 def poll(th: Any) -> None:
-    """Look at the node limit, the stop flag and the clock; set ``stopped`` where one of them says so."""
+    """Look at the node limit, the stop flag and the clock; set ``stopped`` where one of them ends the search."""
     if th.nodes >= th.pause_at:
         hand_over(th.pause_done, th.pause_go)
     if th.nodes >= th.node_limit or atomic_ld64(th.stop_flag) != 0:
@@ -44,7 +44,7 @@ def poll(th: Any) -> None:
 
 @jit()
 def enter_node(pos: Any, th: Any, ply: int) -> bool:
-    """Note what the nodes below want to know; gives whether the side to move is in check."""
+    """Note facts of this node for the nodes below; returns whether the side to move is in check."""
     at = OFFSET + ply
     if th.checks[at - 1] != 0:
         update_checks(pos)
@@ -57,9 +57,10 @@ def enter_node(pos: Any, th: Any, ply: int) -> bool:
 
 @jit()
 def _hand_change(pos: Any, distance: int) -> Any:
-    """What the hand of the side to move has become since the board stood like this ``distance`` plies ago.
+    """Compare the hand of the side to move with its hand ``distance`` plies ago, when the board stood like this.
 
-    1: nothing less and something more, -1: nothing more and something less, 0: neither.
+    Returns:
+        int64. 1: more pieces of some kind and fewer of none, -1: fewer of some kind and more of none, 0: neither.
     """
     more = less = False
     for kind in range(PAWN, KING):
@@ -94,8 +95,8 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     """The score of a position that stood before in the tree, or for the fourth time in the game; `NO_SCORE` otherwise.
 
     A position of the game that comes back for the second time is no draw yet: the other side may still turn away from
-    it. Where in the tree the board comes back with a better hand, the side that has it has lost nothing and won
-    something: it is taken for won; with a worse one for lost.
+    it. Where the board comes back in the tree with a better hand, the side to move has only gained: that counts as a
+    win. With a worse hand it counts as a loss.
     """
     window = min(ply - 1, np.int64(REPETITION_WINDOW))
     key = pos.board_key
@@ -145,7 +146,7 @@ def game_end_score(pos: Any, th: Any, ply: int) -> Any:
 
 @jit()
 def update_pv(th: Any, ply: int, move: int) -> None:
-    """The line from ``ply``: ``move``, then the child's line."""
+    """Set the PV from ``ply`` on: ``move``, then the child's PV."""
     row = ply * PV_ROW
     child = (ply + 1) * PV_ROW
     length = th.pv_length[ply + 1]
@@ -157,7 +158,7 @@ def update_pv(th: Any, ply: int, move: int) -> None:
 
 @jit()
 def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
-    """Make a move of the tree and note what the histories of the moves after it go by; ``checks``: it gives check."""
+    """Make a move of the tree and note it for the histories of later moves; ``checks``: it gives check."""
     th.nodes += 1
     at = OFFSET + ply
     slot = slot_of(move)
@@ -169,7 +170,7 @@ def do_move(pos: Any, th: Any, ply: int, move: int, checks: bool) -> None:
     th.slot[at] = slot
     th.row[at] = continuation_row(th, th.checked[at], captures, slot)
     th.correction_row[at] = correction_row(th, slot)
-    # All that the child will ask memory for, at once, and the move while that is under way.
+    # Prefetch all memory that the child will read; the move is made meanwhile.
     board, hands = keys_after(pos, move)
     prefetch_entry(th, board ^ hands)
     follow_keys(pos, th, ply + np.int64(1), move, captured)

@@ -1,7 +1,8 @@
 """The outbox: table entries that a search thread wrote and other nodes may want, in a ring of its own.
 
-The search writes and never waits: what was not taken in time is overwritten. A reader that is overtaken while it copies
-may see an entry of two halves; its key (kept XORed with its data, as in the table) is then one that no position has.
+The search writes and never waits: entries that are not taken in time are overwritten. A reader that is overtaken while
+it copies may see an entry of two halves; its key (kept XORed with its data, as in the table) is then one that no
+position has.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ RING: Final = 1 << 14
 """Entries that wait at most: at a million nodes a second some 100 ms of depth 2 and more."""
 
 _SEEN: Final = 1 << 13
-"""Keys that `collect` remembers, each where its hash says."""
+"""Slots for the keys that `collect` remembers, by their hash."""
 _HASH_SHIFT: Final = np.uint64(64 - 13)
 _HASH: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -35,7 +36,7 @@ class Outbox:
         record.outbox = self._words.ctypes.data
 
     def take(self) -> Entries:
-        """What was written since the last call, oldest first; of a position that was written again soon, the last."""
+        """Take the entries written since the last call, oldest first; of close ones with the same key only the last."""
         written = int(self._record.outbox_count)
         if written == self._taken:
             return np.empty((0, 2), np.uint64)

@@ -1,4 +1,4 @@
-"""Staged move picking: the table's move first, then what a stage generates, best first, and only as far as needed.
+"""Staged move picking: the table's move first, then the moves of each stage, best first, generated only when needed.
 
 A list entry is ``score << 32 | move``, the score in units of history. The picker's state lies in the thread's Record by
 search ply.
@@ -30,9 +30,9 @@ _SAFE_CHECKS = part("safe_checks")
 
 _MOVE_MASK: Final = (1 << 32) - 1
 _EVASION_CAPTURE: Final = 1 << 24
-"""Above every history."""
+"""A score above every history."""
 _LOOKED_FOR: Final = 6
-"""Quiet moves that are looked for in the whole list; after them only those that promise something come by score."""
+"""Quiet moves that are picked from the whole list; of the others only the promising ones come in order of score."""
 
 # Stages; each list runs on to its end.
 _TABLE, _CAPTURES, _GOOD_CAPTURES, _QUIETS, _GOOD_QUIETS, _BAD_CAPTURES, _BAD_QUIETS = 0, 1, 2, 3, 4, 5, 6

@@ -1,4 +1,4 @@
-"""Quiescence search: what is left to do where the tree ends, until the evaluation can be trusted."""
+"""Quiescence search: captures at the end of the tree, until the evaluation can be trusted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ _MATE = part("quiescence_mate")
 
 @jit()
 def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> Any:
-    """Captures until the position is quiet; in check the captures among the evasions, and a quiet one if need be."""
+    """The score after captures until the position is quiet (int64, `worker.score`), fail-soft within (alpha, beta).
+
+    In check it searches the evasions that capture, and a quiet one where there is none.
+    """
     if th.nodes >= th.next_poll:
         poll(th)
     if th.stopped != 0:
@@ -78,7 +81,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         if table_move != 0 and not is_pseudo_legal(pos, table_move):
             table_move = np.int64(0)
 
-    # What the position is worth as it stands.
+    # The evaluation without a further move.
     best = np.int64(-INFINITE)
     base = np.int64(-INFINITE)
     quiet_table_move = np.int64(0)

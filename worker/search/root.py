@@ -1,7 +1,7 @@
 """One iteration at the root: the root's moves from ``first`` on, searched within (alpha, beta).
 
-It returns early where another move than the first takes over, so that this can be told at once: the search may be
-stopped, and the move wanted, long before the iteration ends. Its caller then goes on from there.
+It returns early where another move than the first takes over, so that this can be reported at once: the search may be
+stopped, and its move needed, long before the iteration ends. Its caller then goes on from there.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _order(pos: Any, th: Any, first: int, depth: int, checked: bool) -> None:
 
 @jit()
 def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int) -> None:
-    """Set up what the tree wants to know of its root, and order its moves."""
+    """Set up the root's facts for the tree, and order its moves."""
     at = OFFSET
     zero = np.int64(0)
     th.checks[at - 1] = 1
@@ -114,7 +114,7 @@ def _note_score(th: Any, i: int, score: int) -> None:
 
 @jit()
 def _learn(pos: Any, th: Any, first: int, last: int, best: int, has_best: bool, table_move: int) -> None:
-    """Take over what an iteration says that has searched the moves from ``first`` to ``last``, the best one first."""
+    """Learn from an iteration that has searched the moves from ``first`` to ``last``, the best one first."""
     at = OFFSET
     zero = np.int64(0)
     quiets, captures = zero, zero

@@ -1,4 +1,4 @@
-"""Lazy SMP: which depths a thread leaves out, and whose move is played when all have ended. Pure functions."""
+"""Lazy SMP: the depths that a thread leaves out, and the vote on the move when all have ended. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_WEIGHT: Final = 14
 
 def skips(number: int, depth: int) -> bool:
     """Whether thread ``number`` leaves out the iteration of ``depth`` plies. The main thread, 0, leaves out none, and
-    nobody the first: so there is a move, however early the end comes.
+    no thread the first: so there is a move, however early the search ends.
 
     A helper searches ``size`` depths and leaves out the next ``size``, and helpers of one size begin at different
     places (Stockfish 8 to 11), so that threads spread over depths without talking to each other.
@@ -31,7 +31,7 @@ def skips(number: int, depth: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What a thread ended with."""
+    """The result of one thread."""
 
     move: int
     score: int
@@ -43,8 +43,8 @@ def elect(ballots: Sequence[Ballot]) -> int:
     """The index of the ballot that wins; ties go to the first of them.
 
     The shortest proven mate wins. Else each ballot gives its move a weight by depth and by how far its score lies above
-    the worst one (Stockfish, YaneuraOu), and the move of the greatest weight wins, by its own strongest ballot. Who
-    sees himself mated gets no hearing while another does not; if all do, the longest defence wins.
+    the worst one (Stockfish, YaneuraOu), and the move of the greatest weight wins, by its own strongest ballot. A
+    ballot that sees its side mated does not count while another one does not; if all do, the longest defence wins.
     """
     mates = [i for i, ballot in enumerate(ballots) if ballot.score >= MATE_BOUND]
     if mates:

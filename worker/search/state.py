@@ -1,4 +1,4 @@
-"""What one search thread owns: its Record (`TH_DTYPE`) and the memory that the Record points to.
+"""The state of one search thread: its Record (`TH_DTYPE`) and the memory that the Record points to.
 
 Arrays by search ply start `OFFSET` entries in, so that "two plies ago" needs no test at the root.
 """
@@ -64,7 +64,7 @@ _BEGIN_WITH: Final = {
     "correction_moves": 6,
     "continuation": -523,
 }
-"""What a table holds before anything is learned: most moves turn out bad."""
+"""The values of the tables before anything is learned: most moves turn out bad."""
 BUTTERFLY_LIMIT: Final = 7183
 CAPTURE_LIMIT: Final = 10_692
 CONTINUATION_LIMIT: Final = 30_000
@@ -196,7 +196,7 @@ class ThreadState:
         self.record.table_move_history = 0
 
     def begin_search(self) -> None:
-        """Forget what was true near another root."""
+        """Clear everything that depends on the root."""
         self._fill("low_ply")
         self.record.slot[:] = 0
         self.record.row[:] = self.record.histories + H_CONTINUATION

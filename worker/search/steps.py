@@ -1,7 +1,7 @@
-"""A search that runs by node counts: so far and no further, until its driver lets it go on.
+"""A search that runs by node counts: it waits at a count until its driver lets it go on.
 
-With it several searches advance side by side in virtual time and exchange what they know on the way, exactly and
-repeatably, on however few cores.
+With it several searches advance side by side in virtual time and exchange their entries on the way, exactly and
+repeatably, on any number of cores.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from worker.shogi import Position
 _ASPIRATION = part("aspiration")
 MAX_DEPTH: Final = MAX_PLY - 8
 _MATE_SURE: Final = 2.5
-"""Depth to a ply of a mate from which on it is taken for the shortest."""
+"""Depth, in multiples of a mate's length, from which on the mate is taken for the shortest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class PvLine:
 
 @dataclass(slots=True)
 class Task:
-    """What a thread is to search."""
+    """The search that a thread is to make."""
 
     root_moves: list[int]
     multipv: int
@@ -49,9 +49,9 @@ class Task:
     deadline_ns: int
     rules: Rules
     window: tuple[int, int] = (-INFINITE, INFINITE)
-    """Scores at or outside of these need not be exact."""
+    """Scores (centipawns) at or outside of these two need not be exact."""
     number: int = 0
-    """Of the thread: 0 the main one, which goes through every depth; others leave some out (`worker.search.smp`)."""
+    """Number of the thread: 0, the main one, goes through every depth; others leave some out (`worker.search.smp`)."""
 
 
 class SearchThread:
@@ -89,7 +89,7 @@ class SearchThread:
         return float(self.record.root_efforts[0]) / max(1, self.nodes)
 
     def take_changes(self) -> int:
-        """How often another move than an iteration's first has taken over since the last call."""
+        """Take the number of times since the last call that another move than an iteration's first took over."""
         changes = int(self.record.root_changes)
         self.record.root_changes = 0
         return changes
@@ -102,7 +102,7 @@ class SearchThread:
         self._state.clear_histories()
 
     def fill_logs(self, slope: int) -> None:
-        """As `worker.search.state.ThreadState.fill_logs`; between searches."""
+        """Make the table of logarithms anew, between searches; see `worker.search.state.ThreadState.fill_logs`."""
         self._state.fill_logs(slope)
 
     def expected_reply(self, move: int) -> int | None:
@@ -223,7 +223,7 @@ class SearchThread:
             delta += delta // WINDOW_GROWTH
 
     def _settled(self, task: Task, depth: int) -> bool:
-        """Whether a mate is proven well beyond its length: more depth would find nothing else."""
+        """Whether a mate was searched far beyond its length: more depth would find nothing else."""
         top = self.lines[0]
         mate = is_mate(top.score) and top.bound is Bound.EXACT
         return mate and task.depth >= MAX_DEPTH and (abs(mate_distance(top.score)) + 2) * _MATE_SURE < depth

@@ -73,7 +73,7 @@ def budget(left: TimeLeft, options: TimeOptions) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What an iteration ended with.
+    """The result of an iteration.
 
     ``effort``: the share (0 .. 1) of the search's nodes so far that the best move took; ``changes``: how often another
     move took over in it.
@@ -87,7 +87,7 @@ class Iteration:
 
 
 class Outlook:
-    """How much of the soft time a search deserves, by how its iterations went.
+    """The share of the soft time that a search deserves, by the course of its iterations.
 
     More while the score falls or the best move changes, less once one move has stood for long or took nearly all the
     work (Stockfish's and YaneuraOu's factors in kind).

@@ -23,8 +23,8 @@ _ENTRY: Final = 16
 _GENERATIONS: Final = 32
 _BIAS: Final = 32768
 _MATE_IN_ONE: Final = MATE - 1
-"""The score, as an entry holds it, of what is found again at once, so not worth sharing. There were as many of these as
-entries of depth 4 and more."""
+"""The score of a mate in one, as an entry holds it. Such entries are found again at once: not worth sharing; there
+were as many of them as entries of depth 4 and more."""
 
 LOWER: Final = 1
 UPPER: Final = 2
@@ -55,7 +55,7 @@ class TranspositionTable:
         return int(self._words.ctypes.data)
 
     def new_search(self) -> None:
-        """Age what earlier searches left."""
+        """Make the entries of earlier searches older."""
         self.generation = (self.generation + 1) % _GENERATIONS
 
     def clear(self) -> None:
@@ -72,7 +72,7 @@ class TranspositionTable:
 
 @jit()
 def cluster_address(th: Any, key: Any) -> Any:
-    """Where the entries of ``key`` lie."""
+    """The address of the cluster of ``key``."""
     return th.tt + np.int64(mul_high(key, th.tt_clusters)) * CLUSTER_BYTES
 
 
@@ -95,7 +95,7 @@ def probe(th: Any, key: Any) -> Any:
 
 @jit()
 def entry_score(data: Any, ply: int) -> Any:
-    """The score of an entry, mates counted from the root's ``ply``."""
+    """The score of an entry (int64), mates counted from the root; ``ply``: that of the position."""
     score = np.int64((data >> np.uint64(16)) & np.uint64(0xFFFF)) - _BIAS
     if score >= MATE_BOUND:
         return score - ply
@@ -106,19 +106,19 @@ def entry_score(data: Any, ply: int) -> Any:
 
 @jit()
 def entry_eval(data: Any) -> Any:
-    """The static evaluation of an entry (`NO_SCORE` where it has none)."""
+    """The static evaluation of an entry (int64, centipawns; `NO_SCORE`: it has none)."""
     return np.int64((data >> np.uint64(32)) & np.uint64(0xFFFF)) - _BIAS
 
 
 @jit()
 def entry_depth(data: Any) -> Any:
-    """The depth of an entry, from `UNSEARCHED` on."""
+    """The depth of an entry (int64, plies), from `UNSEARCHED` on."""
     return np.int64((data >> np.uint64(48)) & np.uint64(0xFF)) + UNSEARCHED
 
 
 @jit()
 def entry_bound(data: Any) -> Any:
-    """0 none, 1 lower, 2 upper, 3 exact (`worker.engine.Bound`)."""
+    """The bound of an entry (int64): 0 none, 1 lower, 2 upper, 3 exact (`worker.engine.Bound`)."""
     return np.int64((data >> np.uint64(56)) & np.uint64(3))
 
 
@@ -143,7 +143,7 @@ def entry_move(pos: Any, data: Any) -> Any:
 
 @jit()
 def _place(th: Any, key: Any) -> Any:
-    """Where an entry of ``key`` belongs: over its own, else where nothing is, else over that of least depth and
+    """The address for an entry of ``key``: over its own, else where none is, else over that of least depth and
     greatest age."""
     first = cluster_address(th, key)
     chosen = first
@@ -200,7 +200,7 @@ def store(
 def absorb(th: Any, address: int, count: int) -> Any:
     """Write ``count`` entries of another node's table (`worker.search.outbox`) from ``address`` on into this one.
 
-    Returns how many were of use: what this table knows as deep already stays. May run beside a search.
+    Returns how many were of use: entries of this table that are as deep stay. May run beside a search.
     """
     used = np.int64(0)
     for i in range(count):

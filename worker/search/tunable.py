@@ -1,7 +1,7 @@
-"""Which search parameters may be tuned, in groups, and within which ranges.
+"""Search parameters that may be tuned, in groups, and their ranges.
 
 The values are those of `worker.search.parameters`. A range goes from 0 to twice the value unless `_RANGES` says
-otherwise, and a tenth of the value is the *step*: about what tells a little in games.
+otherwise, and a tenth of the value is the *step*: a change that makes a small difference in games.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class Tunable:
 
 
 class TunableError(ValueError):
-    """What is to be tuned is not known, or its range is none; the text says which."""
+    """A parameter cannot be tuned: it is not known, or its range is invalid; the text says which."""
 
 
 def tunable(name: str) -> Tunable:

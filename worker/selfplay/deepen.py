@@ -32,8 +32,8 @@ _GENERATIONS: Final = 32
 
 @jit()
 def begin_search(th: Any) -> None:
-    """Forget what was true near another root (`ThreadState.begin_search`), and age the table. The rules and the limits
-    stay as they are."""
+    """Clear everything that depends on the root (`ThreadState.begin_search`), and age the table. The rules and the
+    limits stay as they are."""
     th.nodes = 0
     th.next_poll = 0
     th.node_limit = NEVER

@@ -47,7 +47,7 @@ def _is_over(pos: Any, th: Any, sp: Any) -> bool:
 @jit()
 def _is_spared(pos: Any, sp: Any, score: int) -> bool:
     """Whether a decided game goes on all the same: a mate is in sight, a king is on its way into the enemy's camp, or
-    few pieces are left on the board. What a net has never seen it cannot learn."""
+    few pieces are left on the board. A net cannot learn from positions that it never sees."""
     if abs(score) >= MATE_BOUND or count(occupied(pos)) <= sp.few_pieces:
         return True
     return pos.ksq[0] % 9 <= _MIDDLE or pos.ksq[1] % 9 >= _MIDDLE

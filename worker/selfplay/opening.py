@@ -36,7 +36,7 @@ def rewind(pos: Any) -> None:
 def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int) -> bool:
     """Make ``plies`` random moves, each legal one as likely as the others. False: the line is rejected.
 
-    It is where it ends in a mate or a check, or with a score beyond ``sp.opening_margin``.
+    A line is rejected where it ends in a mate or a check, or with a score beyond ``sp.opening_margin``.
     """
     for _ in range(plies):
         count = list_root_moves(pos, th)

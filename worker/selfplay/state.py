@@ -1,4 +1,4 @@
-"""What a game of self-play needs to know and gives back, as one Record for compiled code."""
+"""The input and output of a game of self-play, as one Record for compiled code."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ CAPTURES: Final = 2
 PROMOTES: Final = 4
 
 RECORD_BYTES: Final = 40
-"""Of a PackedSfenValue: position 32, score 2, move 2, ply 2, result 1, 1 unused."""
+"""Bytes of a PackedSfenValue: position 32, score 2, move 2, ply 2, result 1, 1 unused."""
 _MOVE_AT: Final = 34
 
 CODES: Final = (0, 0b1, 0b11, 0b1011, 0b111, 0b11111, 0b111111, 0b1111)

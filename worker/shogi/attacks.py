@@ -161,13 +161,13 @@ def stepping_attackers(pos: Any, sq: int, colour: int) -> Any:
 
 @jit()
 def rook_rays(pos: Any, sq: int) -> Any:
-    """What a rook reaches on the empty board."""
+    """The squares that a rook on ``sq`` reaches on the empty board."""
     return ld_bb(pos.tables + _ROOK_RAYS + sq * 16)
 
 
 @jit()
 def bishop_rays(pos: Any, sq: int) -> Any:
-    """What a bishop reaches on the empty board."""
+    """The squares that a bishop on ``sq`` reaches on the empty board."""
     return ld_bb(pos.tables + _BISHOP_RAYS + sq * 16)
 
 

@@ -1,4 +1,4 @@
-"""How a game is won without mate: declaration by the CSA rules (``%KACHI``, USI ``bestmove win``), the try rule."""
+"""Wins without mate: the declaration by the CSA rules (``%KACHI``, USI ``bestmove win``), and the try rule."""
 
 from __future__ import annotations
 

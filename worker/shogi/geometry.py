@@ -1,4 +1,4 @@
-"""Where pieces go on an empty board: steps, rays and lines, as Python ints of 81 bits. Only builds the tables."""
+"""Moves of pieces on an empty board: steps, rays and lines, as Python ints of 81 bits. Only builds the tables."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def promotion_zone(colour: int) -> int:
 
 
 def may_stand(piece_type: int, colour: int) -> int:
-    """Where a piece has a move left: elsewhere it must not be dropped and must promote."""
+    """The squares where a piece has a move left: on the others it must not be dropped and must promote."""
     far = RANKS if colour == BLACK else RANKS[::-1]
     if piece_type in (PAWN, LANCE):
         return ALL_SQUARES & ~far[0]

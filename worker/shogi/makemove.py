@@ -61,7 +61,7 @@ def zobrist_hand(pos: Any, colour: int, kind: int, number: int) -> Any:
 
 @jit()
 def keys_after(pos: Any, move: int) -> tuple[Any, Any]:
-    """What a legal move will make of the board's key and of the hands' (two uint64): all of a key, before the move."""
+    """The board's key and the hands' key (two uint64) that a legal move will lead to, before it is made."""
     side = pos.side
     board, hands = pos.board_key ^ _SIDE, pos.key ^ pos.board_key
     target = move & 127
@@ -288,7 +288,7 @@ def fourth_time(pos: Any) -> Any:
 
 @jit()
 def perpetual_check(pos: Any, distance: int) -> int:
-    """Who gave check with every move of the last ``distance`` plies: 1 the side to move, -1 its opponent, 0 nobody.
+    """The side that checked with all its moves of the last ``distance`` plies: 1 the one to move, -1 the other, 0 none.
 
     The side that did loses. Expects `update_checks` for the present ply.
     """

@@ -60,7 +60,7 @@ def zone(pos: Any, colour: int) -> Any:
 
 @jit()
 def stand(pos: Any, colour: int, kind: int) -> Any:
-    """Where an unpromoted piece may stand."""
+    """The squares where an unpromoted piece may stand."""
     return ld_bb(pos.tables + _STAND + (colour * 16 + kind) * 16)
 
 
@@ -252,7 +252,7 @@ def generate_captures(pos: Any, n: int, every: int) -> int:
 
 @jit()
 def generate_quiets(pos: Any, n: int, every: int) -> int:
-    """What `generate_captures` leaves: board moves to empty squares, and drops; not in check."""
+    """Generate the moves that `generate_captures` leaves out: board moves to empty squares, and drops; not in check."""
     empty = all_squares() & ~occupied(pos)
     n = generate_board(pos, n, empty, empty, every)
     n = generate_king(pos, n, empty)

@@ -33,7 +33,7 @@ PROMOTED: Final = 8
 """Added to a piece type by promotion."""
 
 MAX_IN_GAME: Final = {PAWN: 18, LANCE: 4, KNIGHT: 4, SILVER: 4, GOLD: 4, BISHOP: 2, ROOK: 2, KING: 2}
-"""How many of each unpromoted type a full set holds."""
+"""Pieces of each unpromoted type in a full set."""
 
 SQUARES: Final = 81
 NO_MOVE: Final = 0

@@ -26,7 +26,7 @@ _PLAIN_FIELDS = tuple(name for name in POS_DTYPE.names or () if name not in _STA
 
 
 class Repetition(enum.Enum):
-    """How a fourth occurrence ends the game, for the side to move."""
+    """The result of a fourth occurrence, for the side to move."""
 
     NONE = "none"
     DRAW = "draw"
@@ -214,8 +214,11 @@ class Position:
             raise MoveError(f"move {first + done}: {error}") from None
 
     def legal_length(self, moves: Sequence[str]) -> int:
-        """How many of the USI moves are legal, one after the other; a word that is no move ends them. Of more than the
-        position has room for (`MAX_PLY` and what is left of its history) the first ones are looked at."""
+        """Count the USI moves at the beginning of ``moves`` that are legal, one after the other.
+
+        A word that is no move ends the count. Moves for which the position has no room (`MAX_PLY`, and the rest of its
+        history) are not looked at.
+        """
         if self.record["ply"] >= MAX_HISTORY:
             self._forget()
         codes = [usi_code(text) for text in moves[: MAX_HISTORY + MAX_PLY - int(self.record["ply"])]]
@@ -230,7 +233,7 @@ class Position:
         return bool(makemove.legal_moves(self.record, 0, 1) == 0)
 
     def occurrences(self) -> int:
-        """How often this position has stood in the history, this time included."""
+        """The number of times this position has stood in the history, this time included."""
         return len(self._earlier()) + 1
 
     def _earlier(self) -> Any:

@@ -128,7 +128,7 @@ ROOK_RAYS, BISHOP_RAYS = (
     _place(np.array([_words(geo.slide(sq, ways, 0)) for sq in range(SQUARES)], np.uint64))
     for ways in (geo.ORTHOGONAL, geo.DIAGONAL)
 )
-"""What a rook or bishop reaches from each square of an empty board."""
+"""The squares that a rook or bishop reaches from each square of an empty board."""
 NEAR = _place(
     np.array(
         [

@@ -1,4 +1,4 @@
-"""How far a variation is legal, without coming back to Python for each of its moves."""
+"""The legal length of a variation, found without coming back to Python for each of its moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.shogi.pieces import DROP_BIT
 
 @jit()
 def legal_length(pos: Any, moves: Any, count: int) -> int:
-    """How many of ``moves[:count]`` are legal, one after the other; the position is left as it was.
+    """Count the moves at the beginning of ``moves[:count]`` that are legal; the position is left as it was.
 
     Args:
         moves: int64 array of moves whose piece is left out (`worker.shogi.notation.usi_code`), no more of them than

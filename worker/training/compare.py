@@ -1,4 +1,4 @@
-"""Two networks over the same positions: how far they are apart, how each ranks the teacher's moves."""
+"""Two networks over the same positions: the difference of their evaluations, their rankings of the teacher's moves."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ class Ranking:
     """A network's ranking of the moves that the teacher played, by its evaluation after each, without a search."""
 
     pair_rate: float
-    """Share of the other moves that it holds for worse than the one played; equal ones count half."""
+    """Share of the other moves that it evaluates as worse than the one played; equal ones count half."""
     mean_rank: float
-    """Of the move played; 1: the best."""
+    """Mean rank of the move played; 1: the best."""
     first: float
     """Share of the moves played that it ranks first, alone."""
 

@@ -1,4 +1,4 @@
-"""The positions that a net is trained on: which shards, which of their games are for validation, in what order.
+"""The positions that a net is trained on: the shards, their games for validation, and the order.
 
 Nothing of an order is left to chance, or to what came before: shards, chunks and batches follow from the seed, so a run
 goes on in the middle of an epoch by reading one chunk again.
@@ -38,7 +38,7 @@ _SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
 
 Records = npt.NDArray[np.void]
-"""Of `RECORD_DTYPE`."""
+"""Records of `RECORD_DTYPE`, [n]."""
 
 
 class CorpusError(Exception):
@@ -47,11 +47,11 @@ class CorpusError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A shard, and what a run uses of it."""
+    """A shard, and the games and positions of it that a run uses."""
 
     path: str
     sha256: str
-    """Of its games."""
+    """SHA-256 of its games, hexadecimal."""
     games: int
     positions: int
     training: int
@@ -61,7 +61,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Which positions are used, and for what.
+    """The positions that are used for training and for validation.
 
     Raises:
         ValueError: the share is none.
@@ -198,7 +198,7 @@ class Corpus:
 
     @classmethod
     def from_json(cls, facts: dict[str, Any], split: Split) -> Corpus:
-        """What `to_json` gave. Raises TypeError, KeyError: it is none."""
+        """Read the values that `to_json` gave. Raises TypeError, KeyError: they are none."""
         return cls([Source(**one) for one in facts["shards"]], split, facts["scale"])
 
     def validation_records(self, most: int) -> Records:

@@ -27,7 +27,7 @@ from worker.shogi.pieces import (
 from worker.shogi.sfen import Setup, write
 
 _PIECES: Final = {PAWN: 9, LANCE: 2, KNIGHT: 2, SILVER: 2, GOLD: 2, BISHOP: 1, ROOK: 1}
-"""Of each side."""
+"""Pieces of each side."""
 _KING_RANKS: Final = (2, 5)
 """From and to, as black sees them."""
 _IN_CAMP: Final = (4, 8)

@@ -1,4 +1,4 @@
-"""A quantised net against its twin in floating point: how far they differ, and which layer's integers are to blame."""
+"""A quantised net against its twin in floating point: their difference, and the part of each layer's integers in it."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def float_raw(net: FloatNet, tables: RowTables, records: Records, *, rounded: tu
 
 @dataclass(frozen=True, slots=True)
 class Exactness:
-    """How far a quantised net is from its twin, in centipawns."""
+    """The distance of a quantised net from its twin in floating point, in centipawns."""
 
     rms: float
     layers: tuple[tuple[str, float], ...]
-    """What each layer's integers alone change: name, rms."""
+    """The difference that the integers of one layer alone make: name, rms."""
 
     @property
     def worst(self) -> str:

@@ -42,7 +42,7 @@ _BOARD_START: Final = min(first for pair in BOARD_BASE.values() for first in pai
 
 @dataclass(frozen=True)
 class RowTables:
-    """What `worker.training.replay.write_rows` needs; arrays as it describes them."""
+    """The tables that `worker.training.replay.write_rows` needs; it describes the arrays."""
 
     flip: npt.NDArray[np.uint16]
     planes: npt.NDArray[np.int32]

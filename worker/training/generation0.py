@@ -56,7 +56,7 @@ BOARD_VALUE: Final = {
 }
 
 HAND_VALUE: Final = {PAWN: 96, LANCE: 312, KNIGHT: 354, SILVER: 506, GOLD: 570, BISHOP: 848, ROOK: 1010}
-"""Of a piece in hand: it may land anywhere."""
+"""Values of pieces in hand, higher than on the board: such a piece may land anywhere."""
 FIRST_PAWN_IN_HAND: Final = 20
 """More for the first pawn: most drops that matter need just one."""
 

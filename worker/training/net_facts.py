@@ -1,4 +1,4 @@
-"""What a network file holds: sizes, ranges, how much of them is used, and how often its units are at their ends."""
+"""Facts of a network file: sizes, ranges, the share of them in use, and the share of units at the ends of theirs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _layer(name: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any]) -> dict[
 
 
 def activation_facts(network: NetworkFile, records: Records) -> list[dict[str, Any]]:
-    """How often the units of each layer are at their ends over positions: of transformer, layer 1 and layer 2."""
+    """Facts of each layer's units over positions: the share at 0 and at 127, and the units that are always there."""
     tables = row_tables(network.architecture.features)
     weight = network.transformer_weight.astype(np.float32)
     bias = network.transformer_bias.astype(np.float32)

@@ -24,7 +24,7 @@ from worker.shogi.makemove import check_move, make, toggle_piece
 from worker.shogi.pieces import DROP_BIT, GOLD, KING, PROMOTE_BIT, PROMOTED, SQUARES
 
 PIECES: Final = 40
-"""Of a full set; the two kings come last in a record."""
+"""Pieces of a full set; the two kings come last in a record."""
 RECORD_DTYPE: Final = np.dtype(
     [
         ("pieces", np.uint16, (PIECES,)),  # numbers of K+P, from the side to move
@@ -53,7 +53,7 @@ _LENGTH_AT, _NUMBER_AT, _RESULT_AT = 34, 32, 36
 _QUIET_SCORE: Final = 3000
 
 _NUMBERS: Final = PIECE_NUMBERS + 2 * SQUARES
-"""Of K+P."""
+"""Piece numbers of K+P, the two kings' included."""
 
 
 def _codes(codes: tuple[int, ...], lengths: tuple[int, ...], window: int) -> tuple[int, ...]:

@@ -45,11 +45,11 @@ class Game:
     start: bytes
     """PackedSfen."""
     move_number: int
-    """Of the first move."""
+    """The number of the first move."""
     result: int
     """1: black has won, -1: white, 0: a draw."""
     end: int
-    """How (`worker.selfplay.state.END_NAMES`)."""
+    """The way it ended (`worker.selfplay.state.END_NAMES`)."""
     flags: int
     opening_plies: int
     moves: npt.NDArray[np.uint16]

@@ -1,4 +1,4 @@
-"""What is in shards of self-play: counts, lengths, duplicates, scores, and the win-rate scale that fits them."""
+"""Facts of shards of self-play: counts, lengths, duplicates, scores, and the win-rate scale that fits them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from worker.training.positions import QUIET_SCORE, walk
 from worker.training.shard import ENTERING, PLAYED_OUT, Shard
 
 _EDGES: Final = (0, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, MATE_BOUND)
-"""Of the histogram of scores, by their size."""
+"""Edges of the histogram of scores, by their size in centipawns."""
 _MOST_KEYS: Final = 1 << 25
 """Positions among which duplicates are looked for: 256 MB."""
 _BIN: Final = 10
 """Centipawns that the fit of the scale takes for one score."""
 BINS: Final = 2 * QUIET_SCORE // _BIN
-"""Of scores, for `fitted_scale`."""
+"""The number of bins of scores for `fitted_scale`."""
 _STEPS: Final = 50
 _STEEPEST: Final = 1.0
 """Per centipawn: beyond it every score but 0 decides, and nothing is to be fitted."""

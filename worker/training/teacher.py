@@ -39,7 +39,7 @@ _FEW_PIECES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class TeacherSettings:
-    """How games are made.
+    """Settings by which teacher games are made.
 
     Raises:
         ValueError: a value is out of range; the text names it.
@@ -47,7 +47,7 @@ class TeacherSettings:
 
     seed: int = 1
     nodes: int = 700
-    """Of a move: no iteration begins after so many, so more are searched on the average."""
+    """Nodes of a move. No iteration begins after so many, so that the average is higher."""
     plies_from: int = 8
     plies_to: int = 16
     """Random moves of an opening."""
@@ -56,18 +56,18 @@ class TeacherSettings:
     scale: float = 2400.0
     """Centipawns to one unit of the logistic function: a score s wins with probability 1 / (1 + exp(-s / scale))."""
     decided: float = 0.86
-    """A game ends where one side wins with this probability ..."""
+    """A game ends where one side wins with this probability or more ..."""
     decided_plies: int = 6
-    """... so many plies in a row."""
+    """... for this number of plies in a row."""
     played_out: float = 0.1
     """Share of the games that are played to the end all the same."""
     entering: float = 0.05
     """Share of the games that begin with the kings far up the board."""
     max_moves: int = 320
-    """A game so long, after its opening, is a draw."""
+    """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
     games: int = 1000
-    """Of a shard."""
+    """Games of a shard."""
 
     def __post_init__(self) -> None:
         for name, least, most in (

@@ -15,7 +15,7 @@ from worker.training.shard import write_whole
 
 
 class TrainFolderError(Exception):
-    """A folder is not one for what is asked; the text says why."""
+    """A folder cannot be used for the command; the text says why."""
 
 
 class TrainFolder:
@@ -87,7 +87,7 @@ class TrainFolder:
         replace_file(self.log, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def known_report(self) -> dict[str, Any] | None:
-        """What a finished run has said of its net; None: it has none yet. Raises TrainFolderError."""
+        """The report of a finished run on its net; None: the run has none yet. Raises TrainFolderError."""
         return self._read(self.report) if self.report.exists() and self.net.exists() else None
 
     @staticmethod

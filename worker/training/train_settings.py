@@ -1,4 +1,4 @@
-"""How a net is trained: settings, and what follows from them for every moment of a run. Pure."""
+"""Settings by which a net is trained, and what follows from them for every moment of a run. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.training.features import TRAINABLE
 LAST_RATE: Final = 0.01
 """The learning rate at the end, as a share of the highest."""
 VALIDATIONS: Final = 50
-"""Of a run, when no early stop ends it."""
+"""Validations of a run, when no early stop ends it."""
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
 """That a validation looks at, from and to; in between such a share of a run as takes little of its time."""
 _VALIDATION_SHARE: Final = 150
@@ -39,7 +39,7 @@ class TrainSettings:
     rate: float = 0.001
     """The highest learning rate."""
     decay: float = 0.01
-    """Of the weights, by AdamW."""
+    """Decay of the weights, by AdamW."""
     warm_up: float = 0.02
     """Share of the run over which the learning rate rises."""
     score_from: float = 1.0
@@ -101,7 +101,7 @@ class TrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What holds at each moment of a run, by how many positions of its plan are over."""
+    """The values that hold at each moment of a run, by how many positions of its plan are over."""
 
     settings: TrainSettings
     total: int
@@ -117,7 +117,7 @@ class Schedule:
 
     @property
     def quantised_from(self) -> int:
-        """Where the second part begins, which computes with integers."""
+        """The position of the plan at which the second part begins, which computes with integers."""
         return round(self.total * (1 - self.settings.quantised))
 
     def is_quantised(self, over: int) -> bool:
@@ -139,10 +139,10 @@ class Schedule:
 
     @property
     def validation_positions(self) -> int:
-        """How many a validation looks at, at most."""
+        """The most positions that a validation looks at."""
         least, most = _VALIDATION_POSITIONS
         return min(most, max(least, self.total // _VALIDATION_SHARE))
 
     def validations(self, over: int) -> int:
-        """How many validations are due up to this moment."""
+        """The number of validations that are due up to this moment."""
         return over * VALIDATIONS // self.total

@@ -29,7 +29,7 @@ from worker.usi.process import UsiProcess
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long an engine may take, in seconds."""
+    """Time limits for the answers of an engine, in seconds."""
 
     start_s: float = 20.0
     """From the start of the process to ``usiok``."""
@@ -83,9 +83,9 @@ class UsiEngine:
         self._replay = Replay()
         self._position = Position.startpos()
         self.rules = Rules()
-        """Of these the move limit and the draw values are told to the engine, as far as it has the usual options."""
+        """The rules of the game. An engine with the usual options is told the move limit and the draw values."""
         self._told: dict[str, str] = {}
-        """What the process was told of them."""
+        """The options by which the process was told the rules."""
         self._multipv = 1
         self._process: UsiProcess | None = None
         self.name = self._running().name or self._command[0]

@@ -72,7 +72,7 @@ class UsiLoop:
         self._may_answer = threading.Event()
         self._timer: threading.Timer | None = None
         self._after_hit: GoOrder | None = None
-        """What a pondering search turns into at ``ponderhit``."""
+        """The search that a pondering search turns into at ``ponderhit``."""
         self._discard = False
         """The running search is not to be answered."""
 
@@ -182,7 +182,7 @@ class UsiLoop:
         return position
 
     def _ask_book(self, order: GoOrder) -> BookReply:
-        """What the book says about the position."""
+        """Look the position up in the book."""
         if not self._book.is_open:
             return BookReply(None)
         position = self._board()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worker.book import BookSettings
 
 EMPTY: Final = "<empty>"
-"""How USI says that a text is empty."""
+"""The value by which USI says that a text is empty."""
 _NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
 
@@ -72,11 +72,11 @@ BOOK_OPTIONS: Final = {
     "IgnoreBookPly": Option("check", "false"),
     "FlippedBook": Option("check", "true"),
 }
-"""What the book of a player is asked by; YaneuraOu's names and defaults."""
+"""Options of a player's book, with YaneuraOu's names and defaults."""
 
 
 def engine_options(hash_mb: int = 128, threads: int = 1, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
-    """What an engine is made from, with these defaults (else the configuration's)."""
+    """Options that an engine is made from, with these defaults (else the configuration's)."""
     return {
         "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
         "Threads": Option("spin", str(threads), 1, 512),
@@ -101,8 +101,8 @@ PLAY_OPTIONS: Final = {
     "PvInterval": Option("spin", "300", 0, 100_000),
     **BOOK_OPTIONS,
 }
-"""How it plays. 0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit and
-PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
+"""Options of play. 0 means "none" for FV_SCALE (what the file names, else 16), MaxMovesToDraw, DepthLimit, NodesLimit
+and PvInterval. The fleet takes numbers this large over its network (`cluster.network.messages`)."""
 
 OPTIONS: Final = {
     **engine_options(),
@@ -179,7 +179,7 @@ class Options(OptionValues):
 
     @property
     def engine(self) -> tuple[int, int, str | None, int | None]:
-        """What an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
+        """The values that an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
         return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
 
     def _network(self) -> str | None:

@@ -99,7 +99,7 @@ class UsiProcess:
                 if time.monotonic() >= deadline:
                     raise EngineError(f"{self.label}: no {last} within {timeout_s:g} s{self._said()}")
             elif line.startswith("info string error"):
-                # USI engines have no other word for what keeps them from getting ready.
+                # USI engines have no other way to report an error while they get ready.
                 self._complaint = f"; {line.removeprefix('info string ')[:300]}"
             elif line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
@@ -141,7 +141,7 @@ class UsiProcess:
         self._lines.put("")
 
     def ready(self, timeout_s: float) -> None:
-        """Say ``isready`` and wait for ``readyok``; what comes before is dropped.
+        """Send ``isready`` and wait for ``readyok``; lines before it are dropped.
 
         Raises:
             EngineError: the engine died, or is not ready in time.
@@ -169,7 +169,7 @@ class UsiProcess:
             self.send(f"setoption name {name}" if button else f"setoption name {name} value {value}")
 
     def death(self) -> EngineError:
-        """What is known about an engine that closed its output: how it ended, and its last words."""
+        """An error that says how an engine that closed its output ended, and what it said last."""
         try:
             code = self._process.wait(timeout=_QUIT_S)
         except subprocess.TimeoutExpired:

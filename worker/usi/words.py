@@ -44,7 +44,7 @@ def best_line(move: str, ponder: str | None = None) -> str:
 
 
 def book_lines(reply: BookReply) -> list[str]:
-    """What a book's answer looks like: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
+    """The lines of a book's answer: remarks, the candidates as ``info`` lines, ``bestmove`` where it has one."""
     lines = [f"info string {note}" for note in reply.notes]
     for number, (entry, pv) in enumerate(reply.candidates, start=1):
         lines.append(f"info depth {entry.depth} multipv {number} score cp {entry.value} pv {' '.join(pv)}")
@@ -62,11 +62,11 @@ class GoOrder:
     ponder: bool = False
     infinite: bool = False
     faults: tuple[str, ...] = ()
-    """What is wrong with the line, in words. Whoever sent it waits for a move all the same."""
+    """The faults of the line, in words. A sender of a wrong line still waits for a move."""
 
 
 def parse_go(words: Sequence[str]) -> GoOrder:
-    """Read what stands behind ``go``. Whatever it is there is an order: what is wrong is among its faults."""
+    """Read the words behind ``go``. The result is always an order: mistakes are among its faults."""
     numbers: dict[str, int] = {}
     searchmoves: tuple[str, ...] = ()
     faults: list[str] = []
@@ -104,14 +104,14 @@ def _whole_number(text: str) -> int | None:
 
 
 def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
-    """Name and value of what stands behind ``setoption``."""
+    """Name and value from the words behind ``setoption``."""
     if len(words) < 2 or words[0] != "name":
         raise ValueError("setoption: expected 'name N value V'")
     return words[1], " ".join(words[3:]) if list(words[2:3]) == ["value"] else ""
 
 
 def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """SFEN and moves of what stands behind ``position``, not yet checked by the rules."""
+    """SFEN and moves from the words behind ``position``, not yet checked by the rules."""
     at = words.index("moves") if "moves" in words else len(words)
     moves = tuple(words[at + 1 :])
     if list(words[:1]) == ["startpos"]:
@@ -122,7 +122,7 @@ def parse_position(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_mate_limit(words: Sequence[str]) -> int | None:
-    """Milliseconds of what stands behind ``go mate``; None: no limit."""
+    """Milliseconds from the words behind ``go mate``; None: no limit."""
     limit = words[0] if words else "infinite"
     if limit == "infinite":
         return None

@@ -25,7 +25,7 @@ from worker.arena.game import Choice, Outcome, play_game
 _ANSWERS: Final = frozenset({"split", "vote"})
 """Sources of a decision behind which a node stands; `cluster.api.Decision.source` has the others."""
 _LATE_MS: Final = 1000
-"""A search that finds no answer in its time has so much more until one of no node goes out."""
+"""Milliseconds beyond its time after which a search without an answer is answered without any node."""
 _MOST_VOIDS: Final = 3
 """Games in a row that a dead process made void, before the laboratory gives up."""
 _QUIET: Final = 0.1

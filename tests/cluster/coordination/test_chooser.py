@@ -68,7 +68,7 @@ def test_the_settings_become_the_strategy_s() -> None:
 
 
 def test_whoever_names_a_vote_gets_it() -> None:
-    """Where it was measured, the split is the only other choice; where it was not, the best mode counts by it."""
+    """A vote that was measured has only the split as an alternative; for one that was not, the best mode is chosen."""
     majority = replace(VOTE, strategy="consult:majority", elo=180.0, low=120.0)
     table = (SPLIT, VOTE, majority)
     chosen = {vote: resolved(replace(AUTO, vote=vote), table, 4, 4000) for vote in (None, *Vote)}

@@ -1,4 +1,4 @@
-"""How fast nodes are, and which of them can share out a tree."""
+"""The speed of nodes, and the choice of those that can share out a tree."""
 
 from __future__ import annotations
 

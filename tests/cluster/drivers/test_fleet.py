@@ -1,4 +1,4 @@
-"""Who is there."""
+"""The fleet's members: joins, losses, returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is played where neither node nor fallback has an answer: a move that somebody has thought of."""
+"""The move that is played where neither node nor fallback has an answer: one that a search has chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Ray's folder is made, and what is said where that cannot be, before Ray is started."""
+"""The place of Ray's folder, and the error where it cannot be made, before Ray is started."""
 
 from __future__ import annotations
 

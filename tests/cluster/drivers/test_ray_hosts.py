@@ -40,7 +40,7 @@ HEALTH_CHECKS = {
 }
 """As docs/how-to/several-machines.md has them for several hosts."""
 WITHOUT_HEAD = {"RAY_gcs_rpc_server_reconnect_timeout_s": "4"}
-"""How long a raylet waits for a head that is gone; Ray's default is a minute, which a test has not."""
+"""Seconds that a raylet waits for a head that is gone; Ray's default is a minute, too long for a test."""
 
 Said = dict[str, Any]
 
@@ -162,7 +162,7 @@ class Fleet:
         return decision
 
     def node_on(self, host: Host) -> Said:
-        """What the last node on that host said when it was ready."""
+        """The event by which the last node on that host became ready."""
         with self._news:
             return next(s for s in reversed(self._said) if s["what"] == "node_ready" and s["host"] == host.name)
 
@@ -303,8 +303,8 @@ def test_a_host_is_taken_away(fleet: Fleet) -> None:
 
 
 def test_a_raylet_is_killed(fleet: Fleet) -> None:
-    """Where a node searches, which goes on, and is adopted when the raylet is back; and on the host that was taken
-    away, for another machine to take its place, which here is the same host with another raylet: it is used again.
+    """Two raylets die. On a host with a searching node the node goes on, and is adopted when the raylet is back. On the
+    host that was taken away a new raylet stands for a new machine: it is used again.
     """
     gone, host = fleet.network.hosts[3], fleet.network.hosts[2]
     node = fleet.node_on(host)

@@ -1,4 +1,4 @@
-"""How fleets end: by a signal, in good order or not."""
+"""The ends of fleets: by a signal, in good order or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Ray cluster's tables add up to, and how `gougi status --address` tells it."""
+"""The sums of a Ray cluster's tables, and their text in `gougi status --address`."""
 
 from __future__ import annotations
 

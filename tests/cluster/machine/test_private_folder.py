@@ -205,7 +205,7 @@ def test_after_a_boot_a_number_says_nothing_and_another_machine_is_left_alone(sh
 
 
 def test_a_number_that_was_given_again_does_not_keep_a_folder(shared: Path) -> None:
-    """Of a process that lives: with its own start time it keeps the folder, with another it does not."""
+    """A living process keeps the folder with its own start time, and does not keep it with another one."""
     started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
     same, another = left(shared), left(shared)
     for folder, start in ((same, started), (another, started - 1)):

@@ -1,4 +1,4 @@
-"""What a master publishes of its fleet, and who may read it."""
+"""The status that a master publishes of its fleet, and the users who may read it."""
 
 from __future__ import annotations
 

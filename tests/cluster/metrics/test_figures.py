@@ -1,4 +1,4 @@
-"""What becomes of a fleet's events and of a node's messages as figures."""
+"""Figures that are made from a fleet's events and a node's messages."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_close_while_searching_and_twice() -> None:
 
 
 def test_only_a_job_in_the_background_has_a_low_priority() -> None:
-    """Who lowers a priority may not raise it again: with the process's own, the second job would be starved too."""
+    """A lowered priority cannot be raised again: with that of the process lowered the second job would starve."""
 
     class Mannered(HashEngine):
         niceness: tuple[int, ...] = ()

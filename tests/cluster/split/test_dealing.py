@@ -31,7 +31,7 @@ def line(score: int, *pv: str, depth: int = 10, bound: Bound = Bound.EXACT) -> T
 
 
 def known(*lines: TreeLine) -> dict[tuple[str, ...], TreeLine]:
-    """What lines say that begin with the same move, then with the same two moves, and so on; the first is played."""
+    """The best lines by their beginning: the first move, the first two moves, and so on; the first line is played."""
     found: dict[tuple[str, ...], TreeLine] = {(): lines[0]} if lines else {}
     for entry in lines:
         key = entry.pv[:1]

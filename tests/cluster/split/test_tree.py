@@ -92,7 +92,7 @@ class TestMerge:
         assert Standing(tree, known, CAUTION).line == line(31, "2g2f")
 
     def test_an_unknown_refutation_is_no_ground_to_prefer_a_move(self) -> None:
-        """Where only one reply to 2g2f is known, its score is at most that, and 7g7f stays."""
+        """With only one reply to 2g2f known, that move's score is at most the reply's, and 7g7f stays."""
         reply, rest = Leaf(("2g2f",), ("3c3d",)), Leaf(("2g2f",), (), ("3c3d",))
         tree = Split((), (Leaf(moves=("7g7f",)), Split(("2g2f",), (reply, rest))))
         known = {Leaf(moves=("7g7f",)): line(10, "7g7f"), reply: line(400, "2g2f", "3c3d")}

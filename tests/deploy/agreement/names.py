@@ -72,7 +72,7 @@ def _facts(tree: Tree) -> Iterator[str]:
 
 
 def _files(tree: Tree) -> Iterator[str]:
-    """What terraform puts in the bucket is what the machines fetch."""
+    """Compare the objects that terraform puts in the bucket with those that the machines fetch."""
     storage = tree.terraform("storage.tf")
     put = {
         value(block(storage, f'resource "aws_s3_object" "{name}"'), "key").strip('"')

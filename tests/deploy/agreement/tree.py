@@ -68,12 +68,12 @@ class Tree:
 
 
 def without_comments(text: str) -> str:
-    """Of bash and HCL: what begins with ``#`` at a line's beginning or behind a blank goes."""
+    """Remove comments of bash and HCL: from a ``#`` at a line's beginning or behind a blank to the line's end."""
     return re.sub(r"(^|(?<=\s))#(?=\s|!|$).*$", "", text, flags=re.MULTILINE)
 
 
 def block(text: str, head: str) -> str:
-    """What stands in the braces (or brackets) that ``head`` opens; empty: there is no such head."""
+    """The text in the braces (or brackets) that ``head`` opens; empty: there is no such head."""
     begin = text.find(head)
     if begin < 0:
         return ""
@@ -88,7 +88,7 @@ def block(text: str, head: str) -> str:
 
 
 def value(body: str, name: str) -> str:
-    """What an attribute of a block is set to, on one line, as it stands there; empty: it is not set."""
+    """The value of an attribute in a block, on one line, as it is written; empty: it is not set."""
     found = re.search(rf"^\s*{re.escape(name)}\s*=\s*(.+?)\s*$", body, re.MULTILINE)
     return found[1] if found else ""
 

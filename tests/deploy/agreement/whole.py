@@ -9,6 +9,6 @@ from tests.deploy.agreement.tree import Tree
 
 
 def faults(root: Path) -> list[str]:
-    """What does not agree in a checkout (or a copy of what `tree.COPIED` names): a line each, the file first."""
+    """Describe each disagreement in a checkout (or a copy of the files in `tree.COPIED`) in a line, the file first."""
     tree = Tree(root)
     return [*units.faults(tree), *ports.faults(tree), *rights.faults(tree), *names.faults(tree)]

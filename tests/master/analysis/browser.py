@@ -98,7 +98,7 @@ class Browser:
         self._cdp("Emulation.setEmulatedMedia", {"features": features})
 
     def picture(self) -> bytes:
-        """What is to be seen, as a small WebP."""
+        """A picture of the page, as a small WebP."""
         made = self._cdp("Page.captureScreenshot", {"format": "webp", "quality": 55})
         return base64.b64decode(made["data"])
 
@@ -122,13 +122,13 @@ class Browser:
         self._call("POST", "/actions", {"actions": [keys]})
 
     def run(self, script: str) -> Any:
-        """What a function with this body returns."""
+        """Run a function with this body and return its result."""
         return self._call("POST", "/execute/sync", {"script": script, "args": []})
 
     def text(self, css: str) -> str:
         return str(self.run(f"return document.querySelector({json.dumps(css)}).textContent"))
 
     def complaints(self) -> list[str]:
-        """What the page's console has of errors and warnings."""
+        """The errors and warnings of the page's console."""
         time.sleep(0.1)  # the console's messages come by another way than the answers
         return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]

@@ -31,7 +31,7 @@ def shown(one: GameReport, width: int, encoding: str = "utf-8") -> list[str]:
 
 
 def rows(one: GameReport) -> dict[int, str]:
-    """Of the game's table, by the move's number."""
+    """The rows of the game's table, by the move's number."""
     stream = io.StringIO()
     Console(file=stream, width=100, color_system=None).print(table.game_table(one, Terminal(100)))
     return {int(line.split()[0]): line for line in stream.getvalue().splitlines()[1:]}

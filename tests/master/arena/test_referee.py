@@ -1,4 +1,4 @@
-"""What ends a game, and what the players are told of position and clock."""
+"""The ends of a game, and the position and clock that the players are told."""
 
 from __future__ import annotations
 

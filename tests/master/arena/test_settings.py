@@ -1,4 +1,4 @@
-"""What a match accepts, and what it says to what it does not."""
+"""Settings that a match accepts, and its errors for others."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ CANDIDATES = [BookMove("7g7f", value=50, count=60), BookMove("2g2f", value=40, c
 
 
 class Replies:
-    """What the opponent has against 7g7f and 2g2f."""
+    """The opponent's replies to 7g7f and 2g2f."""
 
     def __init__(self) -> None:
         self._entries = {}

@@ -1,4 +1,4 @@
-"""What the clock finds out about the line, and about itself."""
+"""The clock's measurements of the line, and of its own delays."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_the_last_seconds_are_kept_for_what_goes_wrong() -> None:
 
 
 def test_the_whole_second_is_used() -> None:
-    """What a move is charged is a whole number of seconds, so that the search may run nearly to the next one."""
+    """The charge for a move is a whole number of seconds, so that the search may run nearly to the next one."""
     for name in ("wcsc", "floodgate", "blitz", "sudden death"):
         soft = GameClock((CONTROLS[name],) * 2, SETTINGS).budget(0.0, ply=40).soft_ms
         assert (soft + SETTINGS.network_margin_ms) % 1000 == 0
@@ -50,7 +50,7 @@ def test_a_last_second_that_comes_anew_is_used() -> None:
 
 @pytest.mark.parametrize("roundup", [False, True])
 def test_a_worse_line_never_makes_moves_leave_later_where_little_is_left(roundup: bool) -> None:
-    """What was seen may be more than a unit."""
+    """The delay that was seen may be more than a unit."""
     budgets = []
     for worst_ms in (0.0, 300.0, 500.0, 700.0, 720.0, 1_500.0):
         clock = GameClock((TimeControl(total_ms=900_000, roundup=roundup),) * 2, SETTINGS)

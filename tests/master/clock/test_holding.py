@@ -1,4 +1,4 @@
-"""What of the main time no plan spends."""
+"""The part of the main time that no plan spends."""
 
 from __future__ import annotations
 

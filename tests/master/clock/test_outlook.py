@@ -1,4 +1,4 @@
-"""What a search says of how hard its move is."""
+"""The difficulty of a move, judged by its search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several of the fleet's tests need."""
+"""Fixtures that several of the fleet's tests need."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def terminate(instance: str) -> None:
 
 
 def placement_groups(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """What moto in this process says of them; it does not know them."""
+    """Give moto in this process an answer about placement groups, which it does not know."""
     items = "".join(f"<item><groupName>{name}</groupName><state>available</state></item>" for name in names)
     answer = f"<Response><placementGroupSet>{items}</placementGroupSet></Response>"
     monkeypatch.setattr(EC2Response, "describe_placement_groups", lambda _self: answer, raising=False)
@@ -118,11 +118,11 @@ _RIGHTS: Final = {
     "s3:GetPublicAccessBlock": "s3:GetBucketPublicAccessBlock",
     "s3:DeletePublicAccessBlock": "s3:PutBucketPublicAccessBlock",
 }
-"""Where moto has other names."""
+"""Permissions by AWS's names where moto has other names."""
 
 
 class Machines:
-    """What the workers would say of themselves, were there any: to be told again and again, as they do."""
+    """The reports of workers that are not there: to be sent again and again, as real workers do."""
 
     def __init__(self, url: str, group: str, bucket: str) -> None:
         self._autoscaling = client("autoscaling", url)

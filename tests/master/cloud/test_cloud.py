@@ -1,4 +1,4 @@
-"""What AWS says of a fleet, on its stand-in; and what it says where it refuses."""
+"""The state of a fleet at AWS's stand-in, and the stand-in's refusals."""
 
 from __future__ import annotations
 

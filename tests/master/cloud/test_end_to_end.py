@@ -53,7 +53,7 @@ usd_per_hour = {{"c5.xlarge" = 0.17, "c5.large" = 0.085}}
 
 
 class Owner:
-    """Who runs the commands; all that is ever said stands in ``heard``."""
+    """The owner who runs the commands; all output is kept in ``heard``."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder

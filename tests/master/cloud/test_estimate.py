@@ -1,4 +1,4 @@
-"""What a fleet would cost, by what lies here alone: no credentials, no terraform, no network."""
+"""The cost of a fleet, estimated from local files alone: no credentials, no terraform, no network."""
 
 from __future__ import annotations
 

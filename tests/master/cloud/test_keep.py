@@ -1,4 +1,4 @@
-"""What keeps a fleet's head: copies that survive a crash, a ledger, an end. And what watches over a machine."""
+"""The keeper of a fleet's head: copies that survive a crash, a ledger, an end. And the watch over a machine."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ TRIP = "trip-that-stands-nowhere-4711"
 
 
 def plan(folder: Path) -> object:
-    """What terraform would make, as JSON."""
+    """The plan of terraform, as JSON."""
     module = stand_in.module(folder)
     (folder / "release.tar").write_text("a release")
     settings = FleetConfig(
@@ -68,7 +68,7 @@ def _close(site: Site, planned: object) -> None:
 
 
 def _boot(site: Site) -> None:
-    """What the units run, in their order."""
+    """Run the units' commands, in their order."""
     site.answers(site.aws, site.aws.address, 443)
     for name, value in ((TOKEN, "unset"), (PASSWORD, TRIP)):
         made = {"Name": name, "Value": value, "Type": "SecureString"}

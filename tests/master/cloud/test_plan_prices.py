@@ -1,4 +1,4 @@
-"""What `gougi fleet plan` tells terraform of prices: the same, whether AWS's price list answers this time or not."""
+"""Prices that `gougi fleet plan` gives terraform: the same whether AWS's price list answers this time or not."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Owner(Operator):
         return Market(region or self._settings.region or None)
 
     def priced(self) -> Any:
-        """What the root module that is written gives terraform."""
+        """The price that the written root module gives terraform."""
         self.plan(None, tell=self.told.append)
         root = json.loads((self.folder.path / ROOT_MODULE).read_text())
         return root["module"]["fleet"].get("usd_per_hour")

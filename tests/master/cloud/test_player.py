@@ -1,4 +1,4 @@
-"""What the head will log in with is looked at before anything is made."""
+"""The head's login data is checked before anything is made."""
 
 from __future__ import annotations
 

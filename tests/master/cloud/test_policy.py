@@ -14,7 +14,7 @@ from tests.master.cloud.policy import actions, policy, refused
 from tests.master.command import ROOT
 
 PREFIXES: Final = {"resourcegroupstaggingapi": "tag"}
-"""Of a service's actions, where it is not the service's name."""
+"""Prefixes of a service's actions, where they are not the service's name."""
 OTHERWISE: Final = {
     "s3:ListObjectsV2": {"s3:ListBucket"},
     "s3:ListObjectVersions": {"s3:ListBucketVersions"},

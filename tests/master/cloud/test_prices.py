@@ -1,4 +1,4 @@
-"""Where a price comes from: the user, AWS's price list, the table that ships; never from nowhere."""
+"""Sources of a price: the user, AWS's price list, the table that ships; never an invented one."""
 
 from __future__ import annotations
 

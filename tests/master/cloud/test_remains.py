@@ -1,4 +1,4 @@
-"""What is left of a fleet, kind by kind, on AWS's stand-in."""
+"""Remains of a fleet, kind by kind, on AWS's stand-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `gougi fleet up` waits for: nodes that can search; where no master plays, machines that have joined."""
+"""The condition that `gougi fleet up` waits for: nodes that can search; without a master, machines that have joined."""
 
 from __future__ import annotations
 

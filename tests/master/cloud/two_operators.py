@@ -141,12 +141,12 @@ class Operator:
 
     @property
     def shown(self) -> set[tuple[str, str]]:
-        """What the plans that it was shown would do: steps and addresses."""
+        """The changes in the plans that it was shown: steps and addresses."""
         return {(step, where) for action, where in _SHOWN.findall(self.output) for step in _STEPS[action]}
 
     @property
     def done(self) -> set[tuple[str, str]]:
-        """What terraform did in its name."""
+        """The changes that terraform made in its name."""
         return set(_DONE.findall(self.output))
 
     @property
@@ -155,7 +155,7 @@ class Operator:
 
 
 def cast(seed: int) -> list[Operator]:
-    """Who does what."""
+    """Choose the actions of both operators."""
     dice = random.Random(seed)
     cast = []
     for number in range(2):
@@ -190,7 +190,7 @@ def play(folder: Path, seed: int) -> list[Operator]:
 
 
 def faults(folder: Path, pair: list[Operator]) -> list[str]:
-    """What should not have been."""
+    """Describe each fault of a run in a line."""
     found = []
     killed = any(each.answer.startswith("kill") and each.answered_at is not None for each in pair)
     in_apply = any(each.answer == "kill in apply" and each.answered_at is not None for each in pair)

@@ -27,7 +27,7 @@ class Client:
         self.open = True
 
     def next(self) -> Said | None:
-        """What the client does next, once it has heard all that it had heard when it was recorded."""
+        """The client's next action, once it has heard all that it had heard when it was recorded."""
         waiting = len(self.heard)
         for index, said in enumerate(self.script):
             if said.who == "S":
@@ -47,7 +47,7 @@ class Client:
         return all(said.who == "!" for said in self.script[self._heard_until() :])
 
     def _heard_until(self) -> int:
-        """Where the script stands: behind the last server line that was heard."""
+        """The place in the script behind the last server line that was heard."""
         seen = 0
         for index, said in enumerate(self.script):
             seen += said.who == "S"

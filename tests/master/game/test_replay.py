@@ -35,7 +35,7 @@ async def play() -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of one game between two players of this process."""
+    """The log of one game between two players of this process."""
     folder = tmp_path_factory.mktemp("log")
     with open_log(folder, file_level="debug", console_level="error", console=lambda _: None) as path:
         uvloop.run(asyncio.wait_for(play(), 30))

@@ -27,7 +27,7 @@ from tests.master.ui.shown import GAME, PROGRESS
 
 
 class Told:
-    """What a feed says."""
+    """The reports of a feed."""
 
     def __init__(self) -> None:
         self.urls: SimpleQueue[str] = SimpleQueue()

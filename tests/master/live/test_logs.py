@@ -32,7 +32,7 @@ async def play() -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of one game between two players of this process, with a fleet's event in its midst."""
+    """The log of one game between two players of this process, with a fleet's event in its midst."""
     folder = tmp_path_factory.mktemp("log")
     with open_log(folder, file_level="debug", console_level="error", console=lambda _: None) as path:
         fleet_listener().on_event("node_lost", {"node": "node-1", "reason": "a test"})

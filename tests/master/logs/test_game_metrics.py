@@ -1,4 +1,4 @@
-"""What becomes of a game as figures, and that the documents know each of them."""
+"""Figures that are made from a game; the documents know each of them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_document_has_them_all(which: str) -> None:
 
 
 class Told:
-    """Who hears where the metrics are."""
+    """The listener that is told the address of the metrics."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, object]]] = []

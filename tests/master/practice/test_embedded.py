@@ -148,7 +148,7 @@ def test_kill_dash_nine_leaves_nothing(start: Start) -> None:
 
 @pytest.mark.timeout(400)
 def test_ctrl_c_while_compiling_leaves_a_cache_that_works(start: Start, tmp_path: Path) -> None:
-    """What was compiled is used, and what was not is compiled: here no more than counting moves needs."""
+    """Compiled functions are used, the others are compiled: here no more than counting moves needs."""
     cold = {"GOUGI_CACHE_DIR": str(tmp_path / "cache")}
     running = start(env=cold)
     running.wait_for("compiling the searcher 8/", timeout_s=200)

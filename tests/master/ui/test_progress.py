@@ -1,4 +1,4 @@
-"""How far a long work is: the estimate, the plain lines, and the bars at a real terminal."""
+"""The progress of a long work: the estimate, the plain lines, and the bars at a real terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees: notation, the board, the screen in every size, the plain lines."""
+"""The output for a person: notation, the board, the screen in every size, the plain lines."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Bench:
     def __init__(self, plan: FleetPlan = PLAN, *, ready: bool = True) -> None:
         self.now = 1000.0
         self.book: BookReply | None = BookReply(None)
-        """What the book answers at once; None: it takes its time."""
+        """The book's immediate answer; None: it takes its time."""
         self.said: list[str] = []
         self.done: list[Instruction] = []
         self.asked: list[AskBook] = []
@@ -100,7 +100,7 @@ class Bench:
 
     @property
     def request(self) -> SearchRequest:
-        """Of the last search that was started."""
+        """The request of the last search that was started."""
         return [found.request for found in self.done if isinstance(found, StartSearch)][-1]
 
     @property
@@ -120,4 +120,11 @@ class Bench:
         self.feed(Progressed(Progress(request.search_id, 400, 8, score, pv, 4000, (), agreement, lines)), after)
 
 
-__all__ = ["PLAN", "TIMES", "Bench", "NewGame", "Prepare", "StopSearch", "decision"]
+def thinking(go: str = f"go {TIMES}", position: str = "position startpos") -> Bench:
+    """A ready front that was given a position and a ``go``."""
+    bench = Bench()
+    bench.send(position, go)
+    return bench
+
+
+__all__ = ["PLAN", "TIMES", "Bench", "NewGame", "Prepare", "StopSearch", "decision", "thinking"]

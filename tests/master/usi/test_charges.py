@@ -1,4 +1,4 @@
-"""What is learned from the times of the GUI's ``go`` lines, alone and in games against a GUI's clock."""
+"""Lessons from the times of the GUI's ``go`` lines, alone and in games against a GUI's clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START_MS = 100
 
 
 def worst_after(thought_ms: float, first: Asked, second: Asked) -> float:
-    """What is reckoned with after one move."""
+    """The worst delay that is assumed after one move."""
     charges = Charges()
     delays = charges.delays(START_MS)
     charges.asked(first)

@@ -19,7 +19,7 @@ ALONE = {
     "GenerateAllLegalMoves",
     "RootMateSearchNodesLimit",
 }
-"""Of the single engine; ``docs/reference/usi.md`` says why the fleet has none of them."""
+"""Options of the single engine alone; ``docs/reference/usi.md`` says why the fleet has none of them."""
 TOGETHER = {"Nodes", "Mode", "Vote"}
 
 

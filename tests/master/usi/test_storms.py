@@ -62,7 +62,7 @@ class Storm:
         self.rng = random.Random(seed)
         self.bench = Bench(ready=False)
         self.due: list[Event] = []
-        """What the fleet will say."""
+        """Events that the fleet will send."""
         self.sent = {"go": 0, "mate": 0, "isready": 0}
         self.heard = {"bestmove": 0, "checkmate": 0, "readyok": 0}
         self.starts = 0

@@ -9,7 +9,7 @@ from rsshogi.core import Board
 
 
 def _place(board: Board) -> str:
-    """What stands where, whose turn it is and who holds what: no move number."""
+    """A position without its move number: pieces, side to move and hands."""
     return str(board.to_sfen()).rsplit(" ", 1)[0]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the evaluation share: the oracle on a `Position`, real games and random play-outs.
+"""Shared parts of the evaluation's tests: the oracle on a `Position`, real games and random play-outs.
 
 rsshogi generates the moves: the project's own generator would take longer to compile than everything here, and again in
 the process that tests the portable path.

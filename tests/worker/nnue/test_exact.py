@@ -53,7 +53,7 @@ NETWORKS = (
     Architecture(K_P, 1024, 64, 96),
 )
 EVERY_GAMES = 9
-"""Of the real games, each of these networks evaluates one in so many, beginning with another."""
+"""Step through the real games: each of these networks evaluates every ninth, and each begins with another."""
 WALKS, STEPS = 4, 60
 
 

@@ -1,4 +1,4 @@
-"""What a node notes of checks, against making every move."""
+"""The checks that a node notes, against making every move."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_keys_followed_move_by_move_are_those_from_all_pieces() -> None:
 
 
 def places(th: Any, ply: int) -> list[int]:
-    """Where a node's corrections and its pawns' history lie in the tables."""
+    """The places of a node's corrections and of its pawns' history in the tables."""
     at = OFFSET + ply
     addresses = [*th.corrections[at * CORRECTION_KEYS : (at + 1) * CORRECTION_KEYS], th.pawn_row[at]]
     return [int(address) - int(th.histories) for address in addresses]

@@ -35,7 +35,7 @@ def attackers(board: list[int], target: int, colour: int) -> list[int]:
 
 
 def best_gain(board: list[int], target: int, turn: int) -> int:
-    """What the side to move can gain on ``target``, or leave (0)."""
+    """The gain of the side to move on ``target``; 0 where it does better to leave it."""
     found = attackers(board, target, turn)
     if not found:
         return 0

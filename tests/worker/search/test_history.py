@@ -1,4 +1,4 @@
-"""What ordering and reductions learn: the right moves rise, the others fall, and small numbers stay small."""
+"""Learning of ordering and reductions: the right moves rise, the others fall, and small numbers stay small."""
 
 from __future__ import annotations
 

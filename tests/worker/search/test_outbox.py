@@ -1,4 +1,4 @@
-"""What a table hands out is what another can use, and nothing that is handed in does harm."""
+"""Entries that a table gives out are of use to another one, and entries that it takes in do no harm."""
 
 from __future__ import annotations
 

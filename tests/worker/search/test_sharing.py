@@ -1,4 +1,4 @@
-"""What an engine hands out to others, and which others can use it. `test_outbox` has the table's side."""
+"""Entries that an engine gives to others, and those of others that it can use. `test_outbox` has the table's side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tuned, and the build that tunes it, in processes of its own."""
+"""Parameters that may be tuned, and the build that tunes them, in processes of its own."""
 
 from __future__ import annotations
 

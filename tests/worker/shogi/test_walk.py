@@ -1,4 +1,4 @@
-"""How far a variation is legal, against making its moves one by one."""
+"""The legal length of a variation, against making its moves one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds at each moment of a run."""
+"""The values that hold at each moment of a run."""
 
 from __future__ import annotations
 

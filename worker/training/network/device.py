@@ -1,4 +1,4 @@
-"""Where a net is trained: the CPU, or a GPU that PyTorch sees."""
+"""The device that a net is trained on: the CPU, or a GPU that PyTorch sees."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from worker.training.weights import (
 
 FACTOR: Final = "factor"
 _COLUMNS: Final = 16
-"""Of a thread's part of the slopes, at least: a line of the cache."""
+"""The fewest columns of the slopes that a thread takes: a line of the cache."""
 
 
 class SparseSums:

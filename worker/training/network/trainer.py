@@ -35,9 +35,9 @@ class Row:
     """A line of the log."""
 
     positions: int
-    """Learned from so far."""
+    """Positions that were learned from so far."""
     over: int
-    """Of the plan: an early stop leaves out some."""
+    """Positions of the plan that are over, those that an early stop left out among them."""
     epoch: int
     quantised: bool
     rate: float
@@ -48,14 +48,14 @@ class Row:
     validation_loss: float
     """and of the validation positions: both by the labels of the run's end, so that lines compare."""
     score_loss: float
-    """Of the validation positions against the score alone,"""
+    """Loss of the validation positions against the score alone,"""
     result_loss: float
     """and against the result alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     positions: int
     over: int
@@ -68,7 +68,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
     finished: bool
     net: FloatNet
@@ -76,7 +76,7 @@ class Outcome:
     rows: list[Row]
     positions: int
     spent_s: float
-    """Of learning, over all pieces of the run."""
+    """Seconds of learning, over all pieces of the run."""
 
 
 def loss_of(output: Tensor, labels: Tensor, to_logit: float) -> Tensor:
@@ -148,7 +148,7 @@ class Trainer:
         self._spent_s = state["spent_s"]
 
     def state(self) -> dict[str, Any]:
-        """All that decides how the run goes on."""
+        """All values that the rest of the run depends on."""
         return {
             "parameters": {name: value.detach().cpu() for name, value in self.model.parameters.items()},
             "optimizer": self._optimizer.state_dict(),
@@ -211,7 +211,7 @@ class Trainer:
         return self.outcome()
 
     def outcome(self) -> Outcome:
-        """What the run came to so far."""
+        """The result of the run so far."""
         return Outcome(self.finished, self._best_net(), list(self._rows), self._positions, self._spent_s)
 
     def _progress(self) -> Progress:
@@ -300,5 +300,5 @@ class Trainer:
         if self._best is None:
             return self.model.net()
         net = FloatNet(**{name: value.numpy() for name, value in self._best["net"].items()})
-        # What was learned in the last part are the rounded weights; the others only say where they are going.
+        # The last part trained the rounded weights; the unrounded ones only collect small changes.
         return snapped(net) if self._best["quantised"] else net

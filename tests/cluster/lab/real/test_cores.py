@@ -1,4 +1,4 @@
-"""Who plays on which cores, and what does not fit."""
+"""The cores of each player, and requests that do not fit the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seen of the machine, and of a player's processes."""
+"""Figures of the machine, and of a player's processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What games in real time tell besides their results."""
+"""The report on games in real time, besides their results."""
 
 from __future__ import annotations
 

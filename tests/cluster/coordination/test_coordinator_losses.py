@@ -1,0 +1,163 @@
+"""The coordinator at the hard deadline and after the loss of nodes, event by event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cluster.api import StartSearch, StopSearch
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost
+from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
+
+
+class TestDeadline:
+    def test_silent_nodes_cannot_delay_the_move(self) -> None:
+        bench = Bench()
+        bench.feed(StartSearch(TIMED))
+        bench.tick(2989)
+        assert not bench.decisions
+        bench.tick(1)
+        decision = bench.decisions[0]
+        assert (decision.source, decision.score, decision.depth) == ("none", None, 0)
+
+    def test_the_fallback_decides_only_when_no_node_has_an_answer(self) -> None:
+        bench = Bench(fallback=True)
+        bench.feed(StartSearch(TIMED))
+        bench.report(FALLBACK, 9, 70, "2g2f")
+        bench.report("n1", 1, 3, "7g7f")
+        bench.tick(1000)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("7g7f", "vote")
+        assert bench.jobs[FALLBACK] is None
+
+        bench = Bench(fallback=True)
+        bench.feed(StartSearch(TIMED))
+        bench.report(FALLBACK, 9, 70, "2g2f")
+        bench.tick(1000)
+        assert not bench.decisions
+        bench.tick(250)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_no_nodes_at_all(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(StartSearch(TIMED))
+        bench.report(FALLBACK, 9, 70, "2g2f")
+        bench.tick(1000)
+        assert bench.decisions[0].source == "fallback"
+
+    def test_the_fallback_spares_the_nodes_until_they_are_gone(self) -> None:
+        bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+        bench.feed(StartSearch(TIMED))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
+        bench.done(FALLBACK, 5000)
+        bench.feed(NodeLost("n1", "test"))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
+
+    @pytest.mark.parametrize("limit", [None, 5000])
+    def test_a_fallback_that_searches_leaves_the_background_when_the_last_node_goes(self, limit: int | None) -> None:
+        bench = Bench(2, replace(SETTINGS, fallback_nodes=limit), fallback=True)
+        bench.feed(StartSearch(TIMED))
+        first = bench.job(FALLBACK)
+        bench.feed(NodeLost("n1", "test"))
+        assert bench.job(FALLBACK) == first
+        bench.feed(NodeLost("n2", "test"))
+        alone = bench.job(FALLBACK)
+        assert (alone.nodes, alone.background) == (None, False)
+        assert alone.job_id > first.job_id
+        bench.feed(NodeJoined("n2"))
+        assert bench.job(FALLBACK).background
+        bench.report(FALLBACK, 3, 10, "2g2f")
+        bench.feed(NodeLost("n2", "test"))
+        assert not bench.job(FALLBACK).background
+        bench.tick(1500)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_a_fallback_without_nodes_is_not_in_the_background(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(StartSearch(TIMED))
+        assert not bench.job(FALLBACK).background
+        assert bench.job(FALLBACK).nodes is None
+
+    def test_a_hard_deadline_of_nothing(self) -> None:
+        bench = Bench()
+        bench.feed(StartSearch(replace(TIMED, soft_ms=0, hard_ms=0)))
+        assert len(bench.decisions) == 1
+
+
+class TestLoss:
+    def test_the_leaf_of_a_lost_node_is_dealt_anew_at_once_and_its_line_stays(self) -> None:
+        bench = Bench(3)
+        bench.feed(StartSearch(TIMED))
+        for rank, move in enumerate(("7g7f", "2g2f"), 1):
+            bench.report("n1", 5, 40 - rank, move, multipv=rank)
+        bench.tick(300)
+        bench.report("n1", 12, 35, "7g7f", "8c8d")
+        bench.feed(NodeLost("n1", "died"))
+        assert bench.job("n2").searchmoves == ("7g7f",)
+        assert bench.job("n3").ignoremoves == ("7g7f",)
+        bench.report("n2", 3, -500, "7g7f")
+        bench.tick(700)
+        assert (bench.decisions[0].score, bench.decisions[0].pv) == (35, ("7g7f", "8c8d"))
+
+    def test_the_last_node_searches_all(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(NodeLost("n1", "died"))
+        job = bench.job("n2")
+        assert (job.searchmoves, job.ignoremoves) == ((), ())
+
+    def test_all_lost_the_last_lines_stay_and_a_node_that_comes_back_is_used(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.report("n2", 9, 300, "2g2f")
+        bench.feed(NodeLost("n1", "died"))
+        bench.feed(NodeLost("n2", "died"))
+        assert not bench.decisions
+        bench.jobs.clear()
+        bench.feed(NodeJoined("n1"), 100)
+        assert bench.job("n1").searchmoves == ()
+        bench.feed(NodeJoined("n2"), 50)
+        assert bench.job("n1").searchmoves == ("2g2f",)
+        bench.tick(550)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("2g2f", 300)
+
+    def test_a_node_that_comes_late_waits_for_the_next_search(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.feed(NodeJoined("n3"), 300)
+        assert "n3" not in bench.jobs
+
+    def test_leaves_that_stay_are_not_disturbed(self) -> None:
+        bench = Bench(2)
+        bench.split()
+        before = bench.job("n2")
+        bench.feed(NodeJoined("n3"))
+        assert bench.job("n2") is before
+        assert bench.job("n2").ignoremoves == ("7g7f",)
+        assert (bench.job("n1").moves, bench.job("n1").searchmoves) == (("7g7f",), ("3c3d",))
+        assert (bench.job("n3").moves, bench.job("n3").ignoremoves) == (("7g7f",), ("3c3d",))
+
+    def test_a_node_lost_in_the_presearch_leaves_a_consultation(self) -> None:
+        bench = Bench()
+        bench.feed(StartSearch(TIMED))
+        bench.report("n2", 4, 11, "2g2f")
+        bench.feed(NodeLost("n1", "died"))
+        bench.tick(1000)
+        assert (bench.decisions[0].source, bench.decisions[0].move) == ("vote", "2g2f")
+
+    def test_a_node_whose_engine_fails_gets_no_other_job_of_that_search(self) -> None:
+        bench = Bench()
+        bench.split()
+        bench.done("n1", 0, "out of memory")
+        assert bench.events("job_failed")[0]["error"] == "out of memory"
+        assert bench.job("n2").ignoremoves == ()
+        bench.feed(StopSearch(1))
+        bench.feed(StartSearch(replace(TIMED, search_id=2)))
+        assert bench.job("n1").search_id == 2
+
+    def test_a_node_that_began_anew_is_given_its_work_again(self) -> None:
+        bench = Bench()
+        bench.split()
+        before = bench.job("n1").job_id
+        bench.feed(NodeJoined("n1"))
+        assert bench.job("n1").job_id > before

@@ -1,0 +1,119 @@
+"""Ends of a game: by the server, by declaration, by resignation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from master.csa.summary import format_summary
+from master.player.events import Conclusion
+from master.player.inputs import ConnectionLost, Decided, Prepared
+from master.player.instructions import PlayerSettings
+from tests.master.player.table import BLACK, ENTERED, MATED, WHITE, Table, decision
+from worker.score import MATE, mated_in
+from worker.shogi import Position
+
+
+def test_login_refused() -> None:
+    table = Table()
+    table.hear("LOGIN:incorrect")
+    assert table.outcome.conclusion is Conclusion.LOGIN_REFUSED
+    assert len(table.lines) == 1
+
+
+def test_the_opponent_rejects() -> None:
+    table = Table()
+    table.hear("LOGIN:alice OK", *format_summary(BLACK), f"REJECT:{BLACK.game_id} by bob")
+    assert table.outcome.conclusion is Conclusion.NOT_PLAYED
+    assert not table.outcome.played
+    assert table.tell(Prepared()) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "conclusion", "winner"),
+    [
+        (["#TIME_UP", "#WIN"], Conclusion.WIN, 0),
+        (["#TIME_UP", "#LOSE"], Conclusion.LOSE, 1),
+        (["#SENNICHITE", "#DRAW"], Conclusion.DRAW, None),
+        (["#MAX_MOVES", "#CENSORED"], Conclusion.CENSORED, None),
+        (["#CHUDAN"], Conclusion.INTERRUPTED, None),
+        (["%KACHI,T0", "%KACHI", "#JISHOGI", "#LOSE"], Conclusion.LOSE, 1),
+    ],
+)
+def test_an_end_stops_the_search(lines: list[str], conclusion: Conclusion, winner: int | None) -> None:
+    table = Table().begin()
+    table.hear(*lines)
+    assert table.stopped == [1]
+    assert (table.outcome.conclusion, table.outcome.winner) == (conclusion, winner)
+    assert table.tell(Decided(decision(1, "7g7f"))) == []
+    assert table.hear("+7776FU,T0", "#WIN") == []
+
+
+def test_a_line_that_drops() -> None:
+    table = Table().begin()
+    table.hear("#TIME_UP")
+    table.tell(ConnectionLost("server:4081 closed the connection"))
+    assert table.outcome.conclusion is Conclusion.DISCONNECTED
+    assert table.outcome.played
+    assert "playing" in table.outcome.reason
+    assert "#TIME_UP" in table.outcome.reason
+    assert table.stopped == [1]
+    assert table.tell(ConnectionLost("again")) == []
+
+
+def test_a_mated_player_resigns() -> None:
+    table = Table().begin(replace(WHITE, to_move=1, start_sfen=MATED))
+    assert table.lines[-1] == "%TORYO"
+    assert table.requests == []
+
+
+# Declaring
+
+
+def test_declares_when_it_can_without_searching() -> None:
+    assert Position.from_sfen(ENTERED).can_declare()
+    table = Table().begin(replace(BLACK, start_sfen=ENTERED))
+    assert table.lines[-1] == "%KACHI"
+    assert table.requests == []
+
+
+def test_declares_never_where_the_rule_is_not_offered() -> None:
+    table = Table().begin(replace(BLACK, start_sfen=ENTERED, declaration=""))
+    line = table.decide("win", None)
+    assert line != "%KACHI"
+    assert "fallback_move" in table.notes()
+
+
+def test_a_wrong_declaration_is_not_sent() -> None:
+    table = Table().begin()
+    assert table.decide("win", None)[0] == "+"
+
+
+# Resigning
+
+
+def test_resigns_after_several_bad_scores() -> None:
+    table = Table(PlayerSettings(resign_score=2000, resign_moves=2)).begin(replace(BLACK, max_moves=None))
+    assert table.decide("7g7f", -2500).startswith("+7776FU")
+    table.hear("+7776FU,T0", "-3334FU,T0")
+    assert table.decide("2g2f", -1999).startswith("+2726FU")
+    table.hear("+2726FU,T0", "-8384FU,T0")
+    assert table.decide("2f2e", mated_in(8)).startswith("+2625FU")
+    table.hear("+2625FU,T0", "-8485FU,T0")
+    assert table.decide("6i7h", -2000) == "%TORYO"
+
+
+def test_never_resigns_by_score_where_that_is_switched_off_or_a_draw_is_near() -> None:
+    for settings_, limit in ((PlayerSettings(resign_score=None), None), (PlayerSettings(resign_moves=1), 20)):
+        table = Table(settings_).begin(replace(BLACK, max_moves=limit))
+        for number, move in enumerate(["2h3h", "3h2h"] * 3):
+            assert table.decide(move, mated_in(2)).startswith("+")
+            table.hear(("+2838HI", "+3828HI")[number % 2], ("-8272HI", "-7282HI")[number % 2])
+
+
+def test_a_resignation_holds_only_in_a_lost_position() -> None:
+    table = Table().begin()
+    assert table.decide("resign", None)[0] == "+"
+    table.hear("+7776FU,T0" if table.lines[-1] == "+7776FU" else f"{table.lines[-1]},T0", "-3334FU,T0")
+    assert table.decide("resign", -MATE + 2) == "%TORYO"
