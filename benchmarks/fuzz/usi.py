@@ -78,7 +78,7 @@ class Fleet(Target):
                             position = Position.from_sfen(request.sfen)
                             position.push_all(request.moves)
                             move = move_to_usi(position.legal_moves()[0])
-                            events.append(Decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+                            events.append(Decided(Decision(search_id=request.search_id, move=move, source="vote")))
                         case AskBook():
                             events.insert(0, BookReplied(BookReply(None)))
                         case SolveMate():

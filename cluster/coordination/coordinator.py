@@ -182,8 +182,8 @@ class Coordinator:
         if self._last is None:
             return None
         before = self._last.search
-        lines = [*(() if before.decided is None else (before.decided,)), *before.lines()]
-        legal = [line for line in lines_below(before.request, lines, request) if line.pv[0] in root.legal]
+        lines = lines_below(before.request, [*before.decided, *before.lines()], request)
+        legal = [line for line in lines if line.pv[0] in root.legal]
         return max(legal, key=lambda line: line.depth, default=None)
 
     def _ponder(self, request: SearchRequest, expected: str, now_ms: int) -> None:
@@ -227,8 +227,7 @@ class Coordinator:
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
         move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]
-        pv = (move,) if move in root.legal else ()
-        say_decision(Decision(request.search_id, move, None, 0, pv, 0, 0, "forced"), self.orders)
+        say_decision(Decision(search_id=request.search_id, move=move, source="forced"), self.orders)
 
     def _joined(self, facts: NodeJoined, now_ms: int) -> None:
         node_id = facts.node_id

@@ -156,19 +156,11 @@ class Pondering:
         """The result for the position that ``run`` searches; None: there is none yet."""
         search = run.search
         answer = search.nodes_answer()
-        if answer is None or answer.line is None:
+        if answer is None:
             return None
         pondered_ms = now_ms - search.started_ms
-        return Known(
-            move=answer.move,
-            score=answer.line.score,
-            depth=answer.line.depth,
-            nodes=search.nodes(now_ms),
-            agreement=answer.agreement,
-            pondered_ms=pondered_ms,
-            fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
-            lines=search.best_lines(answer.line),
-        )
+        fleet_ms = pondered_ms * len(search.usable()) // max(1, len(self._roster))
+        return Known.of(answer, nodes=search.nodes(now_ms), pondered_ms=pondered_ms, fleet_ms=fleet_ms)
 
     def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
         """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new

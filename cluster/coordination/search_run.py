@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Orders, fallback_job
-from cluster.coordination.search_state import Answer, Search
+from cluster.coordination.search_state import Search, answer_of
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.split.ranking import Presearch
@@ -402,22 +402,15 @@ class SearchRun:
         """End the search with what is known."""
         search = self.search
         answer = search.answer() or self._last_answer(now_ms)
-        line = search.decided = answer.line
-        decision = Decision(
+        search.decided = answer.lines
+        decision = Decision.of(
+            answer,
             search_id=search.request.search_id,
-            move=answer.move,
-            score=line.score if line else None,
-            depth=line.depth if line else 0,
-            pv=line.pv if line else (answer.move,),
-            nodes=search.nodes(now_ms),
             elapsed_ms=now_ms - search.started_ms,
-            source=answer.source,
-            ballots=answer.ballots,
+            nodes=search.nodes(now_ms),
             fleet=search.views(now_ms),
             wasted=search.wasted([ballot.voter for ballot in answer.ballots], now_ms),
-            agreement=answer.agreement,
             pondered_ms=search.pondered_ms,
-            lines=search.best_lines(line),
         )
         search.to(SearchState.OVER, now_ms)
         say_decision(decision, self._orders)
@@ -428,11 +421,11 @@ class SearchRun:
         material alone."""
         search = self.search
         if search.earlier is not None:
-            return Answer(search.earlier.pv[0], search.earlier, "earlier")
+            return answer_of(search.earlier, "earlier")
         found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
         if found is not None and (legal := search.root.legal_part(found.pv)):
-            return Answer(legal[0], TreeLine(found.depth, found.score, found.bound, legal), "last_resort")
-        return Answer(search.root.careful(), None, "none")
+            return answer_of(TreeLine(found.depth, found.score, found.bound, legal), "last_resort")
+        return Answer(move=search.root.careful(), source="none")
 
     def _take_all_away(self, now_ms: int) -> None:
         search = self.search

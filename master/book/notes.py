@@ -19,10 +19,8 @@ from worker.shogi import Position
 
 
 def book_search_of(decision: Decision) -> BookSearch | None:
-    """The search for the book that a decision stands for; None where nothing was searched, or the move is no move."""
+    """The search for the book that a decision stands for; None where nothing was searched."""
     if decision.score is None or not decision.nodes or decision.source not in ("split", "vote"):
-        return None
-    if decision.pv[:1] != (decision.move,):
         return None
     seconds = reference_seconds(decision.nodes)
     return BookSearch(decision.move, decision.score, decision.depth, seconds, decision.pv)

@@ -9,7 +9,7 @@ event is enough to play a game again (`master.game.replay`)::
 
 ``kind`` is the name of a class of `master.player.inputs`, whose fields follow. All times of a log are of one clock, in
 milliseconds. ``sent`` holds the lines that the player said, the password left out. Progress is kept without its nodes
-and lines.
+and ballots, and with its first line alone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Entry:
         """The fields of the log entry."""
         event = self.event
         if isinstance(event, Progressed):
-            event = Progressed(replace(event.progress, fleet=(), lines=()))
+            event = Progressed(replace(event.progress, fleet=(), ballots=(), lines=event.progress.lines[:1]))
         fields = {"at_ms": self.at_ms, "kind": self.kind, **_ADAPTERS[self.kind].dump_python(event, mode="json")}
         return fields | ({"sent": list(self.sent)} if self.sent else {})
 

@@ -10,7 +10,8 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
+from cluster.api import Ballot, Decision, Known, NodeView, Progress
+from cluster.split.tree import TreeLine
 from master.player.events import (
     Clocks,
     GameBegan,
@@ -214,7 +215,7 @@ def _ballot(ballot: Ballot, colour: int) -> dict[str, Any]:
     }
 
 
-def _line(line: RootLine, colour: int) -> dict[str, Any]:
+def _line(line: TreeLine, colour: int) -> dict[str, Any]:
     return {"score": _from_black(line.score, colour), "depth": line.depth, "pv": list(line.pv[:_LINE_MOVES])}
 
 

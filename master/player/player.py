@@ -371,7 +371,7 @@ class Player:
         deadline_ms = self._now_ms + budget.hard_ms + self.settings.guard_ms
         watch = Watch(judge.score, "" if known is None else known.move, known_ms)
         # Where nothing is heard of the search, what is known already is better than any move.
-        pv = self._line if known is None else known.lines[0].pv if known.lines else (known.move,)
+        pv = self._line if known is None else known.pv
         self._to(PlayerState.SEARCHING)
         self._wait = RunningSearch(search_id, deadline_ms, budget.soft_ms, self._now_ms, watch, pv)
         clocks = self._clocks()
@@ -410,8 +410,7 @@ class Player:
     def _retime(self, search: RunningSearch, progress: Progress) -> None:
         """A hard move gets more time, and one that turns out to be easy less."""
         assert self._clock is not None
-        move = progress.pv[0] if progress.pv else ""
-        outlook = search.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
+        outlook = search.watch.see(progress.elapsed_ms, progress.move, progress.score, progress.agreement)
         soft_ms = self._clock.reconsidered(outlook, search.began_ms + progress.elapsed_ms)
         if soft_ms != search.soft_ms:
             search.soft_ms = soft_ms

@@ -230,7 +230,7 @@ class Thinking:
         self._say(error_line(why))
         move = search.board.careful_move()
         if search.held:
-            self._hold(search, Decision(search_id, move, None, 0, (), 0, 0, "refused"))
+            self._hold(search, Decision(search_id=search_id, move=move, source="refused"))
         else:
             self._say(best_line(move))
 
@@ -347,7 +347,7 @@ class Thinking:
         if known is None:
             self._say(best_line(pondering.board.careful_move()))
         else:
-            self._say(best_line(known.move, next(iter(known.lines[0].pv[1:2]), None)))
+            self._say(best_line(known.move, next(iter(known.pv[1:2]), None)))
 
     def _end_pondering(self) -> None:
         pondering, self._pondering = self._pondering, None

@@ -108,13 +108,14 @@ class Storm:
             assert (decision.move == "resign") == (not root.legal)
         else:
             assert decision.move in root.legal
-            assert decision.pv[0] == decision.move
             assert root.legal_part(decision.pv) == decision.pv
             assert len(decision.lines) <= request.multipv
             firsts = [line.pv[0] for line in decision.lines]
             assert len(set(firsts)) == len(firsts)
-            if decision.score is not None:
-                assert firsts[0] == decision.move
+            if decision.source in ("forced", "none"):
+                assert (firsts, decision.pv, decision.score) == ([], (), None)
+            else:
+                assert firsts[0] == decision.pv[0] == decision.move
 
     def start(self, rng: random.Random) -> None:
         [(sfen, moves)] = rng.choices(POSITIONS, weights=(5, 5, 1, 1, 2))

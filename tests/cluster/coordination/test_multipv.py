@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, RootLine, SearchRequest, StartSearch, StopSearch
+from cluster.api import Decision, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import NodeJoined, Publish
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
@@ -16,6 +16,7 @@ from cluster.drivers.local_driver import LocalSearcher
 from cluster.lab.virtual.driver import VirtualFleet
 from cluster.lab.virtual.node import VirtualNode
 from cluster.split.tree import TreeLine
+from tests.answers import root_line
 from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
@@ -31,7 +32,7 @@ def line(depth: int, score: int, *pv: str) -> TreeLine:
     return TreeLine(depth, score, Bound.EXACT, pv)
 
 
-def shown(lines: Sequence[RootLine | TreeLine]) -> list[tuple[str, int, int]]:
+def shown(lines: Sequence[TreeLine]) -> list[tuple[str, int, int]]:
     return [(line.pv[0], line.depth, line.score) for line in lines]
 
 
@@ -80,7 +81,7 @@ class TestCoordinator:
         bench.feed(StopSearch(1))
         [decision] = bench.decisions
         assert decision.move == "2g2f"
-        assert decision.lines == (RootLine(40, 9, ("2g2f", "8c8d")), RootLine(30, 8, ("7g7f", "3c3d")))
+        assert decision.lines == (root_line(40, 9, ("2g2f", "8c8d")), root_line(30, 8, ("7g7f", "3c3d")))
 
     def test_the_answer_heads_the_lines_and_these_are_in_the_order_of_their_scores(self) -> None:
         """Two nodes of three vote for a move that the third, as deep, finds worse than another."""

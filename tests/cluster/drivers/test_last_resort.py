@@ -72,7 +72,7 @@ class TestCoordinator:
         bench.tick(2990)
         [decision] = bench.decisions
         assert Position.startpos().parse_usi(decision.move)
-        assert (decision.source, decision.score, decision.pv) == ("none", None, (decision.move,))
+        assert (decision.source, decision.score, decision.pv) == ("none", None, ())
 
     def test_and_that_is_chosen_by_material(self) -> None:
         bench = Asked(None)

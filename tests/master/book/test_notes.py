@@ -9,6 +9,7 @@ from master.book.searches import BookSearch
 from master.book.speed import Speed
 from master.csa.summary import GameSummary
 from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
+from tests.answers import make_decision
 from tests.master.player.table import BLACK, WHITE
 from worker.shogi import STARTPOS, Position
 
@@ -16,7 +17,7 @@ CLOCKS = Clocks((1, 1), 0)
 
 
 def decision(move: str, score: int | None = 30, nodes: int = 500_000, source: str = "split") -> Decision:
-    return Decision(1, move, score, 9, (move,), nodes, 400, source)
+    return make_decision(1, move, score, 9, (move,), nodes, 400, source)
 
 
 class Game:

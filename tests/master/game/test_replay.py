@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from cluster.api import Known
 from master.game.journal import read
 from master.game.replay import LoggedGame, Replay, ReplayError, read_log
 from master.logs.files import LogFile
@@ -18,6 +17,7 @@ from master.logs.log import open_log
 from master.player.instructions import Emit
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
+from tests.answers import make_known
 from tests.master.command import gougi
 from tests.master.game.playing import both
 from tests.master.scripted import ScriptedSearcher
@@ -29,7 +29,7 @@ async def play() -> None:
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
         # One side never decides: its moves come of the hard deadline. The other one knows something of each reply.
         alice = ScriptedSearcher(delay_s=0.02)
-        alice.knows = Known("7g7f", 30, 12, 1000, 1.0, 200, 100)
+        alice.knows = make_known("7g7f", 30, 12, 1000, 200, 100)
         await both(host, alice, ScriptedSearcher(None), "test-0-1")
 
 

@@ -11,13 +11,14 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.clock import LINKS, Link
-from cluster.api import Decision, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
+from cluster.api import RetimeSearch, SearchRequest, StartSearch, StopSearch
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
 from master.player.inputs import Connected, Decided, Input, LineSent, Prepared, Progressed, ServerLine, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
+from tests.answers import make_decision, make_progress
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 MAX_MOVES = 80
@@ -78,11 +79,13 @@ class Seat:
         move, elapsed = move_to_usi(rng.choice(board.legal_moves())), now - self.began_ms
         if elapsed >= self.soft_ms:
             self.request = None
-            decision = Decision(request.search_id, move, 10, 5, (move,), 100, int(elapsed), "vote")
+            decision = make_decision(request.search_id, move, 10, 5, (move,), 100, int(elapsed), "vote")
             self.tell(Decided(decision))
             return
         agreement = rng.choice([1.0, 0.6])
-        progress = Progress(request.search_id, int(elapsed), 5, rng.randint(-200, 200), (move,), 100, (), agreement)
+        progress = make_progress(
+            request.search_id, int(elapsed), 5, rng.randint(-200, 200), (move,), 100, (), agreement
+        )
         self.tell(Progressed(progress))
         late = self.began_ms + self.soft_ms + rng.expovariate(1 / 10)
         self.world.at(max(now, late), lambda: self.report(request))

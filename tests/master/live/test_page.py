@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known
 from master.live.cursor import Cursor
 from master.live.facts import Teller, fleet_fact
 from master.live.page import GAMES_KEPT, Site
 from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan, ThinkingEnded, ThinkingProgressed
+from tests.answers import make_known, root_line
 from tests.master.live.told import HEAD, facts, site
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, move_played
 from worker.shogi import STARTPOS
@@ -73,7 +73,7 @@ def test_the_opponents_thoughts_where_it_is_here_too() -> None:
     events = (
         GameBegan(replace(SUMMARY, my_colour=1), STARTPOS, CLOCKS),
         ThinkingBegan(1, 1, 900, 2000, CLOCKS),
-        ThinkingEnded(replace(DECISION, move="3c3d", score=30)),
+        ThinkingEnded(replace(DECISION, move="3c3d", lines=(root_line(30, 14, ("3c3d",)),))),
     )
     told = [opponent.tell(event, 1010.0) for event in events]
     assert told[0] is None, "that the game began is told by the player that is shown"
@@ -88,7 +88,7 @@ def test_the_opponents_thoughts_where_it_is_here_too() -> None:
 
 
 def test_a_ponder_hit_is_counted() -> None:
-    known = Known("7g7f", 40, 12, 5000, 1.0, 2500, 2000)
+    known = make_known("7g7f", 40, 12, 5000, 2500, 2000)
     game = site(*GAME[:2], ThinkingBegan(1, 0, 900, 2000, CLOCKS, known)).section("game", "1")
     assert game["ponder"] == {"turns": 1, "hits": 1, "pondered_ms": 2500, "fleet_ms": 2000}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Known, Pondered, PonderSearch, RetimeSearch
+from cluster.api import Pondered, PonderSearch, RetimeSearch
 from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -26,6 +26,7 @@ from master.player.events import (
 )
 from master.player.inputs import ConnectionLost, Decided, GiveUp, PonderFound, Prepared, Progressed, SearchFailed, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
+from tests.answers import make_known, root_line
 from tests.master.csa.summaries import summary_lines
 from tests.master.csa.transcripts import NAMES, server_lines
 from tests.master.player.table import BLACK, ENTERED, MATED, WHITE, Table, decision, progress
@@ -277,7 +278,7 @@ def test_the_opponents_time_is_used() -> None:
 
 def test_what_pondering_found_saves_time() -> None:
     soft = []
-    for known in (None, Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)):
+    for known in (None, make_known("2g2f", 30, 12, 10_000, 4000, 2000)):
         table = Table().begin()
         table.decide("7g7f")
         table.hear("+7776FU,T0")
@@ -295,16 +296,16 @@ def test_what_pondering_found_counts_until_the_reply() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0")
-    table.ponder("3c3d", Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000))
+    table.ponder("3c3d", make_known("2g2f", 30, 12, 10_000, 4000, 2000))
     table.hear("-3334FU,T1", after_ms=1_500)
     began = [event for event in table.events if isinstance(event, ThinkingBegan)]
-    assert began[1].known == Known("2g2f", 30, 12, 10_000, 1.0, 5500, 2750)
+    assert began[1].known == make_known("2g2f", 30, 12, 10_000, 5500, 2750)
 
 
 @pytest.mark.parametrize("case", ["another reply", "an older pondering"])
 def test_what_is_known_of_something_else_counts_for_nothing(case: str) -> None:
     table = Table().begin()
-    known = Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)
+    known = make_known("2g2f", 30, 12, 10_000, 4000, 2000)
     table.decide("7g7f")
     table.hear("+7776FU,T0")
     table.ponder("8c8d", known)
@@ -407,7 +408,7 @@ def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0")
-    table.ponder("3c3d", Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000))
+    table.ponder("3c3d", make_known("2g2f", 30, 12, 10_000, 4000, 2000))
     table.hear("-3334FU,T0")
     table.tell(Tick(), table.now + 10**6)
     assert table.lines[-1] == "+2726FU"
@@ -458,7 +459,7 @@ def test_a_pv_is_cut_where_it_is_not_legal_and_where_it_is_long() -> None:
 
 def test_a_pv_that_begins_elsewhere_is_left_out() -> None:
     table = Table().begin()
-    table.tell(Decided(replace(decision(1, "7g7f", 3), pv=("2g2f", "8c8d"))))
+    table.tell(Decided(replace(decision(1, "7g7f"), lines=(root_line(3, 10, ("2g2f", "8c8d")),))))
     assert table.lines[-1] == "+7776FU,'* 3"
 
 

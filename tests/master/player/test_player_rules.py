@@ -9,6 +9,7 @@ from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion
 from master.player.inputs import GiveUp, LineSent, Progressed, Tick
 from master.player.instructions import PlayerSettings
+from tests.answers import make_progress
 from tests.master.player.table import BLACK, Table, progress
 
 # Time
@@ -33,7 +34,7 @@ def test_a_score_that_falls_buys_time() -> None:
         table = Table().begin()
         table.decide("7g7f", 10)
         table.hear("+7776FU,T0", "-3334FU,T0")
-        table.tell(Progressed(replace(progress(3, "2g2f"), score=score)))
+        table.tell(Progressed(make_progress(3, 5, 3, score, ("2g2f",), 100)))
         soft.append(next(item.soft_ms for item in reversed(table.all) if isinstance(item, RetimeSearch)))
     assert soft[0] < soft[1]
 

@@ -7,8 +7,6 @@ from cluster.api import (
     Known,
     Pondered,
     PonderSearch,
-    Progress,
-    RootLine,
     SearchRequest,
     StartSearch,
     StopSearch,
@@ -31,6 +29,7 @@ from master.usi.events import (
 )
 from master.usi.front import UsiFront
 from master.usi.options import FleetOptions
+from tests.answers import make_decision, make_progress
 from worker.book import BookReply
 
 PLAN = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
@@ -38,9 +37,7 @@ TIMES = "btime 60000 wtime 60000 binc 1000 winc 1000"
 
 
 def decision(request: SearchRequest, *pv: str, score: int | None = 30, depth: int = 9, **fields: object) -> Decision:
-    lines = () if score is None else (RootLine(score, depth, pv),)
-    made = Decision(request.search_id, pv[0], score, depth, pv, 5000, 700, "vote", lines=lines)
-    return Decision(**{**{name: getattr(made, name) for name in made.__slots__}, **fields})  # type: ignore[arg-type]
+    return make_decision(request.search_id, pv[0], score, depth, pv, 5000, 700, "vote", **fields)
 
 
 class Bench:
@@ -115,9 +112,8 @@ class Bench:
         self.feed(Decided(decision(self.request, *pv, **fields)))  # type: ignore[arg-type]
 
     def progress(self, score: int, *pv: str, after: float = 400, agreement: float = 1.0) -> None:
-        request = self.request
-        lines = (RootLine(score, 8, pv),)
-        self.feed(Progressed(Progress(request.search_id, 400, 8, score, pv, 4000, (), agreement, lines)), after)
+        progress = make_progress(self.request.search_id, 400, 8, score, pv, 4000, (), agreement)
+        self.feed(Progressed(progress), after)
 
 
 __all__ = ["PLAN", "TIMES", "Bench", "NewGame", "Prepare", "StopSearch", "decision"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known, Pondered, PonderSearch, RetimeSearch, RootLine, StartSearch, StopSearch
+from cluster.api import Pondered, PonderSearch, RetimeSearch, StartSearch, StopSearch
 from master.usi.events import (
     BookReplied,
     Decided,
@@ -25,6 +25,7 @@ from master.usi.events import (
 )
 from master.usi.states import ThinkingState
 from master.usi.thinking import LINGER_MS
+from tests.answers import make_known
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision
 from tests.worker.search.gui import BAD_NUMBERS
 from worker.book import BookReply
@@ -32,7 +33,7 @@ from worker.mate import MateResult, MateStatus
 from worker.score import mate_in
 from worker.shogi import STARTPOS
 
-KNOWN = Known("2g2f", 20, 7, 900, 1.0, 3000, 3000, (RootLine(20, 7, ("2g2f", "8c8d")),))
+KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
 MATED = "8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
 
 
@@ -255,7 +256,7 @@ class TestGo:
     def test_a_declaration_and_a_lost_game(self) -> None:
         for move in ("win", "resign"):
             bench = thinking()
-            bench.feed(Decided(replace(decision(bench.request, move, score=None), pv=())))
+            bench.feed(Decided(decision(bench.request, move, score=None)))
             assert bench.take() == [f"bestmove {move}"]
 
     def test_the_book_answers_at_once_but_not_in_an_analysis(self) -> None:
@@ -282,7 +283,7 @@ class TestInfinite:
 
     def test_an_answer_before_the_stop_is_held(self) -> None:
         bench = thinking("go infinite", f"position sfen {MATED}")
-        bench.feed(Decided(replace(decision(bench.request, "resign", score=None), pv=())))
+        bench.feed(Decided(decision(bench.request, "resign", score=None)))
         bench.tick(5000)
         assert bench.take() == []
         bench.send("stop", "stop")

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Known, Pondered, PonderSearch, Progress, RootLine, StartSearch
+from cluster.api import Pondered, PonderSearch, StartSearch
 from master.usi.events import (
     Decided,
     Event,
@@ -23,6 +23,7 @@ from master.usi.events import (
     SolveMate,
     Tick,
 )
+from tests.answers import make_known, make_progress
 from tests.master.usi.bench import Bench, decision
 from worker.mate import MateResult, MateStatus
 
@@ -81,7 +82,7 @@ class Storm:
                     line = decision(request, "7g7f" if not request.moves else "2g2f")
                     self.due.append(Decided(line) if self.rng.random() < 0.9 else NotStarted(request.search_id, "no"))
                 case PonderSearch(request) if self.knows:
-                    known = Known("2g2f", 1, 1, 1, 1.0, 1, 1, (RootLine(1, 1, ("2g2f",)),))
+                    known = make_known("2g2f", 1, 1, 1, 1, 1, ("2g2f",))
                     self.due.append(PonderFound(Pondered(request.search_id, {"3c3d": known})))
                 case SolveMate():
                     self.due.append(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
@@ -104,8 +105,7 @@ class Storm:
             event = self.due.pop(0)
             if isinstance(event, Decided) and self.rng.random() < 0.5:
                 pv = event.decision.pv
-                lines = (RootLine(3, 4, pv),)
-                self.feed(Progressed(Progress(event.decision.search_id, 10, 4, 3, pv, 100, (), 0.5, lines)))
+                self.feed(Progressed(make_progress(event.decision.search_id, 10, 4, 3, pv, 100, (), 0.5)))
             self.feed(event)
 
     def check(self) -> None:
