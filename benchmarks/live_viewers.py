@@ -31,7 +31,7 @@ from cluster.split.tree import TreeLine
 from master.csa.summary import GameSummary
 from master.csa.timecontrol import TimeControl
 from master.live.feed import Feed, PageSettings
-from master.player.events import Clocks, GameBegan, ThinkingBegan, ThinkingEnded, ThinkingProgressed
+from master.player.events import Clocks, GameBegan, ThinkingBegan
 from worker.engine import Bound
 from worker.shogi import STARTPOS
 
@@ -113,9 +113,9 @@ async def game(feed: Feed | None, nodes: int, every_s: float, seconds: float) ->
         if number % 50 == 0:
             ballots = tuple(Ballot(f"node-{voter}", lines[0]) for voter in range(nodes))
             answer = Answer(move=PV[0], lines=lines, source="vote", ballots=ballots)
-            observe(ThinkingEnded(Decision.of(answer, search_id=number, elapsed_ms=1000, nodes=1, fleet=views)))
+            observe(Decision.of(answer, search_id=number, elapsed_ms=1000, nodes=1, fleet=views))
             observe(ThinkingBegan(number, number // 50, 1000, 2000, CLOCKS))
-        observe(ThinkingProgressed(progress))
+        observe(progress)
         late.append((loop.time() - due) * 1000)
 
     number = 0

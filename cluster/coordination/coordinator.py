@@ -15,7 +15,7 @@ A search, in order::
 
 Invariants, checked after each event with `Settings.validate`:
 
-- every `StartSearch` is followed by exactly one `Decide`, at the latest by the first event at or after its hard
+- every `StartSearch` is followed by exactly one `Decision`, at the latest by the first event at or after its hard
   deadline;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
 - each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,

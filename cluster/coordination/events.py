@@ -65,27 +65,6 @@ class StopNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
-    """The search is over. Exactly one for each `StartSearch`."""
-
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
-class Publish:
-    """Show the progress to viewers."""
-
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True)
-class PublishPondered:
-    """Tell the master what pondering has found: it may give the next search less time."""
-
-    pondered: Pondered
-
-
-@dataclass(frozen=True, slots=True)
 class LogEvent:
     """Something that a log should hold."""
 
@@ -93,4 +72,6 @@ class LogEvent:
     fields: dict[str, object] = field(default_factory=dict)
 
 
-Instruction = SendJob | StopNode | Decide | Publish | PublishPondered | LogEvent
+Instruction = SendJob | StopNode | Decision | Progress | Pondered | LogEvent
+"""Results are to be told as they are: exactly one `Decision` for each `StartSearch`; `Progress`, for viewers and the
+clock; `Pondered`, by which the master may give the next search less time."""

@@ -24,7 +24,6 @@ from dataclasses import replace
 from typing import Final
 
 from cluster.api import Known, Pondered, SearchRequest
-from cluster.coordination.events import PublishPondered
 from cluster.coordination.jobs import Orders
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
@@ -196,7 +195,7 @@ class Pondering:
                 known[reply] = found
         if known:
             self._published_ms = now_ms
-            self._orders.out.append(PublishPondered(Pondered(self.request.search_id, known)))
+            self._orders.out.append(Pondered(self.request.search_id, known))
 
     @property
     def _width(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
-from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
+from cluster.coordination.events import FALLBACK, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Orders, fallback_job
 from cluster.coordination.search_state import Search, answer_of
@@ -439,12 +439,12 @@ class SearchRun:
         if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms:
             search.dirty = False
             search.published_ms = now_ms
-            self._orders.out.append(Publish(search.progress(now_ms)))
+            self._orders.out.append(search.progress(now_ms))
 
 
 def say_decision(decision: Decision, orders: Orders) -> None:
     """Hand ``decision`` out, and log it."""
-    orders.out.append(Decide(decision))
+    orders.out.append(decision)
     orders.log(
         "decided",
         search_id=decision.search_id,

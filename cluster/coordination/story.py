@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
+from cluster.api import Decision, PonderSearch, RetimeSearch, StartSearch, StopSearch
 from cluster.coordination.events import (
-    Decide,
     Event,
     Instruction,
     LogEvent,
@@ -100,10 +99,10 @@ class Story:
                     )  # fmt: skip
                 case StopNode(node_id, job_id):
                     self.tell(at_ms, (node_id,), "job {} stopped", job_id)
-                case Decide(decision):
+                case Decision():
                     self.tell(
-                        at_ms, (decision.search_id,), "decision: {} by {}, depth {}, {} nodes",
-                        decision.move, decision.source, decision.depth, decision.nodes,
+                        at_ms, (instruction.search_id,), "decision: {} by {}, depth {}, {} nodes",
+                        instruction.move, instruction.source, instruction.depth, instruction.nodes,
                     )  # fmt: skip
                 case LogEvent(name, fields):
                     about = tuple(

@@ -13,9 +13,12 @@ from typing import Protocol
 
 from cluster.api import (
     SILENT,
+    Decision,
     FleetError,
     Listener,
+    Pondered,
     PonderSearch,
+    Progress,
     RetimeSearch,
     SearchListener,
     SearchRequest,
@@ -25,12 +28,9 @@ from cluster.api import (
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
-    Decide,
     Event,
     Instruction,
     LogEvent,
-    Publish,
-    PublishPondered,
     SendJob,
     StopNode,
     Tick,
@@ -161,12 +161,12 @@ class CoordinatorHost:
                 self._transport.send(node_id, job)
             case StopNode(node_id, job_id):
                 self._transport.send(node_id, Stop(job_id))
-            case Decide(decision):
+            case Decision() as decision:
                 self._hear(decision.search_id, lambda hears: hears.on_decision(decision))
                 self._searches.pop(decision.search_id, None)
-            case Publish(progress):
+            case Progress() as progress:
                 self._hear(progress.search_id, lambda hears: hears.on_progress(progress))
-            case PublishPondered(pondered):
+            case Pondered() as pondered:
                 self._hear(pondered.search_id, lambda hears: hears.on_pondered(pondered))
             case LogEvent(name, fields):
                 _guarded(lambda: self._listener.on_event(name, fields))

@@ -14,7 +14,7 @@ from typing import Self
 from cluster.api import Decision
 from master.book.lessons import OwnMove
 from master.book.searches import BookSearch, reference_seconds
-from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan, ThinkingEnded
+from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan
 from worker.shogi import Position
 
 
@@ -49,8 +49,8 @@ class GameNotes:
                 self.name, self.opponent = summary.names[self.colour], summary.names[1 - self.colour]
             case ThinkingBegan():
                 self._decision = None
-            case ThinkingEnded(decision):
-                self._decision = decision
+            case Decision():
+                self._decision = event
             case MovePlayed():
                 return self._played(event)
             case _:

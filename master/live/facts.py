@@ -24,8 +24,6 @@ from master.player.events import (
     MovePlayed,
     Note,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
 
 Fact = dict[str, Any]
@@ -71,10 +69,10 @@ def thought_fact(event: GameEvent, colour: int) -> Fact | None:
                 "hard_ms": event.hard_ms,
                 "known": None if event.known is None else known_facts(event.known, colour),
             }
-        case ThinkingProgressed(progress):
-            return progress_fact(progress, colour)
-        case ThinkingEnded(decision):
-            return decision_fact(decision, colour)
+        case Progress():
+            return progress_fact(event, colour)
+        case Decision():
+            return decision_fact(event, colour)
     return None
 
 

@@ -110,16 +110,6 @@ class ThinkingBegan:
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkingProgressed:
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingEnded:
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
 class MovePlayed:
     """A move that the server has confirmed."""
 
@@ -173,8 +163,8 @@ GameEvent = (
     | GameRefused
     | GameBegan
     | ThinkingBegan
-    | ThinkingProgressed
-    | ThinkingEnded
+    | Progress
+    | Decision
     | MovePlayed
     | LineMeasured
     | GameEnded

@@ -46,21 +46,17 @@ from master.player.events import (
     LoggedIn,
     Note,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
 from master.player.inputs import (
     BookReplied,
     Connected,
     ConnectionLost,
-    Decided,
     GiveUp,
     Input,
     Leave,
     LineSent,
     PonderFound,
     Prepared,
-    Progressed,
     SearchFailed,
     ServerLine,
     Tick,
@@ -148,12 +144,12 @@ class Player:
             case PonderFound(pondered):
                 if self._pondering is not None and pondered.search_id == self._pondering.search_id:
                     self._found = event
-            case Progressed(progress):
-                self._on_progress(progress)
-            case Decided(decision):
-                if (search := self._search_of(decision.search_id)) is not None:  # else late: the turn ended without it
-                    self._emit(ThinkingEnded(decision))
-                    self._act_on(decision, search)
+            case Progress():
+                self._on_progress(event)
+            case Decision():
+                if (search := self._search_of(event.search_id)) is not None:  # else late: the turn ended without it
+                    self._emit(event)
+                    self._act_on(event, search)
             case SearchFailed(search_id, why):
                 if (search := self._search_of(search_id)) is not None:
                     self._fall_back(search, f"the search failed: {why}")
@@ -193,7 +189,7 @@ class Player:
             if progress.pv:
                 search.pv = progress.pv
             self._retime(search, progress)
-            self._emit(ThinkingProgressed(progress))
+            self._emit(progress)
 
     def _on_tick(self) -> None:
         """Time has passed: a turn whose deadline is over ends with the best that is known."""

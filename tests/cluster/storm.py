@@ -6,16 +6,14 @@ import functools
 import random
 from dataclasses import dataclass, field
 
-from cluster.api import Decision, PonderSearch, SearchRequest, StartSearch, StopSearch
+from cluster.api import Decision, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
-    Decide,
     Event,
     LogEvent,
     NodeJoined,
     NodeLost,
-    Publish,
     Received,
     SendJob,
     StopNode,
@@ -76,10 +74,10 @@ class Storm:
                     assert job.nodes is None or job.nodes > 0
                 case StopNode(node_id):
                     self.jobs.pop(node_id, None)
-                case Decide(decision):
+                case Decision() as decision:
                     self.check(decision, expected)
                     self.decided.append(decision)
-                case Publish(progress):
+                case Progress() as progress:
                     assert progress.elapsed_ms >= 0
                 case LogEvent("ponder_hit"):
                     self.hits += 1

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import RetimeSearch, SearchRequest, StartSearch, StopSearch
+from cluster.api import Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
-from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Publish, Received, StopNode
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Received, StopNode
 from cluster.coordination.settings import Mode
 from cluster.network.messages import Done, Heartbeat, Job, Report
 from cluster.voting.consultation import Vote
@@ -603,9 +603,9 @@ def test_progress_is_published_at_most_ten_times_a_second() -> None:
     bench.split()
     published = []
     for depth in range(6, 106):
-        published += [i for i in bench.report("n1", depth, depth, "7g7f") if isinstance(i, Publish)]
-        published += [i for i in bench.tick(5) if isinstance(i, Publish)]
+        published += [i for i in bench.report("n1", depth, depth, "7g7f") if isinstance(i, Progress)]
+        published += [i for i in bench.tick(5) if isinstance(i, Progress)]
     assert 4 <= len(published) <= 6
-    progress = published[-1].progress
+    progress = published[-1]
     assert (progress.search_id, progress.pv) == (1, ("7g7f",))
     assert [(view.node_id, view.job) for view in progress.fleet] == [("n1", "7g7f"), ("n2", "others")]

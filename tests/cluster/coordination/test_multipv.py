@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import NodeJoined, Publish
+from cluster.api import Decision, Progress, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import NodeJoined
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
@@ -76,7 +76,7 @@ class TestCoordinator:
         bench.report("n2", 9, 40, "2g2f", "8c8d", multipv=1)
         bench.report("n2", 9, 20, "6g6f", multipv=2)
         bench.tick(200)
-        [progress] = [i.progress for i in bench.out if isinstance(i, Publish)]
+        [progress] = [i for i in bench.out if isinstance(i, Progress)]
         assert shown(progress.lines) == [("2g2f", 9, 40), ("7g7f", 8, 30)]
         bench.feed(StopSearch(1))
         [decision] = bench.decisions

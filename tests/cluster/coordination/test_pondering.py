@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.api import PonderSearch, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, PublishPondered, Received
+from cluster.api import Pondered, PonderSearch, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Received
 from cluster.coordination.pondering import highest_averages, likelihoods
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
@@ -265,7 +265,7 @@ class TestHit:
             if after == 40:
                 bench.report("n1", 7, 21, "2g2f")
             out = bench.tick(10)
-            told += [bench.now - began for found in out if isinstance(found, PublishPondered)]
+            told += [bench.now - began for found in out if isinstance(found, Pondered)]
             wake = bench.coordinator.wake_ms(bench.now)
             assert wake is not None
             assert bench.now < wake <= bench.now + 1000

@@ -8,7 +8,7 @@ from master.book.notes import GameNotes, book_search_of
 from master.book.searches import BookSearch
 from master.book.speed import Speed
 from master.csa.summary import GameSummary
-from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
+from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan
 from tests.answers import make_decision
 from tests.master.player.table import BLACK, WHITE
 from worker.shogi import STARTPOS, Position
@@ -36,7 +36,7 @@ class Game:
         if mine and not book:
             self.notes.take(ThinkingBegan(1, ply - 1, 1000, 2000, CLOCKS))
             if decided is not None:
-                self.notes.take(ThinkingEnded(decided))
+                self.notes.take(decided)
         self.position.push_usi(usi)
         return self.notes.take(
             MovePlayed(ply, colour, mine, usi, "", 1000, self.position.sfen(), CLOCKS, score, book=book)

@@ -24,7 +24,6 @@ from master.player.events import (
     GameOutcome,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
 )
 from master.player.instructions import AskBook, BookAnswer
 from tests.answers import make_decision
@@ -56,7 +55,7 @@ def game(scores: tuple[int, ...], conclusion: Conclusion = Conclusion.LOSE, reas
         score = scores[ply // 2] if mine else None
         if mine:
             events.append(ThinkingBegan(ply, ply - 1, 500, 900, CLOCKS))
-            events.append(ThinkingEnded(make_decision(ply, usi, score, 9, (usi,), 1_000_000, 500, "split")))
+            events.append(make_decision(ply, usi, score, 9, (usi,), 1_000_000, 500, "split"))
         position.push_usi(usi)
         events.append(MovePlayed(ply, 1 - ply % 2, mine, usi, "", 1000, position.sfen(), CLOCKS, score))
     events.append(GameEnded(GameOutcome(conclusion, reason, BLACK, plies=2 * len(scores), sfen=position.sfen())))

@@ -14,7 +14,7 @@ from benchmarks.clock import LINKS, Link
 from cluster.api import RetimeSearch, SearchRequest, StartSearch, StopSearch
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
-from master.player.inputs import Connected, Decided, Input, LineSent, Prepared, Progressed, ServerLine, Tick
+from master.player.inputs import Connected, Input, LineSent, Prepared, ServerLine, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
@@ -80,13 +80,13 @@ class Seat:
         if elapsed >= self.soft_ms:
             self.request = None
             decision = make_decision(request.search_id, move, 10, 5, (move,), 100, int(elapsed), "vote")
-            self.tell(Decided(decision))
+            self.tell(decision)
             return
         agreement = rng.choice([1.0, 0.6])
         progress = make_progress(
             request.search_id, int(elapsed), 5, rng.randint(-200, 200), (move,), 100, (), agreement
         )
-        self.tell(Progressed(progress))
+        self.tell(progress)
         late = self.began_ms + self.soft_ms + rng.expovariate(1 / 10)
         self.world.at(max(now, late), lambda: self.report(request))
 

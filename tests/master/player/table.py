@@ -12,7 +12,7 @@ from master.player.events import (
     GameOutcome,
     Note,
 )
-from master.player.inputs import Connected, Decided, Input, PonderFound, Prepared, ServerLine
+from master.player.inputs import Connected, Input, PonderFound, Prepared, ServerLine
 from master.player.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
 from tests.answers import make_decision, make_progress
@@ -95,7 +95,7 @@ class Table:
     def decide(self, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> str:
         """The running search decides; gives the line that goes out."""
         before = len(self.lines)
-        self.tell(Decided(decision(self.requests[-1].search_id, move, score, pv, **more)))
+        self.tell(decision(self.requests[-1].search_id, move, score, pv, **more))
         (line,) = self.lines[before:]
         return line
 

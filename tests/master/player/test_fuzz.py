@@ -25,11 +25,9 @@ from master.player.events import GameBegan, MovePlayed, Note
 from master.player.inputs import (
     Connected,
     ConnectionLost,
-    Decided,
     GiveUp,
     Input,
     Prepared,
-    Progressed,
     SearchFailed,
     ServerLine,
     Tick,
@@ -159,7 +157,7 @@ class Watched:
         if self.board is not None and choice % 7 > 2 and (moves := self.board.legal_moves()):
             move = move_to_usi(moves[choice % len(moves)])
         decision = make_decision(self.search_id, move, choice % 4000 - 2000, 3, (move, "3c3d", "0a0a"), 9, 9, "vote")
-        self.tell(Decided(decision))
+        self.tell(decision)
 
     def server_plays(self, choice: int) -> bytes:
         """The echo of our move, or a legal move of the opponent."""
@@ -242,7 +240,7 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
             case "progress":
                 pv = ("7g7f", "5e5d")[number % 2 :]
                 progress = make_progress(watched.search_id, 5, 3, 12, pv, 100, agreement=number % 11 / 10)
-                watched.tell(Progressed(progress))
+                watched.tell(progress)
             case "fail":
                 watched.tell(SearchFailed(watched.search_id, "broken"))
             case "lost" if number % 8 == 0:  # now and then, for nothing follows

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Pondered, PonderSearch, RetimeSearch
+from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch
 from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -21,10 +21,8 @@ from master.player.events import (
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
-from master.player.inputs import ConnectionLost, Decided, GiveUp, PonderFound, Prepared, Progressed, SearchFailed, Tick
+from master.player.inputs import ConnectionLost, GiveUp, PonderFound, Prepared, SearchFailed, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from tests.answers import make_known, root_line
 from tests.master.csa.summaries import summary_lines
@@ -37,8 +35,8 @@ from worker.shogi import Position, move_to_csa
 def test_voters_that_do_not_agree_get_more_time() -> None:
     table = Table().begin()
     for agreement in (1.0, 0.5, 0.5, 1.0):
-        table.tell(Progressed(replace(progress(1, "7g7f"), agreement=agreement)))
-    table.tell(Progressed(replace(progress(9, "7g7f"), agreement=0.3)))
+        table.tell(replace(progress(1, "7g7f"), agreement=agreement))
+    table.tell(replace(progress(9, "7g7f"), agreement=0.3))
     retimed = [instruction for instruction in table.all if isinstance(instruction, RetimeSearch)]
     assert [instruction.search_id for instruction in retimed] == [1, 1, 1]
     assert retimed[1].soft_ms > retimed[0].soft_ms == retimed[2].soft_ms
@@ -52,7 +50,7 @@ def test_a_game_from_login_to_logout() -> None:
     assert request.soft_ms is not None
     assert request.hard_ms is not None
     assert request.soft_ms <= request.hard_ms < 65_000
-    table.tell(Progressed(progress(1, "7g7f")))
+    table.tell(progress(1, "7g7f"))
     assert table.decide("7g7f", 55, ["3c3d", "2g2f"]) == "+7776FU,'* 55 -3334FU +2726FU"
     table.hear("+7776FU,T2", after_ms=2_300)
     assert len(table.requests) == 1
@@ -64,8 +62,8 @@ def test_a_game_from_login_to_logout() -> None:
     assert table.lines[-1] == "LOGOUT"
     assert table.outcome == GameOutcome(Conclusion.WIN, "RESIGN", BLACK, winner=0, plies=3, sfen=table.outcome.sfen)
     assert [type(event) for event in table.events] == [
-        LoggedIn, GameFound, GameBegan, ThinkingBegan, ThinkingProgressed, ThinkingEnded, MovePlayed, MovePlayed,
-        ThinkingBegan, ThinkingEnded, MovePlayed, GameEnded,
+        LoggedIn, GameFound, GameBegan, ThinkingBegan, Progress, Decision, MovePlayed, MovePlayed,
+        ThinkingBegan, Decision, MovePlayed, GameEnded,
     ]  # fmt: skip
     moves = [event for event in table.events if isinstance(event, MovePlayed)]
     assert [(move.ply, move.mine, move.usi, move.consumed_ms, move.score) for move in moves] == [
@@ -186,7 +184,7 @@ def test_an_end_stops_the_search(lines: list[str], conclusion: Conclusion, winne
     table.hear(*lines)
     assert table.stopped == [1]
     assert (table.outcome.conclusion, table.outcome.winner) == (conclusion, winner)
-    assert table.tell(Decided(decision(1, "7g7f"))) == []
+    assert table.tell(decision(1, "7g7f")) == []
     assert table.hear("+7776FU,T0", "#WIN") == []
 
 
@@ -265,7 +263,7 @@ def test_a_resignation_holds_only_in_a_lost_position() -> None:
 def test_the_opponents_time_is_used() -> None:
     table = Table().begin()
     assert not table.pondered
-    out = table.tell(Decided(decision(1, "7g7f")))
+    out = table.tell(decision(1, "7g7f"))
     assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, PonderSearch]
     request = table.pondered[0]
     assert (request.search_id, request.moves) == (2, ("7g7f",))
@@ -326,8 +324,8 @@ def test_nothing_of_pondering_is_sent() -> None:
     table.decide("7g7f")
     table.hear("+7776FU,T0")
     before = len(table.all)
-    table.tell(Progressed(progress(2, "3c3d")))
-    table.tell(Decided(decision(2, "3c3d")))
+    table.tell(progress(2, "3c3d"))
+    table.tell(decision(2, "3c3d"))
     table.tell(Tick(), table.now + 10**6)
     assert len(table.all) == before
 
@@ -375,7 +373,7 @@ def test_a_move_that_went_out_at_the_deadline_is_pondered_on_too() -> None:
 
 def test_an_illegal_decision_is_never_sent() -> None:
     table = Table().begin()
-    table.tell(Progressed(progress(1, "2g2f")))
+    table.tell(progress(1, "2g2f"))
     assert table.decide("7g7e", 30) == "+2726FU"
     assert table.notes() == ["fallback_move"]
 
@@ -383,7 +381,7 @@ def test_an_illegal_decision_is_never_sent() -> None:
 @pytest.mark.parametrize("move", ["", "0000", "resign", "win", "7g7f+", "P*5e", "５五", "x" * 1000])
 def test_nonsense_ends_in_a_legal_move(move: str) -> None:
     table = Table().begin()
-    table.tell(Progressed(progress(1, "7g7z")))
+    table.tell(progress(1, "7g7z"))
     line = table.decide(move, None)
     Position.startpos().push_csa(line)
 
@@ -394,14 +392,14 @@ def test_the_hard_deadline_ends_the_turn_with_the_best_that_is_known() -> None:
     assert request.hard_ms is not None
     deadline = table.player.deadline_ms
     assert deadline == table.now + request.hard_ms + PlayerSettings().guard_ms
-    table.tell(Progressed(progress(1, "2g2f", "8c8d")))
+    table.tell(progress(1, "2g2f", "8c8d"))
     assert table.tell(Tick(), deadline - 1) == []
     table.tell(Tick(), deadline)
     assert table.lines[-1] == "+2726FU"
     assert table.stopped == [1]
     assert table.player.deadline_ms is None
-    assert table.tell(Decided(decision(1, "7g7f"))) == []
-    assert table.tell(Progressed(progress(1, "7g7f"))) == []
+    assert table.tell(decision(1, "7g7f")) == []
+    assert table.tell(progress(1, "7g7f")) == []
 
 
 def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
@@ -443,7 +441,7 @@ def test_decisions_of_earlier_searches_are_ignored() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0", "-3334FU,T0")
-    assert table.tell(Decided(decision(1, "2g2f"))) == []
+    assert table.tell(decision(1, "2g2f")) == []
     assert table.decide("2g2f").startswith("+2726FU")
 
 
@@ -459,7 +457,7 @@ def test_a_pv_is_cut_where_it_is_not_legal_and_where_it_is_long() -> None:
 
 def test_a_pv_that_begins_elsewhere_is_left_out() -> None:
     table = Table().begin()
-    table.tell(Decided(replace(decision(1, "7g7f"), lines=(root_line(3, 10, ("2g2f", "8c8d")),))))
+    table.tell(replace(decision(1, "7g7f"), lines=(root_line(3, 10, ("2g2f", "8c8d")),)))
     assert table.lines[-1] == "+7776FU,'* 3"
 
 
@@ -572,11 +570,11 @@ def test_whatever_happens_only_legal_lines_go_out(black: bool, head: int, steps:
         elif step == "lost":
             table.tell(ConnectionLost("gone"))
         elif step == "decide":
-            table.tell(Decided(decision(search_id, _usi(random.choice(board.legal_moves())))))  # type: ignore[attr-defined]
+            table.tell(decision(search_id, _usi(random.choice(board.legal_moves()))))  # type: ignore[attr-defined]
         elif step == "decide badly":
-            table.tell(Decided(decision(search_id, "5e5d")))
+            table.tell(decision(search_id, "5e5d"))
         elif step == "progress":
-            table.tell(Progressed(progress(search_id, "7g7f")))
+            table.tell(progress(search_id, "7g7f"))
         elif step == "fail":
             table.tell(SearchFailed(search_id, "broken"))
         elif step == "echo":

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cluster.api import PonderSearch, StartSearch
 from master.player.events import Conclusion, MovePlayed
-from master.player.inputs import BookReplied, ConnectionLost, Decided, GiveUp, Tick
+from master.player.inputs import BookReplied, ConnectionLost, GiveUp, Tick
 from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send
 from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
 from tests.master.player.table import WHITE as WHITE_SUMMARY
@@ -176,7 +176,7 @@ def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) ->
             table.tell(Tick())
         elif step == "decide" and table.requests:
             chosen = move_to_usi(random.choice(moves))
-            table.tell(Decided(decision(table.requests[-1].search_id, chosen)))
+            table.tell(decision(table.requests[-1].search_id, chosen))
         elif step == "reply" and board.turn == 1:
             move = random.choice(moves)
             table.hear(f"{move_to_csa(move)},T0")

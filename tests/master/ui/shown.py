@@ -15,8 +15,6 @@ from master.player.events import (
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
 from tests.answers import make_ballot, make_decision, make_progress
 from worker.shogi import STARTPOS, Position
@@ -57,8 +55,8 @@ GAME: tuple[GameEvent, ...] = (
     LoggedIn("anna"),
     GameBegan(SUMMARY, STARTPOS, CLOCKS),
     ThinkingBegan(1, 0, 900, 2000, CLOCKS),
-    ThinkingProgressed(PROGRESS),
-    ThinkingEnded(DECISION),
+    PROGRESS,
+    DECISION,
     move_played(1, "7g7f", "+7776FU"),
     move_played(2, "3c3d", "-3334FU", "7g7f"),
     GameEnded(GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 2, after("7g7f", "3c3d"))),

@@ -14,16 +14,13 @@ from cluster.api import (
 from master.usi.events import (
     AskBook,
     BookReplied,
-    Decided,
     Event,
     FleetPlan,
     GuiLine,
     Instruction,
     NewGame,
-    PonderFound,
     Prepare,
     Prepared,
-    Progressed,
     Say,
     Tick,
 )
@@ -74,7 +71,7 @@ class Bench:
 
     def find(self, known: Known, *replies: str) -> None:
         """Pondering has found something about each of these replies."""
-        self.feed(PonderFound(Pondered(self.pondered.search_id, dict.fromkeys(replies, known))))
+        self.feed(Pondered(self.pondered.search_id, dict.fromkeys(replies, known)))
 
     def send(self, *lines: str, after: float = 0) -> None:
         for line in lines:
@@ -109,11 +106,11 @@ class Bench:
         return [found for found in self.done if isinstance(found, kind)]
 
     def decide(self, *pv: str, **fields: object) -> None:
-        self.feed(Decided(decision(self.request, *pv, **fields)))  # type: ignore[arg-type]
+        self.feed(decision(self.request, *pv, **fields))  # type: ignore[arg-type]
 
     def progress(self, score: int, *pv: str, after: float = 400, agreement: float = 1.0) -> None:
         progress = make_progress(self.request.search_id, 400, 8, score, pv, 4000, (), agreement)
-        self.feed(Progressed(progress), after)
+        self.feed(progress, after)
 
 
 __all__ = ["PLAN", "TIMES", "Bench", "NewGame", "Prepare", "StopSearch", "decision"]

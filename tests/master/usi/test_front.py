@@ -9,14 +9,12 @@ import pytest
 from cluster.api import Pondered, PonderSearch, RetimeSearch, StartSearch, StopSearch
 from master.usi.events import (
     BookReplied,
-    Decided,
     FleetEvent,
     GuiGone,
     GuiLine,
     MateSolved,
     NewGame,
     NotStarted,
-    PonderFound,
     Prepare,
     Prepared,
     Quit,
@@ -210,7 +208,7 @@ class TestGo:
 
     def test_an_answer_of_a_search_that_nobody_waits_for_is_passed_over(self) -> None:
         bench = thinking()
-        bench.feed(Decided(replace(decision(bench.request, "7g7f"), search_id=77)))
+        bench.feed(replace(decision(bench.request, "7g7f"), search_id=77))
         assert bench.take() == []
 
     def test_a_second_go_has_the_first_answered_first(self) -> None:
@@ -218,7 +216,7 @@ class TestGo:
         first = bench.request
         bench.send("go depth 3")
         assert bench.done[1:] == [StopSearch(first.search_id), StartSearch(bench.request)]
-        bench.feed(Decided(decision(first, "7g7f")))
+        bench.feed(decision(first, "7g7f"))
         bench.decide("2g2f")
         assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
 
@@ -256,7 +254,7 @@ class TestGo:
     def test_a_declaration_and_a_lost_game(self) -> None:
         for move in ("win", "resign"):
             bench = thinking()
-            bench.feed(Decided(decision(bench.request, move, score=None)))
+            bench.feed(decision(bench.request, move, score=None))
             assert bench.take() == [f"bestmove {move}"]
 
     def test_the_book_answers_at_once_but_not_in_an_analysis(self) -> None:
@@ -283,7 +281,7 @@ class TestInfinite:
 
     def test_an_answer_before_the_stop_is_held(self) -> None:
         bench = thinking("go infinite", f"position sfen {MATED}")
-        bench.feed(Decided(decision(bench.request, "resign", score=None)))
+        bench.feed(decision(bench.request, "resign", score=None))
         bench.tick(5000)
         assert bench.take() == []
         bench.send("stop", "stop")
@@ -293,9 +291,9 @@ class TestInfinite:
         bench = thinking("go infinite")
         first = bench.request
         bench.send("stop")
-        bench.feed(Decided(decision(first, "7g7f")))
+        bench.feed(decision(first, "7g7f"))
         bench.send("position startpos moves 7g7f", "go infinite")
-        bench.feed(Decided(decision(first, "2g2f")))
+        bench.feed(decision(first, "2g2f"))
         assert bench.moves() == ["bestmove 7g7f"]
 
 
@@ -361,7 +359,7 @@ class TestPonder:
 
     def test_what_an_older_pondering_found_counts_for_nothing(self) -> None:
         bench = self.pondering()
-        found = PonderFound(Pondered(bench.pondered.search_id, {"3c3d": KNOWN}))
+        found = Pondered(bench.pondered.search_id, {"3c3d": KNOWN})
         bench.send("stop", f"go ponder {TIMES}")
         bench.take()
         bench.feed(found)
@@ -465,7 +463,7 @@ class TestMate:
         bench = thinking("go infinite")
         first = bench.request
         bench.send("go mate 100")
-        bench.feed(Decided(decision(first, "7g7f")))
+        bench.feed(decision(first, "7g7f"))
         assert bench.moves() == ["bestmove 7g7f"]
 
 
