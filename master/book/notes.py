@@ -92,7 +92,8 @@ class GameNotes:
             decision, self._decision = self._decision, None
             # The last resort plays a move that nothing decided on.
             search = book_search_of(decision) if decision is not None and decision.move == event.usi else None
-            score = event.score if event.score is None or self.colour == 0 else -event.score
+            score = event.comment.score
+            score = score if score is None or self.colour == 0 else -score
             own = OwnMove(event.ply, self._sfen, tuple(self.moves), event.usi, search, score)
             self.own.append(own)
         self.moves.append(event.usi)

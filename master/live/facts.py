@@ -149,10 +149,10 @@ def _game_fact(event: GameEvent) -> Fact | None:
                 "ms": event.consumed_ms,
                 "sfen": event.sfen,
                 "clocks": _clocks(event.clocks),
-                "score": event.score,
-                "depth": event.depth,
-                "nodes": event.nodes,
-                "book": event.book,
+                "score": event.comment.score,
+                "depth": event.comment.depth,
+                "nodes": event.comment.nodes,
+                "book": event.comment.book,
             }
         case LineMeasured(delay_ms):
             return {"fact": "echo", "ms": delay_ms}

@@ -44,6 +44,8 @@ from master.player.events import (
     GameOutcome,
     GameRefused,
     LoggedIn,
+    MoveComment,
+    MovePlayed,
     Note,
     ThinkingBegan,
 )
@@ -73,7 +75,7 @@ from master.player.instructions import (
     Send,
 )
 from master.player.judging import Judge, Verdict, patience_ms
-from master.player.move_comment import MoveComment
+from master.player.move_comment import comment_on
 from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
 from master.player.turn import Patience, Question, RunningSearch, Wait
@@ -303,7 +305,8 @@ class Player:
         self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
         self._clock.moved(made.consumed_ms, self._now_ms)
         comment = self._comment if made.mine else MoveComment()
-        self._emit(comment.played(made, tuple(self._moves), position.sfen(), self._clocks()))
+        ply, usi, sfen, clocks = len(self._moves), self._moves[-1], position.sfen(), self._clocks()
+        self._emit(MovePlayed(ply, made.colour, made.mine, usi, made.csa, made.consumed_ms, sfen, clocks, comment))
         if self._aborting:
             if self.protocol.my_turn:
                 self._send(self.protocol.resign())
@@ -353,7 +356,7 @@ class Player:
         if position.occurrences() > 1:
             return False  # whether a repetition is wanted the search has to say
         self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
-        self._send_move(move, MoveComment.of_book(answer, self._board(), move))
+        self._send_move(move, comment_on(answer, self._board(), move))
         return True
 
     def _think(self) -> None:
@@ -435,7 +438,7 @@ class Player:
             self._fall_back(search, f"the decision is not legal: {error}")
         else:
             self._line = decision.pv
-            self._send_move(move, MoveComment.of(decision, self._board(), move))
+            self._send_move(move, comment_on(decision, self._board(), move))
 
     def _fall_back(self, search: RunningSearch, why: str) -> None:
         """Play the best move that was reported, or one by material alone: a turn never ends on the clock."""

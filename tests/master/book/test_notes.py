@@ -8,7 +8,7 @@ from master.book.notes import GameNotes, book_search_of
 from master.book.searches import BookSearch
 from master.book.speed import Speed
 from master.csa.summary import GameSummary
-from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan
+from master.player.events import Clocks, GameBegan, MoveComment, MovePlayed, ThinkingBegan
 from tests.answers import make_decision
 from tests.master.player.table import BLACK, WHITE
 from worker.shogi import STARTPOS, Position
@@ -38,9 +38,8 @@ class Game:
             if decided is not None:
                 self.notes.take(decided)
         self.position.push_usi(usi)
-        return self.notes.take(
-            MovePlayed(ply, colour, mine, usi, "", 1000, self.position.sfen(), CLOCKS, score, book=book)
-        )
+        comment = MoveComment(score, book=book)
+        return self.notes.take(MovePlayed(ply, colour, mine, usi, "", 1000, self.position.sfen(), CLOCKS, comment))
 
 
 def test_moves_with_their_history() -> None:

@@ -22,6 +22,7 @@ from master.player.events import (
     GameEnded,
     GameEvent,
     GameOutcome,
+    MoveComment,
     MovePlayed,
     ThinkingBegan,
 )
@@ -57,7 +58,8 @@ def game(scores: tuple[int, ...], conclusion: Conclusion = Conclusion.LOSE, reas
             events.append(ThinkingBegan(ply, ply - 1, 500, 900, CLOCKS))
             events.append(make_decision(ply, usi, score, 9, (usi,), 1_000_000, 500, "split"))
         position.push_usi(usi)
-        events.append(MovePlayed(ply, 1 - ply % 2, mine, usi, "", 1000, position.sfen(), CLOCKS, score))
+        comment = MoveComment(score)
+        events.append(MovePlayed(ply, 1 - ply % 2, mine, usi, "", 1000, position.sfen(), CLOCKS, comment))
     events.append(GameEnded(GameOutcome(conclusion, reason, BLACK, plies=2 * len(scores), sfen=position.sfen())))
     return events
 

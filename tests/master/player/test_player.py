@@ -66,12 +66,12 @@ def test_a_game_from_login_to_logout() -> None:
         ThinkingBegan, Decision, MovePlayed, GameEnded,
     ]  # fmt: skip
     moves = [event for event in table.events if isinstance(event, MovePlayed)]
-    assert [(move.ply, move.mine, move.usi, move.consumed_ms, move.score) for move in moves] == [
+    assert [(move.ply, move.mine, move.usi, move.consumed_ms, move.comment.score) for move in moves] == [
         (1, True, "7g7f", 2000, 55),
         (2, False, "3c3d", 4000, None),
         (3, True, "2g2f", 0, None),
     ]
-    assert moves[0].pv == ("-3334FU", "+2726FU")
+    assert moves[0].comment.pv == ("-3334FU", "+2726FU")
     assert [move.clocks.left_ms for move in moves] == [(63_000, 60_000), (63_000, 61_000), (68_000, 61_000)]
 
 
