@@ -16,7 +16,7 @@ A search, in order::
 Invariants, checked after each event with `Settings.validate`:
 
 - every `StartSearch` is followed by exactly one `Decision`, at the latest by the first event at or after its hard
-  deadline;
+  deadline, or by the next where that one brings an `AskLastResort`;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
 - each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
   except the root searchers, which all search the whole root;
@@ -30,13 +30,13 @@ from collections.abc import Sequence
 
 from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import Measured, budget, resolved
-from cluster.coordination.events import FALLBACK, Event, Instruction, NodeJoined, NodeLost, Received, Tick
+from cluster.coordination.events import FALLBACK, Event, Instruction, LastWord, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
 from cluster.coordination.jobs import Orders
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
-from cluster.coordination.search_run import LastResort, SearchRun, say_decision, stop_the_idle
+from cluster.coordination.search_run import SearchRun, say_decision, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
@@ -53,16 +53,16 @@ class Coordinator:
         self,
         settings: Settings | None = None,
         table: Sequence[Measured] = (),
-        last_resort: LastResort = lambda _job: None,
+        has_last_resort: bool = False,
     ) -> None:
         """
         Args:
             table: what `Mode.AUTO` chooses from.
-            last_resort: asked where a move has to go out, and neither node nor fallback nor an earlier search has one.
+            has_last_resort: whether the driver can do what `AskLastResort` says.
         """
         self.settings = settings or Settings()
         self._table = table
-        self._last_resort = last_resort
+        self._has_last_resort = has_last_resort
         self.orders = Orders()
         self.roster = Roster()
         self._fallback_live = False
@@ -120,6 +120,9 @@ class Coordinator:
                     run.stop(now_ms)
                 elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
                     self._end_pondering(now_ms)
+            case LastWord():
+                if (run := self._run_of(event.search_id)) is not None:
+                    run.last_word(event.found, now_ms)
             case NodeJoined():
                 self._joined(event, now_ms)
             case NodeLost():
@@ -171,7 +174,7 @@ class Coordinator:
             search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
             run = SearchRun(search, self.orders)
         self._run = run
-        run.last_resort, run.search.earlier = self._last_resort, self._earlier(request, root)
+        run.has_last_resort, run.search.earlier = self._has_last_resort, self._earlier(request, root)
         if pondered is None:
             run.begin(tuple(self.roster), self._fallback_live, now_ms)
         else:

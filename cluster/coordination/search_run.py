@@ -7,23 +7,20 @@ deadline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
-from cluster.coordination.events import FALLBACK, SendJob, StopNode
+from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNode
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Orders, fallback_job
-from cluster.coordination.search_state import Search, answer_of
+from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase, SearchState
-from cluster.network.messages import Done, Heartbeat, Job, Report
+from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.ranking import Presearch
 from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
-
-LastResort = Callable[[Job], SearchInfo | None]
-"""A few plies of search, at once, of the whole root: a function of the job and no more."""
 
 
 class SearchRun:
@@ -31,8 +28,8 @@ class SearchRun:
 
     def __init__(self, search: Search, orders: Orders) -> None:
         self.search = search
-        self.last_resort: LastResort = lambda _job: None
-        """Asked where nobody has an answer when a move has to go out."""
+        self.has_last_resort = False
+        """Whether there is somebody to ask where nobody has an answer when a move has to go out."""
         self._orders = orders
 
     @property
@@ -122,7 +119,7 @@ class SearchRun:
     def stop(self, now_ms: int) -> None:
         """The decision is wanted now."""
         search = self.search
-        if search.stopped:
+        if search.state is not SearchState.RUNNING:
             return
         search.to(SearchState.STOPPING, now_ms)
         search.soft_ms = now_ms
@@ -286,8 +283,8 @@ class SearchRun:
     def advance(self, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
         search = self.search
-        if search.time_is_up(now_ms):
-            self.decide(now_ms)
+        if search.asking or search.time_is_up(now_ms):
+            self._end(now_ms)
             return
         if search.presearching:
             if not search.stopped:
@@ -296,11 +293,13 @@ class SearchRun:
             if search.presearching:
                 return
         if search.nothing_to_gain():
-            self.decide(now_ms)
+            self._end(now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
         """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
+        if search.asking:
+            return now_ms + 1
         times = [search.soft_ms, search.hard_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
@@ -398,10 +397,28 @@ class SearchRun:
 
     # --- the end --------------------------------------------------------------------------------------------------
 
-    def decide(self, now_ms: int) -> None:
-        """End the search with what is known."""
+    def _end(self, now_ms: int) -> None:
+        """Decide; where nobody has an answer, once the last resort was asked for one."""
         search = self.search
-        answer = search.answer() or self._last_answer(now_ms)
+        if search.asking or not self.has_last_resort or search.last_answer() is not None:
+            self.decide(now_ms)
+            return
+        search.to(SearchState.ASKING, now_ms)
+        self._orders.out.append(AskLastResort(fallback_job(search, self._orders.last_job_id, now_ms)))
+
+    def last_word(self, found: SearchInfo | None, now_ms: int) -> None:
+        """The last resort has answered."""
+        search = self.search
+        if search.asking:
+            legal = () if found is None else search.root.legal_part(found.pv)
+            if found is not None and legal:
+                search.last_word = TreeLine(found.depth, found.score, found.bound, legal)
+            self.decide(now_ms)
+
+    def decide(self, now_ms: int) -> None:
+        """End the search with what is known; where that is nothing, by material alone."""
+        search = self.search
+        answer = search.last_answer() or Answer(move=search.root.careful(), source="none")
         search.decided = answer.lines
         decision = Decision.of(
             answer,
@@ -416,17 +433,6 @@ class SearchRun:
         say_decision(decision, self._orders)
         self._take_all_away(now_ms)
 
-    def _last_answer(self, now_ms: int) -> Answer:
-        """The answer where neither a node nor the fallback has one: the line expected before, a few plies of search, or
-        material alone."""
-        search = self.search
-        if search.earlier is not None:
-            return answer_of(search.earlier, "earlier")
-        found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
-        if found is not None and (legal := search.root.legal_part(found.pv)):
-            return answer_of(TreeLine(found.depth, found.score, found.bound, legal), "last_resort")
-        return Answer(move=search.root.careful(), source="none")
-
     def _take_all_away(self, now_ms: int) -> None:
         search = self.search
         for assignment in search.assignments.values():
@@ -436,7 +442,7 @@ class SearchRun:
 
     def publish(self, now_ms: int) -> None:
         search = self.search
-        if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms:
+        if search.dirty and not search.asking and now_ms - search.published_ms >= search.settings.progress_ms:
             search.dirty = False
             search.published_ms = now_ms
             self._orders.out.append(search.progress(now_ms))

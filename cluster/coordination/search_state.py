@@ -44,6 +44,8 @@ class Search:
     fallback_line: TreeLine | None = None
     earlier: TreeLine | None = None
     """The line that the search before it expected here."""
+    last_word: TreeLine | None = None
+    """The last resort's line."""
     decided: tuple[TreeLine, ...] = ()
     """The lines that it ended with."""
     published_ms: int = -(2**40)
@@ -77,6 +79,10 @@ class Search:
     @property
     def stopped(self) -> bool:
         return self.state is SearchState.STOPPING
+
+    @property
+    def asking(self) -> bool:
+        return self.state is SearchState.ASKING
 
     def to(self, state: SearchState, now_ms: int) -> None:
         """Go on to ``state``."""
@@ -263,6 +269,16 @@ class Search:
         found = self.nodes_answer()
         if found is None and self.fallback_line is not None:
             return answer_of(self.fallback_line, "fallback")
+        return found
+
+    def last_answer(self) -> Answer | None:
+        """The answer that ends the search: where neither nodes nor fallback have one, the line expected before, or the
+        last resort's."""
+        found = self.answer()
+        if found is None and self.earlier is not None:
+            return answer_of(self.earlier, "earlier")
+        if found is None and self.last_word is not None:
+            return answer_of(self.last_word, "last_resort")
         return found
 
     def _vote(self) -> Answer | None:

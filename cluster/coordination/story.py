@@ -13,6 +13,7 @@ from typing import Final
 
 from cluster.api import Decision, PonderSearch, RetimeSearch, StartSearch, StopSearch
 from cluster.coordination.events import (
+    AskLastResort,
     Event,
     Instruction,
     LogEvent,
@@ -97,6 +98,8 @@ class Story:
                         at_ms, (job.search_id, node_id), "job {} sent: {} moves on, searchmoves {}, ignoremoves {}",
                         job.job_id, len(job.moves), job.searchmoves, job.ignoremoves,
                     )  # fmt: skip
+                case AskLastResort(job):
+                    self.tell(at_ms, (job.search_id,), "last resort asked")
                 case StopNode(node_id, job_id):
                     self.tell(at_ms, (node_id,), "job {} stopped", job_id)
                 case Decision():

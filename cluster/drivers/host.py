@@ -28,8 +28,10 @@ from cluster.api import (
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
+    AskLastResort,
     Event,
     Instruction,
+    LastWord,
     LogEvent,
     SendJob,
     StopNode,
@@ -100,7 +102,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings, standard_table(), LAST_RESORT.search)
+        self.coordinator = Coordinator(settings, standard_table(), has_last_resort=True)
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()
@@ -161,6 +163,8 @@ class CoordinatorHost:
                 self._transport.send(node_id, job)
             case StopNode(node_id, job_id):
                 self._transport.send(node_id, Stop(job_id))
+            case AskLastResort(job):
+                self.handle(LastWord(job.search_id, LAST_RESORT.search(job)))
             case Decision() as decision:
                 self._hear(decision.search_id, lambda hears: hears.on_decision(decision))
                 self._searches.pop(decision.search_id, None)
