@@ -32,7 +32,7 @@ from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, Sta
 from cluster.coordination.chooser import Measured, budget, resolved
 from cluster.coordination.events import FALLBACK, Event, Instruction, LastWord, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
-from cluster.coordination.jobs import Orders
+from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
@@ -63,7 +63,7 @@ class Coordinator:
         self.settings = settings or Settings()
         self._table = table
         self._has_last_resort = has_last_resort
-        self.orders = Orders()
+        self.dispatch = Dispatch()
         self.roster = Roster()
         self._fallback_live = False
         self._run: SearchRun | None = None
@@ -103,7 +103,7 @@ class Coordinator:
             ValueError: a `StartSearch` that cannot be searched (position, moves, limits, a search id that does not
                 rise); the coordinator is as it was.
         """
-        self.orders.out = []
+        self.dispatch.out = []
         self._story.heard(event, now_ms)
         match event:
             case Received():
@@ -139,10 +139,10 @@ class Coordinator:
                 self._run.publish(now_ms)
         elif self._pondering is not None:
             self._pondering.advance(now_ms)
-        self._story.said(self.orders.out, now_ms)
+        self._story.said(self.dispatch.out, now_ms)
         if self.settings.validate:
             self._check()
-        return self.orders.out
+        return self.dispatch.out
 
     def wake_ms(self, now_ms: int) -> int | None:
         """The time of the next `Tick`, later than ``now_ms``; None: only an event can change anything."""
@@ -156,7 +156,7 @@ class Coordinator:
         self._last_search_id = request.search_id
         pondered = None if self._pondering is None else self._pondering.hit(request, now_ms)
         if self._pondering is not None:
-            self.orders.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
+            self.dispatch.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
             self._pondering = None
         if not root.legal or root.may_declare or (len(root.legal) == 1 and not is_infinite(request)):
             self._states.to(CoordinatorState.IDLE, now_ms)
@@ -172,7 +172,7 @@ class Coordinator:
         run = pondered
         if run is None:
             search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
-            run = SearchRun(search, self.orders)
+            run = SearchRun(search, self.dispatch)
         self._run = run
         run.has_last_resort, run.search.earlier = self._has_last_resort, self._earlier(request, root)
         if pondered is None:
@@ -206,7 +206,7 @@ class Coordinator:
             hints = () if before is None else lines_below(before.request, before.lines(), request)
             settings = self._chosen(request)
             self._states.to(CoordinatorState.PONDERING, now_ms)
-            self._pondering = Pondering(request, root, settings, self.roster, self.orders, hints, expected)
+            self._pondering = Pondering(request, root, settings, self.roster, self.dispatch, hints, expected)
             self._pondering.begin(now_ms)
 
     def _chosen(self, request: SearchRequest) -> Settings:
@@ -230,7 +230,7 @@ class Coordinator:
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
         move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]
-        say_decision(Decision(search_id=request.search_id, move=move, source="forced"), self.orders)
+        say_decision(Decision(search_id=request.search_id, move=move, source="forced"), self.dispatch)
 
     def _joined(self, facts: NodeJoined, now_ms: int) -> None:
         node_id = facts.node_id
@@ -242,21 +242,21 @@ class Coordinator:
         if node_id in self.roster:
             self._lost(node_id, "began anew", now_ms)
         self.roster.join(facts)
-        self.orders.log("node_joined", node=node_id, live=len(self.roster))
+        self.dispatch.log("node_joined", node=node_id, live=len(self.roster))
         if (under_way := self._run or self._pondering) is not None:
             under_way.joined(node_id, now_ms)
 
     def _lost(self, node_id: str, reason: str, now_ms: int) -> None:
         if node_id == FALLBACK:
             self._fallback_live = False
-            self.orders.log("fallback_lost", reason=reason)
+            self.dispatch.log("fallback_lost", reason=reason)
             if self._run is not None:
                 self._run.fallback_lost()
             return
         if node_id not in self.roster:
             return
         self.roster.leave(node_id)
-        self.orders.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
+        self.dispatch.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
         if (under_way := self._run or self._pondering) is not None:
             under_way.lost(node_id, now_ms)
 
@@ -266,7 +266,7 @@ class Coordinator:
             run = self._pondering.run_of(message.node_id)
         if isinstance(message, Heartbeat):
             if run is None:
-                stop_the_idle(message, self.orders)
+                stop_the_idle(message, self.dispatch)
             else:
                 run.heartbeat(message, now_ms)
         elif run is not None:
