@@ -204,6 +204,15 @@ class Pondered:
     replies: Mapping[str, Known]
     """Results by the opponent's reply, for the replies that have one."""
 
+    def known(self, request: SearchRequest, pondered: SearchRequest, later_ms: float) -> Known | None:
+        """The result for the position of ``request``, ``later_ms`` after this was told; None: there is none.
+
+        Args:
+            pondered: the request for the pondering that this is the state of.
+        """
+        known = self.replies.get(request.reply_to(pondered))
+        return None if known is None else known.later(max(0, int(later_ms)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision(Answer):

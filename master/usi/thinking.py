@@ -92,8 +92,7 @@ class _Pondering:
         """The result of pondering on the position of ``request``, if it is among those behind the replies."""
         if self.before is None or self.found is None:
             return None
-        known = self.found.replies.get(request.reply_to(self.before))
-        return None if known is None else known.later(max(0, int(now_ms - self.found_ms)))
+        return self.found.known(request, self.before, now_ms - self.found_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def test_no_flag_falls_and_nobody_searches_at_the_limit(name: str, link: str) ->
             assert outcome.conclusion in (Conclusion.CENSORED, Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW)
             assert outcome.plies == world.game.plies
             assert seat.searched <= len(seat.played)
-            clock = seat.player._clock
+            clock = seat.player._game.clock
             assert clock is not None
             assert len(clock.delays._recent) == min(48, len(seat.played))
             assert min(clock.delays._recent) > 2 * LINKS[link].least_ms
