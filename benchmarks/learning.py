@@ -143,7 +143,7 @@ async def _play(
         nonlocal from_book
         if isinstance(event, MovePlayed):
             moves.append(event.usi)
-            from_book += bool(event.book)
+            from_book += bool(event.comment.book)
 
     common = PlayerSettings(ponder=False, resign_score=1500, resign_moves=3, nodes=plan.nodes, book_ms=2000)
     own = GameSettings(player=common, book=service)

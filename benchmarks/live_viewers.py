@@ -26,11 +26,13 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 from urllib.parse import urlsplit
 
-from cluster.api import Ballot, Decision, NodeView, Progress
+from cluster.api import Answer, Ballot, Decision, NodeView, Progress
+from cluster.split.tree import TreeLine
 from master.csa.summary import GameSummary
 from master.csa.timecontrol import TimeControl
 from master.live.feed import Feed, PageSettings
-from master.player.events import Clocks, GameBegan, ThinkingBegan, ThinkingEnded, ThinkingProgressed
+from master.player.events import Clocks, GameBegan, ThinkingBegan
+from worker.engine import Bound
 from worker.shogi import STARTPOS
 
 ARMS = ("none", "page", "viewers", "slow")
@@ -105,12 +107,15 @@ async def game(feed: Feed | None, nodes: int, every_s: float, seconds: float) ->
     observe(GameBegan(GameSummary("b", ("a", "b"), 0, 0, (TIME, TIME), STARTPOS), STARTPOS, CLOCKS))
 
     def report(number: int, due: float) -> None:
-        progress = Progress(number, 100, 10 + number % 20, 30, PV, number, fleet(nodes, 10 + number % 20))
+        depth = 10 + number % 20
+        lines, views = (TreeLine(depth, 30, Bound.EXACT, PV),), fleet(nodes, depth)
+        progress = Progress(search_id=number, move=PV[0], lines=lines, elapsed_ms=100, nodes=number, fleet=views)
         if number % 50 == 0:
-            ballots = tuple(Ballot(f"node-{voter}", "7g7f", 30, 12) for voter in range(nodes))
-            observe(ThinkingEnded(Decision(number, "7g7f", 30, 20, PV, 1, 1000, "vote", ballots, progress.fleet)))
+            ballots = tuple(Ballot(f"node-{voter}", lines[0]) for voter in range(nodes))
+            answer = Answer(move=PV[0], lines=lines, source="vote", ballots=ballots)
+            observe(Decision.of(answer, search_id=number, elapsed_ms=1000, nodes=1, fleet=views))
             observe(ThinkingBegan(number, number // 50, 1000, 2000, CLOCKS))
-        observe(ThinkingProgressed(progress))
+        observe(progress)
         late.append((loop.time() - due) * 1000)
 
     number = 0

@@ -119,7 +119,7 @@ async def _measure_search(
     began = now_us()
     searcher.start(SearchRequest(number, STARTPOS, soft_ms=60_000, hard_ms=90_000))
     assert searcher._host is not None
-    presearch = searcher._host.coordinator.orders.last_job_id
+    presearch = searcher._host.coordinator.dispatch.last_job_id
     await watch.until(lambda: len(watch.searching_since()) == nodes or watch.dealt_us > 0)
     if len(watch.searching_since()) == nodes:
         figures["start"].add((max(watch.searching_since()) - began) / 1000)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, Self
+
+from cluster.split.tree import TreeLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class SearchRequest:
     searchmoves: tuple[str, ...] = ()
     """The root moves to choose from; empty: all."""
     multipv: int = 1
-    """The number of root moves for which `Progress.lines` and `Decision.lines` give a line. With more than one the
-    nodes look at several moves each instead of the best alone: for analysis, not for play."""
+    """The number of root moves for which `Answer.lines` has a line. With more than one the nodes look at several moves
+    each instead of the best alone: for analysis, not for play."""
     max_moves: int = 0
     """The number of moves, by the position's move number, after which the game is drawn; 0: never."""
     draw_black: int = 0
@@ -90,24 +92,23 @@ class Ballot:
     """The move that one voter (a node, or a group with its split tree) wants to play."""
 
     voter: str
-    move: str
-    score: int
-    depth: int
-    pv: tuple[str, ...] = ()
+    line: TreeLine
     nodes: int = 0
     """Searched by all nodes of the voter so far."""
     members: int = 1
     """The number of nodes that searched for it."""
 
+    @property
+    def move(self) -> str:
+        return self.line.pv[0]
 
-@dataclass(frozen=True, slots=True)
-class RootLine:
-    """A root move and what is known of it."""
+    @property
+    def score(self) -> int:
+        return self.line.score
 
-    score: int
-    depth: int
-    pv: tuple[str, ...]
-    """From the root: its first move is the root move."""
+    @property
+    def depth(self) -> int:
+        return self.line.depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,39 +133,62 @@ class NodeView:
     (`cluster.coordination.roster`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The state of a running search."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The move to play in a position, and what stands behind it."""
+
+    move: str = ""
+    """A USI move, ``resign`` where no legal move exists, or ``win`` (declaration). Empty: there is none yet."""
+    lines: tuple[TreeLine, ...] = ()
+    """The best root moves, best first: `SearchRequest.multipv` of them, or fewer where fewer are known. The first is
+    that of ``move``; there is none where no search stands behind it."""
+    source: str = ""
+    """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
+    ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
+    once, of the master itself), ``none`` (by material alone)."""
+    ballots: tuple[Ballot, ...] = ()
+    agreement: float = 1.0
+    """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
+
+    @classmethod
+    def of(cls, answer: Answer, **more: Any) -> Self:
+        """Make one of this class with the fields of ``answer`` and ``more``."""
+        return cls(**{name: getattr(answer, name) for name in Answer.__slots__}, **more)
+
+    @property
+    def score(self) -> int | None:
+        """None where no search stands behind the move."""
+        return self.lines[0].score if self.lines else None
+
+    @property
+    def depth(self) -> int:
+        return self.lines[0].depth if self.lines else 0
+
+    @property
+    def pv(self) -> tuple[str, ...]:
+        """The variation that begins with ``move``; empty where no search stands behind it."""
+        return self.lines[0].pv if self.lines else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress(Answer):
+    """The state of a running search: what would be played now."""
 
     search_id: int
-    elapsed_ms: int
-    depth: int
-    score: int | None
-    pv: tuple[str, ...]
-    nodes: int
+    elapsed_ms: int = 0
+    nodes: int = 0
     fleet: tuple[NodeView, ...] = ()
-    agreement: float = 1.0
-    """As `Decision.agreement`, for what would be played now."""
-    lines: tuple[RootLine, ...] = ()
-    """The best root moves, best first: `SearchRequest.multipv` of them, or fewer where fewer are known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known(Answer):
     """The result of pondering on one position so far."""
 
-    move: str
-    score: int
-    depth: int
     nodes: int
-    agreement: float
-    """As `Decision.agreement`."""
     pondered_ms: int
     fleet_ms: int
     """The time that the whole fleet would have taken for the same search: ``pondered_ms`` times the share of it that
     searched."""
-    lines: tuple[RootLine, ...] = ()
-    """As `Progress.lines`; the first is that of ``move``."""
 
     def later(self, ms: int) -> Known:
         """The same where it has been pondered for ``ms`` more."""
@@ -180,38 +204,31 @@ class Pondered:
     replies: Mapping[str, Known]
     """Results by the opponent's reply, for the replies that have one."""
 
+    def known(self, request: SearchRequest, pondered: SearchRequest, later_ms: float) -> Known | None:
+        """The result for the position of ``request``, ``later_ms`` after this was told; None: there is none.
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+        Args:
+            pondered: the request for the pondering that this is the state of.
+        """
+        known = self.replies.get(request.reply_to(pondered))
+        return None if known is None else known.later(max(0, int(later_ms)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision(Answer):
     """The end of a search."""
 
     search_id: int
-    move: str
-    """A USI move, ``resign`` where no legal move exists, or ``win`` (declaration)."""
-    score: int | None
-    """None where no search stands behind the move."""
-    depth: int
-    pv: tuple[str, ...]
-    """From the root; its first move is ``move`` (empty for ``resign`` and ``win``)."""
-    nodes: int
-    elapsed_ms: int
-    source: str
-    """``split``, ``vote`` or ``forced`` (one legal move, none, a declaration). Where no node had an answer:
-    ``fallback``; without its word ``earlier`` (what the search before expected here), ``last_resort`` (a few plies at
-    once, of the master itself), ``none`` (by material alone)."""
-    ballots: tuple[Ballot, ...] = ()
+    elapsed_ms: int = 0
+    nodes: int = 0
     fleet: tuple[NodeView, ...] = ()
     wasted: int = 0
     """The part of ``nodes`` that was searched in jobs that brought nothing to the decision. A presearch counts for the
     one node whose ranking was taken, a job in a split where a line of it entered the tree, a vote where its ballot was
     counted."""
-    agreement: float = 1.0
-    """The share of the vote's weight that is for ``move``, 0 to 1; 1 where there was no vote."""
     pondered_ms: int = 0
     """Time for which this position had been pondered when the search was asked for (a ponder hit). It is not in
     ``elapsed_ms``, but the nodes searched in that time are in ``nodes``."""
-    lines: tuple[RootLine, ...] = ()
-    """As `Progress.lines`; the first is that of ``move``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from cluster.network.messages import (
 from cluster.sharing.table import MEANING_BYTES, BatchError, decode_batch, encode_batch
 from master.clock import ClockSettings
 from master.csa.lines import LineProtocol
-from master.player.inputs import BookReplied, Connected, ConnectionLost, Decided, Input, Prepared, ServerLine, Tick
+from master.player.inputs import BookReplied, Connected, ConnectionLost, Input, Prepared, ServerLine, Tick
 from master.player.instructions import AskBook, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_room import Room
@@ -130,7 +130,7 @@ class _Game:
             position.push_all(request.moves)
             moves = position.legal_moves()
             move = move_to_usi(moves[0]) if moves else "resign"
-            self._tell(Decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+            self._tell(Decision(search_id=request.search_id, move=move, source="vote"))
 
     def _tell(self, event: Input, at_ms: float | None = None) -> None:
         for instruction in self._player.handle(event, self._now if at_ms is None else at_ms):

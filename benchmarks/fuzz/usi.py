@@ -11,7 +11,6 @@ from cluster.api import Decision, StartSearch
 from master.usi.events import (
     AskBook,
     BookReplied,
-    Decided,
     Event,
     FleetPlan,
     GuiGone,
@@ -78,7 +77,7 @@ class Fleet(Target):
                             position = Position.from_sfen(request.sfen)
                             position.push_all(request.moves)
                             move = move_to_usi(position.legal_moves()[0])
-                            events.append(Decided(Decision(request.search_id, move, 0, 1, (move,), 1, 1, "vote")))
+                            events.append(Decision(search_id=request.search_id, move=move, source="vote"))
                         case AskBook():
                             events.insert(0, BookReplied(BookReply(None)))
                         case SolveMate():

@@ -15,8 +15,8 @@ A search, in order::
 
 Invariants, checked after each event with `Settings.validate`:
 
-- every `StartSearch` is followed by exactly one `Decide`, at the latest by the first event at or after its hard
-  deadline;
+- every `StartSearch` is followed by exactly one `Decision`, at the latest by the first event at or after its hard
+  deadline, or by the next where that one brings an `AskLastResort`;
 - what is decided is a legal move, ``resign`` where there is none, or ``win``;
 - each node is in one group; a job runs only on a node that lives, and in a group no two nodes have the same leaf,
   except the root searchers, which all search the whole root;
@@ -30,13 +30,13 @@ from collections.abc import Sequence
 
 from cluster.api import Decision, PonderSearch, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.chooser import Measured, budget, resolved
-from cluster.coordination.events import FALLBACK, Event, Instruction, NodeJoined, NodeLost, Received, Tick
+from cluster.coordination.events import FALLBACK, Event, Instruction, LastWord, NodeJoined, NodeLost, Received, Tick
 from cluster.coordination.invariants import check
-from cluster.coordination.jobs import Orders
+from cluster.coordination.jobs import Dispatch
 from cluster.coordination.pondering import Pondering
 from cluster.coordination.root import Root, check_request
 from cluster.coordination.roster import Roster
-from cluster.coordination.search_run import LastResort, SearchRun, say_decision, stop_the_idle
+from cluster.coordination.search_run import SearchRun, say_decision, stop_the_idle
 from cluster.coordination.search_state import Search, is_infinite, lines_below
 from cluster.coordination.settings import Settings
 from cluster.coordination.states import COORDINATOR, CoordinatorState
@@ -53,17 +53,17 @@ class Coordinator:
         self,
         settings: Settings | None = None,
         table: Sequence[Measured] = (),
-        last_resort: LastResort = lambda _job: None,
+        has_last_resort: bool = False,
     ) -> None:
         """
         Args:
             table: what `Mode.AUTO` chooses from.
-            last_resort: asked where a move has to go out, and neither node nor fallback nor an earlier search has one.
+            has_last_resort: whether the driver can do what `AskLastResort` says.
         """
         self.settings = settings or Settings()
         self._table = table
-        self._last_resort = last_resort
-        self.orders = Orders()
+        self._has_last_resort = has_last_resort
+        self.dispatch = Dispatch()
         self.roster = Roster()
         self._fallback_live = False
         self._run: SearchRun | None = None
@@ -103,7 +103,7 @@ class Coordinator:
             ValueError: a `StartSearch` that cannot be searched (position, moves, limits, a search id that does not
                 rise); the coordinator is as it was.
         """
-        self.orders.out = []
+        self.dispatch.out = []
         self._story.heard(event, now_ms)
         match event:
             case Received():
@@ -120,6 +120,9 @@ class Coordinator:
                     run.stop(now_ms)
                 elif self._pondering is not None and self._pondering.request.search_id == event.search_id:
                     self._end_pondering(now_ms)
+            case LastWord():
+                if (run := self._run_of(event.search_id)) is not None:
+                    run.last_word(event.found, now_ms)
             case NodeJoined():
                 self._joined(event, now_ms)
             case NodeLost():
@@ -136,10 +139,10 @@ class Coordinator:
                 self._run.publish(now_ms)
         elif self._pondering is not None:
             self._pondering.advance(now_ms)
-        self._story.said(self.orders.out, now_ms)
+        self._story.said(self.dispatch.out, now_ms)
         if self.settings.validate:
             self._check()
-        return self.orders.out
+        return self.dispatch.out
 
     def wake_ms(self, now_ms: int) -> int | None:
         """The time of the next `Tick`, later than ``now_ms``; None: only an event can change anything."""
@@ -153,7 +156,7 @@ class Coordinator:
         self._last_search_id = request.search_id
         pondered = None if self._pondering is None else self._pondering.hit(request, now_ms)
         if self._pondering is not None:
-            self.orders.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
+            self.dispatch.log("ponder_hit" if pondered else "ponder_miss", search_id=request.search_id)
             self._pondering = None
         if not root.legal or root.may_declare or (len(root.legal) == 1 and not is_infinite(request)):
             self._states.to(CoordinatorState.IDLE, now_ms)
@@ -169,9 +172,9 @@ class Coordinator:
         run = pondered
         if run is None:
             search = Search(request, root, self._chosen(request), now_ms, soft, hard, self.roster)
-            run = SearchRun(search, self.orders)
+            run = SearchRun(search, self.dispatch)
         self._run = run
-        run.last_resort, run.search.earlier = self._last_resort, self._earlier(request, root)
+        run.has_last_resort, run.search.earlier = self._has_last_resort, self._earlier(request, root)
         if pondered is None:
             run.begin(tuple(self.roster), self._fallback_live, now_ms)
         else:
@@ -182,8 +185,8 @@ class Coordinator:
         if self._last is None:
             return None
         before = self._last.search
-        lines = [*(() if before.decided is None else (before.decided,)), *before.lines()]
-        legal = [line for line in lines_below(before.request, lines, request) if line.pv[0] in root.legal]
+        lines = lines_below(before.request, [*before.decided, *before.lines()], request)
+        legal = [line for line in lines if line.pv[0] in root.legal]
         return max(legal, key=lambda line: line.depth, default=None)
 
     def _ponder(self, request: SearchRequest, expected: str, now_ms: int) -> None:
@@ -203,7 +206,7 @@ class Coordinator:
             hints = () if before is None else lines_below(before.request, before.lines(), request)
             settings = self._chosen(request)
             self._states.to(CoordinatorState.PONDERING, now_ms)
-            self._pondering = Pondering(request, root, settings, self.roster, self.orders, hints, expected)
+            self._pondering = Pondering(request, root, settings, self.roster, self.dispatch, hints, expected)
             self._pondering.begin(now_ms)
 
     def _chosen(self, request: SearchRequest) -> Settings:
@@ -227,8 +230,7 @@ class Coordinator:
 
     def _decide_forced(self, request: SearchRequest, root: Root) -> None:
         move = "resign" if not root.legal else "win" if root.may_declare else root.legal[0]
-        pv = (move,) if move in root.legal else ()
-        say_decision(Decision(request.search_id, move, None, 0, pv, 0, 0, "forced"), self.orders)
+        say_decision(Decision(search_id=request.search_id, move=move, source="forced"), self.dispatch)
 
     def _joined(self, facts: NodeJoined, now_ms: int) -> None:
         node_id = facts.node_id
@@ -240,21 +242,21 @@ class Coordinator:
         if node_id in self.roster:
             self._lost(node_id, "began anew", now_ms)
         self.roster.join(facts)
-        self.orders.log("node_joined", node=node_id, live=len(self.roster))
+        self.dispatch.log("node_joined", node=node_id, live=len(self.roster))
         if (under_way := self._run or self._pondering) is not None:
             under_way.joined(node_id, now_ms)
 
     def _lost(self, node_id: str, reason: str, now_ms: int) -> None:
         if node_id == FALLBACK:
             self._fallback_live = False
-            self.orders.log("fallback_lost", reason=reason)
+            self.dispatch.log("fallback_lost", reason=reason)
             if self._run is not None:
                 self._run.fallback_lost()
             return
         if node_id not in self.roster:
             return
         self.roster.leave(node_id)
-        self.orders.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
+        self.dispatch.log("node_lost", node=node_id, reason=reason, live=len(self.roster))
         if (under_way := self._run or self._pondering) is not None:
             under_way.lost(node_id, now_ms)
 
@@ -264,7 +266,7 @@ class Coordinator:
             run = self._pondering.run_of(message.node_id)
         if isinstance(message, Heartbeat):
             if run is None:
-                stop_the_idle(message, self.orders)
+                stop_the_idle(message, self.dispatch)
             else:
                 run.heartbeat(message, now_ms)
         elif run is not None:

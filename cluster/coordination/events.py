@@ -7,6 +7,7 @@ from typing import Final
 
 from cluster.api import Decision, Pondered, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 from cluster.network.messages import Done, Heartbeat, Job, Report
+from worker.engine import SearchInfo
 
 FALLBACK: Final = "fallback"
 """The node id of the zero-vote fallback on the master's own machine."""
@@ -41,11 +42,19 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class LastWord:
+    """The answer to an `AskLastResort`; ``found`` is None where there is none."""
+
+    search_id: int
+    found: SearchInfo | None
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Nothing but time has passed."""
 
 
-Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | StopSearch | Received | Tick
+Event = NodeJoined | NodeLost | StartSearch | PonderSearch | RetimeSearch | StopSearch | Received | LastWord | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +74,11 @@ class StopNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
-    """The search is over. Exactly one for each `StartSearch`."""
+class AskLastResort:
+    """A move has to go out, and nobody has one: search ``job`` for a few plies, then tell `LastWord` before anything
+    else. Any other event ends the search by material alone."""
 
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
-class Publish:
-    """Show the progress to viewers."""
-
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True)
-class PublishPondered:
-    """Tell the master what pondering has found: it may give the next search less time."""
-
-    pondered: Pondered
+    job: Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +89,6 @@ class LogEvent:
     fields: dict[str, object] = field(default_factory=dict)
 
 
-Instruction = SendJob | StopNode | Decide | Publish | PublishPondered | LogEvent
+Instruction = SendJob | StopNode | AskLastResort | Decision | Progress | Pondered | LogEvent
+"""Results are to be told as they are: exactly one `Decision` for each `StartSearch`; `Progress`, for viewers and the
+clock; `Pondered`, by which the master may give the next search less time."""

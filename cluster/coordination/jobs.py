@@ -14,7 +14,7 @@ from cluster.split.tree import Leaf
 from cluster.split.windows import OPEN, Window
 
 
-class Orders:
+class Dispatch:
     """The instructions of one coordinator, in their order, and its jobs' ids, which rise over all searches."""
 
     def __init__(self) -> None:

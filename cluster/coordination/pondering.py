@@ -24,8 +24,7 @@ from dataclasses import replace
 from typing import Final
 
 from cluster.api import Known, Pondered, SearchRequest
-from cluster.coordination.events import PublishPondered
-from cluster.coordination.jobs import Orders
+from cluster.coordination.jobs import Dispatch
 from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster, speed_class
 from cluster.coordination.search_run import SearchRun
@@ -55,7 +54,7 @@ class Pondering:
         root: Root,
         settings: Settings,
         roster: Roster,
-        orders: Orders,
+        dispatch: Dispatch,
         hints: Sequence[TreeLine] = (),
         expected: str = "",
     ) -> None:
@@ -66,7 +65,7 @@ class Pondering:
         self._root = root
         self._settings = settings
         self._roster = roster
-        self._orders = orders
+        self._dispatch = dispatch
         self._hints = tuple(hints)
         self._expected = expected
         self._likely: dict[str, float] = {}
@@ -156,19 +155,11 @@ class Pondering:
         """The result for the position that ``run`` searches; None: there is none yet."""
         search = run.search
         answer = search.nodes_answer()
-        if answer is None or answer.line is None:
+        if answer is None:
             return None
         pondered_ms = now_ms - search.started_ms
-        return Known(
-            move=answer.move,
-            score=answer.line.score,
-            depth=answer.line.depth,
-            nodes=search.nodes(now_ms),
-            agreement=answer.agreement,
-            pondered_ms=pondered_ms,
-            fleet_ms=pondered_ms * len(search.usable()) // max(1, len(self._roster)),
-            lines=search.best_lines(answer.line),
-        )
+        fleet_ms = pondered_ms * len(search.usable()) // max(1, len(self._roster))
+        return Known.of(answer, nodes=search.nodes(now_ms), pondered_ms=pondered_ms, fleet_ms=fleet_ms)
 
     def hit(self, request: SearchRequest, now_ms: int) -> SearchRun | None:
         """The run that ``request`` is a hit for; every other one is at its end. The caller tells it of its new
@@ -204,7 +195,7 @@ class Pondering:
                 known[reply] = found
         if known:
             self._published_ms = now_ms
-            self._orders.out.append(PublishPondered(Pondered(self.request.search_id, known)))
+            self._dispatch.out.append(Pondered(self.request.search_id, known))
 
     @property
     def _width(self) -> int:
@@ -240,11 +231,11 @@ class Pondering:
                 run = self.runs[reply] = self._new_run(request, root, self._settings, now_ms)
                 dealt[reply], nodes = nodes[: seats[reply]], nodes[seats[reply] :]
                 run.begin(dealt[reply], False, now_ms)
-        self._orders.log("pondering", search_id=self.request.search_id, replies=dealt)
+        self._dispatch.log("pondering", search_id=self.request.search_id, replies=dealt)
 
     def _new_run(self, request: SearchRequest, root: Root, settings: Settings, now_ms: int) -> SearchRun:
         search = Search(request, root, settings, now_ms, None, None, self._roster, SearchState.PONDERED)
-        return SearchRun(search, self._orders)
+        return SearchRun(search, self._dispatch)
 
 
 def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, float]:

@@ -7,33 +7,30 @@ deadline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
-from cluster.coordination.events import FALLBACK, Decide, Publish, SendJob, StopNode
+from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNode
 from cluster.coordination.group import Group
-from cluster.coordination.jobs import Orders, fallback_job
-from cluster.coordination.search_state import Answer, Search
+from cluster.coordination.jobs import Dispatch, fallback_job
+from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase, SearchState
-from cluster.network.messages import Done, Heartbeat, Job, Report
+from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.ranking import Presearch
 from cluster.split.tree import TreeLine, line_from_root
 from worker.engine import SearchInfo
-
-LastResort = Callable[[Job], SearchInfo | None]
-"""A few plies of search, at once, of the whole root: a function of the job and no more."""
 
 
 class SearchRun:
     """A search that runs. Once it is decided it is ``over``, and nothing may be called."""
 
-    def __init__(self, search: Search, orders: Orders) -> None:
+    def __init__(self, search: Search, dispatch: Dispatch) -> None:
         self.search = search
-        self.last_resort: LastResort = lambda _job: None
-        """Asked where nobody has an answer when a move has to go out."""
-        self._orders = orders
+        self.has_last_resort = False
+        """Whether there is somebody to ask where nobody has an answer when a move has to go out."""
+        self._dispatch = dispatch
 
     @property
     def over(self) -> bool:
@@ -55,7 +52,7 @@ class SearchRun:
 
     def _log_start(self) -> None:
         search = self.search
-        self._orders.log(
+        self._dispatch.log(
             "search_started",
             search_id=search.request.search_id,
             phase="presearch" if search.presearching else "consult",
@@ -103,7 +100,7 @@ class SearchRun:
                 group.root_searchers = dict.fromkeys(group.assignments[:1])  # its job goes on
                 self._begin_presearch(group, now_ms)
             for assignment in assignments:
-                self._orders.give(search, group, assignment, WHOLE_ROOT, now_ms)
+                self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
 
     def abandon(self, now_ms: int) -> None:
         """End without a decision."""
@@ -122,7 +119,7 @@ class SearchRun:
     def stop(self, now_ms: int) -> None:
         """The decision is wanted now."""
         search = self.search
-        if search.stopped:
+        if search.state is not SearchState.RUNNING:
             return
         search.to(SearchState.STOPPING, now_ms)
         search.soft_ms = now_ms
@@ -145,7 +142,7 @@ class SearchRun:
         if group.phase is Phase.SPLIT:
             self._deal(group, now_ms, f"{node_id} joined")
         else:
-            self._orders.give(search, group, assignment, WHOLE_ROOT, now_ms)
+            self._dispatch.give(search, group, assignment, WHOLE_ROOT, now_ms)
         self._mind_fallback(now_ms)
 
     def lost(self, node_id: str, now_ms: int) -> None:
@@ -159,7 +156,7 @@ class SearchRun:
 
     def fallback_joined(self, now_ms: int) -> None:
         self.search.fallback = Assignment(FALLBACK)
-        self._orders.give_fallback(self.search, self.search.fallback, now_ms)
+        self._dispatch.give_fallback(self.search, self.search.fallback, now_ms)
 
     def fallback_lost(self) -> None:
         self.search.fallback = None
@@ -176,7 +173,7 @@ class SearchRun:
 
     def _failed(self, assignment: Assignment, error: str, now_ms: int) -> None:
         """The node is here, but its engine is of no use in this search."""
-        self._orders.log("job_failed", node=assignment.node_id, job=assignment.leaf.label, error=error)
+        self._dispatch.log("job_failed", node=assignment.node_id, job=assignment.leaf.label, error=error)
         if assignment.node_id == FALLBACK:
             self.fallback_lost()
             return
@@ -216,20 +213,20 @@ class SearchRun:
             and not any(other.ended for other in self.search.assignments.values())
         ):
             nodes = sum(other.nodes for other in self.search.assignments.values())
-            self._orders.log("searched", search_id=self.search.request.search_id, nodes=nodes)
+            self._dispatch.log("searched", search_id=self.search.request.search_id, nodes=nodes)
 
     def heartbeat(self, beat: Heartbeat, now_ms: int) -> None:
         """Messages can be lost where a connection is made anew: what the node says it does is compared with its job."""
         assignment = self.assignment_of(beat.node_id)
         if assignment is None or assignment.job is None or not assignment.busy:
-            stop_the_idle(beat, self._orders)
+            stop_the_idle(beat, self._dispatch)
             return
         if now_ms - assignment.sent_ms < self.search.settings.resend_ms:
             return
         if beat.job_id < assignment.job.job_id:
             assignment.sent_ms = now_ms
-            self._orders.log("job_resent", node=assignment.node_id, job=assignment.leaf.label)
-            self._orders.out.append(SendJob(assignment.node_id, assignment.job))
+            self._dispatch.log("job_resent", node=assignment.node_id, job=assignment.leaf.label)
+            self._dispatch.out.append(SendJob(assignment.node_id, assignment.job))
         elif beat.idle:
             self._over(assignment, now_ms)
 
@@ -239,16 +236,16 @@ class SearchRun:
         legal = search.root.legal_part(line.pv)
         if not leaf.holds(legal):
             shown = " ".join(line.pv[len(leaf.path) : len(leaf.path) + 3])
-            self._orders.log(
+            self._dispatch.log(
                 "report_refused", node=assignment.node_id, job=leaf.label, pv=shown, why="not a legal move of the job"
             )
             assignment.refused += 1
             if assignment.refused >= search.settings.refusals:
-                self._orders.take_away(assignment, now_ms)
+                self._dispatch.take_away(assignment, now_ms)
                 self._failed(assignment, "its reports are not legal", now_ms)
             return
         if len(legal) < len(line.pv):
-            self._orders.log("pv_cut", node=assignment.node_id, at=len(legal), move=line.pv[len(legal)])
+            self._dispatch.log("pv_cut", node=assignment.node_id, at=len(legal), move=line.pv[len(legal)])
             line = replace(line, pv=legal)
         assignment.job_nodes = max(assignment.job_nodes, report.nodes)
         assignment.job_ms = max(assignment.job_ms, report.time_ms)
@@ -286,8 +283,8 @@ class SearchRun:
     def advance(self, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
         search = self.search
-        if search.time_is_up(now_ms):
-            self.decide(now_ms)
+        if search.asking or search.time_is_up(now_ms):
+            self._end(now_ms)
             return
         if search.presearching:
             if not search.stopped:
@@ -296,11 +293,13 @@ class SearchRun:
             if search.presearching:
                 return
         if search.nothing_to_gain():
-            self.decide(now_ms)
+            self._end(now_ms)
 
     def wake_ms(self, now_ms: int) -> int | None:
         """The time at which something is due, later than ``now_ms``; None: never."""
         search, settings = self.search, self.search.settings
+        if search.asking:
+            return now_ms + 1
         times = [search.soft_ms, search.hard_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
@@ -336,7 +335,7 @@ class SearchRun:
                 searches_root = assignment in group.root_searchers
                 assignment.job_counts = searches_root or assignment.node_id == group.presearch.node_id
                 if not searches_root:
-                    self._orders.take_away(assignment, now_ms)
+                    self._dispatch.take_away(assignment, now_ms)
             self._deal(group, now_ms, "presearch")
         elif idle:
             self._scatter(group, now_ms)
@@ -347,7 +346,7 @@ class SearchRun:
             if assignment.can_take_job(self.search.request.nodes) and not (
                 assignment in group.root_searchers and assignment.busy
             ):
-                self._orders.give(self.search, self.search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
+                self._dispatch.give(self.search, self.search.group_of(assignment), assignment, WHOLE_ROOT, now_ms)
 
     def _reconsider(self, group: Group, now_ms: int) -> None:
         """Deal again where what was reported since gives a reason to, and the time is right."""
@@ -367,10 +366,10 @@ class SearchRun:
         group.dealt_ms = now_ms
         search.changed(*group.lines.values())
         for assignment, leaf in given:
-            self._orders.give(search, group, assignment, leaf, now_ms)
+            self._dispatch.give(search, group, assignment, leaf, now_ms)
         for assignment in taken:
-            self._orders.take_away(assignment, now_ms)
-        self._orders.log(
+            self._dispatch.take_away(assignment, now_ms)
+        self._dispatch.log(
             "dealt",
             search_id=search.request.search_id,
             group=group.name,
@@ -383,7 +382,7 @@ class SearchRun:
     def _give_whole(self, group: Group, now_ms: int) -> None:
         """The whole root to each node: in the presearch with its MultiPV and its share of the limits."""
         for assignment in group.assignments:
-            self._orders.give(self.search, group, assignment, WHOLE_ROOT, now_ms)
+            self._dispatch.give(self.search, group, assignment, WHOLE_ROOT, now_ms)
 
     def _mind_fallback(self, now_ms: int) -> None:
         """A fallback that is the only one left leaves the background, and goes on where it rests, having spared the
@@ -394,65 +393,65 @@ class SearchRun:
         helped = bool(self.search.usable())
         worth = assignment.busy or (not helped and assignment.job.nodes != self.search.request.nodes)
         if assignment.job.background != helped and worth:
-            self._orders.give_fallback(self.search, assignment, now_ms)
+            self._dispatch.give_fallback(self.search, assignment, now_ms)
 
     # --- the end --------------------------------------------------------------------------------------------------
 
-    def decide(self, now_ms: int) -> None:
-        """End the search with what is known."""
+    def _end(self, now_ms: int) -> None:
+        """Decide; where nobody has an answer, once the last resort was asked for one."""
         search = self.search
-        answer = search.answer() or self._last_answer(now_ms)
-        line = search.decided = answer.line
-        decision = Decision(
+        if search.asking or not self.has_last_resort or search.last_answer() is not None:
+            self.decide(now_ms)
+            return
+        search.to(SearchState.ASKING, now_ms)
+        self._dispatch.out.append(AskLastResort(fallback_job(search, self._dispatch.last_job_id, now_ms)))
+
+    def last_word(self, found: SearchInfo | None, now_ms: int) -> None:
+        """The last resort has answered."""
+        search = self.search
+        if search.asking:
+            legal = () if found is None else search.root.legal_part(found.pv)
+            if found is not None and legal:
+                search.last_word = TreeLine(found.depth, found.score, found.bound, legal)
+            self.decide(now_ms)
+
+    def decide(self, now_ms: int) -> None:
+        """End the search with what is known; where that is nothing, by material alone."""
+        search = self.search
+        answer = search.last_answer() or Answer(move=search.root.careful(), source="none")
+        search.decided = answer.lines
+        decision = Decision.of(
+            answer,
             search_id=search.request.search_id,
-            move=answer.move,
-            score=line.score if line else None,
-            depth=line.depth if line else 0,
-            pv=line.pv if line else (answer.move,),
-            nodes=search.nodes(now_ms),
             elapsed_ms=now_ms - search.started_ms,
-            source=answer.source,
-            ballots=answer.ballots,
+            nodes=search.nodes(now_ms),
             fleet=search.views(now_ms),
             wasted=search.wasted([ballot.voter for ballot in answer.ballots], now_ms),
-            agreement=answer.agreement,
             pondered_ms=search.pondered_ms,
-            lines=search.best_lines(line),
         )
         search.to(SearchState.OVER, now_ms)
-        say_decision(decision, self._orders)
+        say_decision(decision, self._dispatch)
         self._take_all_away(now_ms)
-
-    def _last_answer(self, now_ms: int) -> Answer:
-        """The answer where neither a node nor the fallback has one: the line expected before, a few plies of search, or
-        material alone."""
-        search = self.search
-        if search.earlier is not None:
-            return Answer(search.earlier.pv[0], search.earlier, "earlier")
-        found = self.last_resort(fallback_job(search, self._orders.last_job_id, now_ms))
-        if found is not None and (legal := search.root.legal_part(found.pv)):
-            return Answer(legal[0], TreeLine(found.depth, found.score, found.bound, legal), "last_resort")
-        return Answer(search.root.careful(), None, "none")
 
     def _take_all_away(self, now_ms: int) -> None:
         search = self.search
         for assignment in search.assignments.values():
             search.roster.measured(assignment.node_id, assignment.job_nodes, assignment.job_ms)
         for assignment in (*search.assignments.values(), *((search.fallback,) if search.fallback else ())):
-            self._orders.take_away(assignment, now_ms)
+            self._dispatch.take_away(assignment, now_ms)
 
     def publish(self, now_ms: int) -> None:
         search = self.search
-        if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms:
+        if search.dirty and not search.asking and now_ms - search.published_ms >= search.settings.progress_ms:
             search.dirty = False
             search.published_ms = now_ms
-            self._orders.out.append(Publish(search.progress(now_ms)))
+            self._dispatch.out.append(search.progress(now_ms))
 
 
-def say_decision(decision: Decision, orders: Orders) -> None:
+def say_decision(decision: Decision, dispatch: Dispatch) -> None:
     """Hand ``decision`` out, and log it."""
-    orders.out.append(Decide(decision))
-    orders.log(
+    dispatch.out.append(decision)
+    dispatch.log(
         "decided",
         search_id=decision.search_id,
         move=decision.move,
@@ -466,7 +465,7 @@ def say_decision(decision: Decision, orders: Orders) -> None:
     )
 
 
-def stop_the_idle(beat: Heartbeat, orders: Orders) -> None:
+def stop_the_idle(beat: Heartbeat, dispatch: Dispatch) -> None:
     """A node that has no job of ours and searches nevertheless has missed a stop."""
     if not beat.idle:
-        orders.out.append(StopNode(beat.node_id, beat.job_id))
+        dispatch.out.append(StopNode(beat.node_id, beat.job_id))

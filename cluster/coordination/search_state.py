@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
-from cluster.api import Ballot, NodeView, Progress, RootLine, SearchRequest
+from cluster.api import Answer, Ballot, NodeView, Progress, SearchRequest
 from cluster.coordination.assignment import Assignment
 from cluster.coordination.group import Group
 from cluster.coordination.multipv import best_lines
@@ -19,18 +19,6 @@ from cluster.voting.consultation import comparable, count
 from worker.engine import Bound
 from worker.score import MATE, MATE_BOUND
 from worker.states import States
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer that would be played now. ``line`` is None where no search stands behind the move."""
-
-    move: str
-    line: TreeLine | None
-    source: str
-    ballots: tuple[Ballot, ...] = ()
-    agreement: float = 1.0
-    """As `Decision.agreement`."""
 
 
 @dataclass(slots=True)
@@ -56,8 +44,10 @@ class Search:
     fallback_line: TreeLine | None = None
     earlier: TreeLine | None = None
     """The line that the search before it expected here."""
-    decided: TreeLine | None = None
-    """The line that it ended with."""
+    last_word: TreeLine | None = None
+    """The last resort's line."""
+    decided: tuple[TreeLine, ...] = ()
+    """The lines that it ended with."""
     published_ms: int = -(2**40)
     dirty: bool = False
     """Something changed since the last progress."""
@@ -89,6 +79,10 @@ class Search:
     @property
     def stopped(self) -> bool:
         return self.state is SearchState.STOPPING
+
+    @property
+    def asking(self) -> bool:
+        return self.state is SearchState.ASKING
 
     def to(self, state: SearchState, now_ms: int) -> None:
         """Go on to ``state``."""
@@ -265,36 +259,43 @@ class Search:
         if self._stale:
             self._answer, self._stale = self._vote(), False
             if lines := self._several_lines():
-                ballots = self._answer.ballots if self._answer is not None else ()
-                self._answer = Answer(lines[0].pv[0], lines[0], "vote", ballots, _share(ballots, lines[0].pv[0]))
+                ballots, move = self._answer.ballots if self._answer is not None else (), lines[0].pv[0]
+                agreement = _share(ballots, move)
+                self._answer = Answer(move=move, lines=lines, source="vote", ballots=ballots, agreement=agreement)
         return self._answer
 
     def answer(self) -> Answer | None:
         """The answer that would be played now: the nodes', else the fallback's; None: neither has one."""
         found = self.nodes_answer()
         if found is None and self.fallback_line is not None:
-            return Answer(self.fallback_line.pv[0], self.fallback_line, "fallback")
+            return answer_of(self.fallback_line, "fallback")
+        return found
+
+    def last_answer(self) -> Answer | None:
+        """The answer that ends the search: where neither nodes nor fallback have one, the line expected before, or the
+        last resort's."""
+        found = self.answer()
+        if found is None and self.earlier is not None:
+            return answer_of(self.earlier, "earlier")
+        if found is None and self.last_word is not None:
+            return answer_of(self.last_word, "last_resort")
         return found
 
     def _vote(self) -> Answer | None:
         """One group that has dealt its tree speaks for itself; otherwise it is a vote."""
-        lines: dict[str, TreeLine] = {}
         by_engine: dict[str, list[Ballot]] = {}
         for group in self.groups:
             for name, engine, line, nodes, members in group.voters(self.settings.caution):
-                lines[name] = line
-                ballot = Ballot(name, line.pv[0], line.score, line.depth, line.pv, nodes, members)
-                by_engine.setdefault(engine, []).append(ballot)
+                by_engine.setdefault(engine, []).append(Ballot(name, line, nodes, members))
         # Each engine counts depth in its own way.
         slack = self.settings.ballot_depth_slack
         ballots = [ballot for part in by_engine.values() for ballot in comparable(part, slack)]
         if not ballots:
             return None
         counted = count(ballots, self.settings.counting)
-        chosen = counted.ballot
         alone = len(self.groups) == 1 and self.groups[0].phase is Phase.SPLIT
         source = "split" if alone else "vote"
-        return Answer(chosen.move, lines[chosen.voter], source, tuple(ballots), counted.agreement)
+        return answer_of(counted.ballot.line, source, tuple(ballots), counted.agreement)
 
     def wasted(self, counted: Collection[str], now_ms: int) -> int:
         """Nodes searched for nothing, as `Decision.wasted` has it. ``counted``: the voters whose ballots were."""
@@ -338,7 +339,7 @@ class Search:
             return False
         self._mate_proven = False
         found = self.nodes_answer()
-        return found is not None and found.line is not None and proves_mate(found.line)
+        return found is not None and proves_mate(found.lines[0])
 
     def _nothing_runs(self) -> bool:
         return not self.busy() and (self.fallback is None or self.fallback.done)
@@ -346,33 +347,22 @@ class Search:
     # --- for those who watch --------------------------------------------------------------------------------------
 
     def progress(self, now_ms: int) -> Progress:
-        answer = self.answer()
-        line = None if answer is None else answer.line
-        return Progress(
+        return Progress.of(
+            self.answer() or Answer(),
             search_id=self.request.search_id,
             elapsed_ms=now_ms - self.started_ms,
-            depth=line.depth if line else 0,
-            score=line.score if line else None,
-            pv=line.pv if line else (),
             nodes=self.nodes(now_ms),
             fleet=self.views(now_ms),
-            agreement=1.0 if answer is None else answer.agreement,
-            lines=self.best_lines(line),
         )
 
-    def best_lines(self, line: TreeLine | None) -> tuple[RootLine, ...]:
-        """The best root moves as `Progress.lines` has them; ``line``: that of the answer, which is the first."""
-        lines = self._several_lines() or ([line] if line is not None else [])
-        return tuple(RootLine(line.score, line.depth, line.pv) for line in lines)
-
-    def _several_lines(self) -> list[TreeLine]:
+    def _several_lines(self) -> tuple[TreeLine, ...]:
         """The best root moves' lines, where several are asked for and nodes have found some."""
         if self.request.multipv == 1:
-            return []
+            return ()
         found: dict[str, list[TreeLine]] = {}
         for assignment in self.assignments.values():
             found.setdefault(assignment.engine, []).extend(assignment.lines.values())
-        return best_lines(found, self.request.multipv, self.settings.ballot_depth_slack)
+        return tuple(best_lines(found, self.request.multipv, self.settings.ballot_depth_slack))
 
     def views(self, now_ms: int) -> tuple[NodeView, ...]:
         roster = self.roster
@@ -383,6 +373,11 @@ class Search:
             )
             for assignment in self.assignments.values()
         )
+
+
+def answer_of(line: TreeLine, source: str, ballots: tuple[Ballot, ...] = (), agreement: float = 1.0) -> Answer:
+    """The answer that ``line`` is."""
+    return Answer(move=line.pv[0], lines=(line,), source=source, ballots=ballots, agreement=agreement)
 
 
 def _share(ballots: Sequence[Ballot], move: str) -> float:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
+from cluster.api import Decision, PonderSearch, RetimeSearch, StartSearch, StopSearch
 from cluster.coordination.events import (
-    Decide,
+    AskLastResort,
     Event,
     Instruction,
     LogEvent,
@@ -98,12 +98,14 @@ class Story:
                         at_ms, (job.search_id, node_id), "job {} sent: {} moves on, searchmoves {}, ignoremoves {}",
                         job.job_id, len(job.moves), job.searchmoves, job.ignoremoves,
                     )  # fmt: skip
+                case AskLastResort(job):
+                    self.tell(at_ms, (job.search_id,), "last resort asked")
                 case StopNode(node_id, job_id):
                     self.tell(at_ms, (node_id,), "job {} stopped", job_id)
-                case Decide(decision):
+                case Decision():
                     self.tell(
-                        at_ms, (decision.search_id,), "decision: {} by {}, depth {}, {} nodes",
-                        decision.move, decision.source, decision.depth, decision.nodes,
+                        at_ms, (instruction.search_id,), "decision: {} by {}, depth {}, {} nodes",
+                        instruction.move, instruction.source, instruction.depth, instruction.nodes,
                     )  # fmt: skip
                 case LogEvent(name, fields):
                     about = tuple(

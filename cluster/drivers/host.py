@@ -13,9 +13,12 @@ from typing import Protocol
 
 from cluster.api import (
     SILENT,
+    Decision,
     FleetError,
     Listener,
+    Pondered,
     PonderSearch,
+    Progress,
     RetimeSearch,
     SearchListener,
     SearchRequest,
@@ -25,12 +28,11 @@ from cluster.api import (
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
-    Decide,
+    AskLastResort,
     Event,
     Instruction,
+    LastWord,
     LogEvent,
-    Publish,
-    PublishPondered,
     SendJob,
     StopNode,
     Tick,
@@ -100,7 +102,7 @@ class CoordinatorHost:
     """Runs a `Coordinator` on the running asyncio loop. All calls come from that loop's thread."""
 
     def __init__(self, settings: Settings, transport: Transport, listener: Listener) -> None:
-        self.coordinator = Coordinator(settings, standard_table(), LAST_RESORT.search)
+        self.coordinator = Coordinator(settings, standard_table(), has_last_resort=True)
         self._transport = transport
         self._listener = listener
         self._loop = asyncio.get_running_loop()
@@ -161,12 +163,14 @@ class CoordinatorHost:
                 self._transport.send(node_id, job)
             case StopNode(node_id, job_id):
                 self._transport.send(node_id, Stop(job_id))
-            case Decide(decision):
+            case AskLastResort(job):
+                self.handle(LastWord(job.search_id, LAST_RESORT.search(job)))
+            case Decision() as decision:
                 self._hear(decision.search_id, lambda hears: hears.on_decision(decision))
                 self._searches.pop(decision.search_id, None)
-            case Publish(progress):
+            case Progress() as progress:
                 self._hear(progress.search_id, lambda hears: hears.on_progress(progress))
-            case PublishPondered(pondered):
+            case Pondered() as pondered:
                 self._hear(pondered.search_id, lambda hears: hears.on_pondered(pondered))
             case LogEvent(name, fields):
                 _guarded(lambda: self._listener.on_event(name, fields))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cluster.drivers.ray_cluster import ActorDied
@@ -19,6 +20,14 @@ _LEAST_AHEAD = 16
 """Tasks sent out at least, so that machines that join get some at once."""
 MOST_LOSSES = 3
 """A task that is lost so often is not tried again: something is wrong with it, and not with the machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The fleet is there."""
+
+    nodes: int
+    """The number of nodes for which its machines have room now."""
 
 
 class TaskSource(Protocol):

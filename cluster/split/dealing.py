@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from cluster.split.ranges import check_numbers
-from cluster.split.tree import Caution, Known, Leaf, Legal, Split, Tree, TreeLine, as_seen, best_first, leaves
+from cluster.split.tree import Caution, KnownLines, Leaf, Legal, Split, Tree, TreeLine, as_seen, best_first, leaves
 from worker.score import MATE_BOUND
 
 
@@ -52,7 +52,7 @@ class Dealing:
         check_numbers(self, counts={"width"})
 
 
-def deal(known: Known, legal: Legal, parts: int, dealing: Dealing, caution: Caution) -> Tree:
+def deal(known: KnownLines, legal: Legal, parts: int, dealing: Dealing, caution: Caution) -> Tree:
     """The tree for ``parts`` nodes.
 
     Args:
@@ -73,7 +73,7 @@ def deal(known: Known, legal: Legal, parts: int, dealing: Dealing, caution: Caut
 
 @dataclass(frozen=True, slots=True)
 class _Dealer:
-    known: Known
+    known: KnownLines
     legal: Legal
     dealing: Dealing
     caution: Caution

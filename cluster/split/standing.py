@@ -92,7 +92,7 @@ class Standing:
         return best
 
     def survey(self) -> dict[tuple[str, ...], TreeLine]:
-        """The value of each position of the tree, from its leaves; see `cluster.split.tree.Known`."""
+        """The value of each position of the tree, from its leaves; see `cluster.split.tree.KnownLines`."""
         found: dict[tuple[str, ...], TreeLine] = {}
         self._survey(self.tree, found)
         return found

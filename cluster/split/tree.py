@@ -142,12 +142,12 @@ def takes_over(challenger: TreeLine, incumbent: TreeLine, caution: Caution) -> b
 Legal = Callable[[tuple[str, ...]], Sequence[str]]
 """The legal moves after a path, in any steady order; none where the game is over there, or the path is not legal."""
 
-Known = Mapping[tuple[str, ...], TreeLine]
+KnownLines = Mapping[tuple[str, ...], TreeLine]
 """Knowledge about moves: a path (the empty one: the root) and a line through it. The line is about the last move of its
 path, and about everything that can follow."""
 
 
-def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[TreeLine]:
+def best_first(known: KnownLines, path: tuple[str, ...], caution: Caution) -> list[TreeLine]:
     """Lines of the moves after ``path``, one a move: the move that would be played there first, the others by their
     score.
 
@@ -179,7 +179,7 @@ def best_first(known: Known, path: tuple[str, ...], caution: Caution) -> list[Tr
     return [as_seen(line, ply) for line in (best, *others)]
 
 
-def inherit(tree: Tree, known: Known, legal: Legal, caution: Caution) -> dict[Leaf, TreeLine]:
+def inherit(tree: Tree, known: KnownLines, legal: Legal, caution: Caution) -> dict[Leaf, TreeLine]:
     """The lines that are already known of the leaves of a new tree: for each leaf the first of its moves in
     `best_first`.
 

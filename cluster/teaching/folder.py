@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from cluster.teaching.orders import FolderError, Made, Order
+from cluster.teaching.terms import FolderError, Made, ShardTerms
 from worker.run_folder import check_settings, held
 from worker.training.shard import Shard, ShardError, read_shard, write_whole
 
@@ -36,14 +36,14 @@ class TeacherFolder:
             self._remove_leftovers()
             yield
 
-    def claim(self, order: Order) -> None:
+    def claim(self, terms: ShardTerms) -> None:
         """Note how games are made in a new folder, or check that an old one has games of the same kind.
 
         Raises:
             FolderError: it was begun with other settings or another network; the text names them.
             OSError: it cannot be read or written.
         """
-        wanted = {"net": order.net_digest, "fv_scale": order.fv_scale, **asdict(order.settings)}
+        wanted = {"net": terms.net_digest, "fv_scale": terms.fv_scale, **asdict(terms.settings)}
         if not self.settings.exists():
             write_whole(self.settings, (json.dumps(wanted, indent=2) + "\n").encode())
             return
@@ -70,7 +70,7 @@ class TeacherFolder:
             raise ShardError(f"{path}: it is shard {shard.header['shard']}")
         return shard
 
-    def known(self, order: Order, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+    def known(self, terms: ShardTerms, count: int) -> tuple[list[dict[str, Any]], list[str]]:
         """The headers of those of the first ``count`` shards that are there, and what the user should know of them.
 
         A damaged one does not count: it is made again, the same bit for bit where the sources are the same.
@@ -90,9 +90,9 @@ class TeacherFolder:
             except ShardError as error:
                 notices.append(f"{error}; it is made again")
                 continue
-            if (header["net"], header["settings"]) != (order.net_digest, asdict(order.settings)):
+            if (header["net"], header["settings"]) != (terms.net_digest, asdict(terms.settings)):
                 raise FolderError(f"{self.shard_path(number)}: made with another network or other settings")
-            others += header["code"] != order.code
+            others += header["code"] != terms.code
             headers.append(header)
         if others:
             notices.append(

@@ -9,7 +9,17 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cluster.lab.processes import deaf_to_ctrl_c
-from cluster.teaching.orders import Event, Listener, Losses, Lost, Made, Order, Played, TeachingError, make_shard
+from cluster.teaching.terms import (
+    Event,
+    Listener,
+    Losses,
+    Made,
+    Played,
+    ShardLost,
+    ShardTerms,
+    TeachingError,
+    make_shard,
+)
 
 _ENDING_S = 5.0
 
@@ -17,11 +27,11 @@ _ENDING_S = 5.0
 class _Maker:
     """A process that makes shards, and the one that it is at."""
 
-    def __init__(self, net: bytes, order: Order) -> None:
+    def __init__(self, net: bytes, terms: ShardTerms) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.number = -1
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs, net, order), daemon=True)
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs, net, terms), daemon=True)
         with deaf_to_ctrl_c():
             self.process.start()
         theirs.close()
@@ -31,12 +41,12 @@ class _Maker:
         self.connection.send(number)
 
     def hear(self) -> Event:
-        """Wait for its next event; `Lost` where it is dead. Raises TeachingError: it cannot make its shard."""
+        """Wait for its next event; `ShardLost` where it is dead. Raises TeachingError: it cannot make its shard."""
         try:
             said = self.connection.recv()
         except (EOFError, OSError):
             self.process.join(_ENDING_S)
-            return Lost(self.number, f"its process died ({self.process.exitcode})")
+            return ShardLost(self.number, f"its process died ({self.process.exitcode})")
         if isinstance(said, Played | Made):
             return said
         raise TeachingError(f"shard {self.number}: {said}")
@@ -48,7 +58,7 @@ class _Maker:
         self.connection.close()
 
 
-def make_here(net: bytes, order: Order, numbers: Iterable[int], processes: int, on_event: Listener) -> None:
+def make_here(net: bytes, terms: ShardTerms, numbers: Iterable[int], processes: int, on_event: Listener) -> None:
     """Make the shards of these numbers in ``processes`` processes; ``on_event`` gets each as it is made.
 
     An exception of ``on_event``, or Ctrl-C, ends the processes and the shards in them at once.
@@ -62,14 +72,14 @@ def make_here(net: bytes, order: Order, numbers: Iterable[int], processes: int, 
     try:
         while waiting or makers:
             while waiting and len(makers) < processes:
-                maker = _Maker(net, order)
+                maker = _Maker(net, terms)
                 makers[maker.connection] = maker
                 maker.make(waiting.popleft())
             for ready in wait(list(makers)):
                 assert isinstance(ready, Connection)
                 maker = makers[ready]
                 event = maker.hear()
-                if isinstance(event, Lost):
+                if isinstance(event, ShardLost):
                     losses.add(event)
                     waiting.appendleft(event.number)
                 on_event(event)
@@ -82,11 +92,11 @@ def make_here(net: bytes, order: Order, numbers: Iterable[int], processes: int, 
             maker.end()
 
 
-def _work(connection: Connection, net: bytes, order: Order) -> None:
+def _work(connection: Connection, net: bytes, terms: ShardTerms) -> None:
     """A process: make what comes, until the other end is closed."""
     while True:
         try:
-            connection.send(make_shard(net, order, connection.recv(), connection.send))
+            connection.send(make_shard(net, terms, connection.recv(), connection.send))
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return
         except Exception as error:

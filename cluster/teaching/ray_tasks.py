@@ -6,15 +6,15 @@ from collections import deque
 from collections.abc import Iterable
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import run_tasks
-from cluster.teaching.orders import Listener, Losses, Lost, Made, Opened, Order, TeachingError, make_shard
+from cluster.drivers.task_pool import Opened, run_tasks
+from cluster.teaching.terms import Listener, Losses, Made, ShardLost, ShardTerms, TeachingError, make_shard
 
 
 class _Shards:
     """The shards that are still to be made."""
 
-    def __init__(self, order: Order, numbers: Iterable[int], on_event: Listener) -> None:
-        self._order = order
+    def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
+        self._terms = terms
         self._waiting = deque(numbers)
         self._losses = Losses()
         self._on_event = on_event
@@ -22,24 +22,24 @@ class _Shards:
     def opened(self, nodes: int) -> None:
         self._on_event(Opened(nodes))
 
-    def take(self) -> tuple[int, tuple[Order, int]] | None:
+    def take(self) -> tuple[int, tuple[ShardTerms, int]] | None:
         if not self._waiting:
             return None
         number = self._waiting.popleft()
-        return number, (self._order, number)
+        return number, (self._terms, number)
 
     def done(self, result: Made) -> None:
         self._on_event(result)
 
     def lost(self, name: int, why: str) -> None:
-        lost = Lost(name, why)
+        lost = ShardLost(name, why)
         self._losses.add(lost)
         self._waiting.appendleft(name)
         self._on_event(lost)
 
 
 async def make_on_ray(
-    address: str | None, nodes: int, net: bytes, order: Order, numbers: Iterable[int], on_event: Listener
+    address: str | None, nodes: int, net: bytes, terms: ShardTerms, numbers: Iterable[int], on_event: Listener
 ) -> None:
     """Make the shards of these numbers on a fleet; ``on_event`` gets each as it is made, and each loss.
 
@@ -52,6 +52,6 @@ async def make_on_ray(
         TeachingError: Ray was lost, or a shard cannot be made.
     """
     try:
-        await run_tasks(address, nodes, net, make_shard, _Shards(order, numbers, on_event))
+        await run_tasks(address, nodes, net, make_shard, _Shards(terms, numbers, on_event))
     except RayLost as error:
         raise TeachingError(f"Ray is gone: {error}") from error

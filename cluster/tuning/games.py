@@ -21,8 +21,8 @@ BUILD = "GOUGI_TUNE"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """The way in which pairs are played: the same for all of a run."""
+class PairTerms:
+    """The terms on which pairs are played. The same for all of a run."""
 
     games: GameSettings
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class Order:
 
 
 def code_version() -> str:
-    """A digest of what decides a game beside the order: the sources, and which parts and values are compiled in."""
+    """A digest of what decides a game beside the terms: the sources, and which parts and values are compiled in."""
     from cluster.lab.folder import sources
     from worker.jit.options import source_digest
 
@@ -42,20 +42,20 @@ def code_version() -> str:
 class Table:
     """Two searchers on one network, which play pair after pair."""
 
-    def __init__(self, net: bytes, order: Order) -> None:
+    def __init__(self, net: bytes, terms: PairTerms) -> None:
         from worker.nnue import Network
         from worker.nnue.format import parse_network
         from worker.search.engine import NumbaEngine
 
-        self._order = order
-        network = Network(parse_network(net), fv_scale=order.games.fv_scale)
-        self._engines = tuple(NumbaEngine(order.games.hash_mb, network=network) for _ in range(2))
+        self._terms = terms
+        network = Network(parse_network(net), fv_scale=terms.games.fv_scale)
+        self._engines = tuple(NumbaEngine(terms.games.hash_mb, network=network) for _ in range(2))
 
     def play(self, pair: GamePair) -> Played:
         """Play both games. At a node limit they depend on nothing that was played before."""
         began = time.process_time()
         for engine, values in zip(self._engines, (pair.plus, pair.minus), strict=True):
-            engine.set_parameters(dict(zip(self._order.names, values, strict=True)))
+            engine.set_parameters(dict(zip(self._terms.names, values, strict=True)))
         plus, minus = self._engines
         first = self._game(pair.opening, (plus, minus))
         second = self._game(pair.opening, (minus, plus))
@@ -77,7 +77,7 @@ class Table:
         from worker.arena.game import Choice, play_game
         from worker.engine import Limits
 
-        games = self._order.games
+        games = self._terms.games
         limits = Limits(nodes=games.nodes, movetime_ms=games.movetime_ms)
         nodes = 0
         for engine in sides:
@@ -94,11 +94,11 @@ class Table:
         return outcome.winner, len(outcome.moves), nodes
 
 
-_tables: dict[tuple[Order, int], Table] = {}
+_tables: dict[tuple[PairTerms, int], Table] = {}
 """The last one of this process: a process plays many pairs."""
 
 
-def play_pair(net: bytes, order: Order, pair: GamePair) -> Played:
+def play_pair(net: bytes, terms: PairTerms, pair: GamePair) -> Played:
     """Play a pair in this process; compile first, where this was not done yet on this machine.
 
     Args:
@@ -113,11 +113,11 @@ def play_pair(net: bytes, order: Order, pair: GamePair) -> Played:
 
     if not TUNING:
         raise PlayError(f"this process had the searcher before it was to play: set {BUILD}=1 for it")
-    if (own := code_version()) != order.code:
-        raise PlayError(f"{os.uname().nodename} has another version of Gougi ({own}, not {order.code})")
-    key = (order, os.getpid())
+    if (own := code_version()) != terms.code:
+        raise PlayError(f"{os.uname().nodename} has another version of Gougi ({own}, not {terms.code})")
+    key = (terms, os.getpid())
     if key not in _tables:
         warm_up()
         _tables.clear()
-        _tables[key] = Table(net, order)
+        _tables[key] = Table(net, terms)
     return _tables[key].play(pair)

@@ -7,39 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import MOST_LOSSES, run_tasks
-from cluster.tuning.games import Order, play_pair
+from cluster.drivers.task_pool import MOST_LOSSES, Opened, run_tasks
+from cluster.tuning.games import PairTerms, play_pair
 from cluster.tuning.run import PairName, Played, Run
 from cluster.tuning.settings import PlayError
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """The fleet is there."""
-
-    nodes: int
-    """The number of nodes for which its machines have room now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
+class PairLost:
     """The process that played a pair died; the pair is played again."""
 
     name: PairName
     why: str
 
 
-Event = Opened | Played | Lost
+Event = Opened | Played | PairLost
 
 
 class _Pairs:
     """The pairs of a run that are still to be played."""
 
     def __init__(
-        self, run: Run, order: Order, keep: Callable[[Played], None], on_event: Callable[[Event], None]
+        self, run: Run, terms: PairTerms, keep: Callable[[Played], None], on_event: Callable[[Event], None]
     ) -> None:
         self._run = run
-        self._order = order
+        self._terms = terms
         self._keep = keep
         self._on_event = on_event
         self._losses: Counter[PairName] = Counter()
@@ -49,7 +41,7 @@ class _Pairs:
 
     def take(self) -> tuple[PairName, tuple[object, ...]] | None:
         pair = self._run.take_pair()
-        return None if pair is None else (pair.name, (self._order, pair))
+        return None if pair is None else (pair.name, (self._terms, pair))
 
     def done(self, result: Played) -> None:
         self._keep(result)
@@ -61,14 +53,14 @@ class _Pairs:
         if self._losses[name] >= MOST_LOSSES:
             raise PlayError(f"pair {name[1]} of iteration {name[0]} was lost {MOST_LOSSES} times: {why}")
         self._run.give_back(name)
-        self._on_event(Lost(name, why))
+        self._on_event(PairLost(name, why))
 
 
 async def play_on_ray(
     address: str | None,
     nodes: int,
     net: bytes,
-    order: Order,
+    terms: PairTerms,
     run: Run,
     keep: Callable[[Played], None],
     on_event: Callable[[Event], None],
@@ -86,6 +78,6 @@ async def play_on_ray(
         PlayError: Ray was lost, or a pair cannot be played.
     """
     try:
-        await run_tasks(address, nodes, net, play_pair, _Pairs(run, order, keep, on_event))
+        await run_tasks(address, nodes, net, play_pair, _Pairs(run, terms, keep, on_event))
     except RayLost as error:
         raise PlayError(f"Ray is gone: {error}") from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from master.arena.contestants import Contestant
-from master.arena.referee import Answer
+from master.arena.referee import BestMove
 from worker.engine import Bound, EngineError
 from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
 from worker.usi.process import UsiProcess
@@ -79,7 +79,7 @@ class MatchEngine:
                 raise
             self.new_game()
 
-    def think(self, position_line: str, go_line: str, allowed_ms: int | None) -> Answer:
+    def think(self, position_line: str, go_line: str, allowed_ms: int | None) -> BestMove:
         """Ask for a move.
 
         Args:
@@ -102,7 +102,7 @@ class MatchEngine:
             self._drop()
             raise
 
-    def _follow(self, process: UsiProcess, began: float, allowed_s: float) -> Answer:
+    def _follow(self, process: UsiProcess, began: float, allowed_s: float) -> BestMove:
         """Read the search to its best move."""
         scored = ""
         counted = ""
@@ -127,7 +127,9 @@ class MatchEngine:
         info = parse_info(scored, lambda words: tuple(words[:1]))
         assert info is None or info.bound is Bound.EXACT
         nodes = parse_nodes(counted) or 0
-        return Answer(move, elapsed_ms, None if info is None else info.score, nodes, 0 if info is None else info.depth)
+        return BestMove(
+            move, elapsed_ms, None if info is None else info.score, nodes, 0 if info is None else info.depth
+        )
 
     def _interrupt(self, process: UsiProcess) -> None:
         """End a search that came too late; the process too, where it does not answer."""

@@ -14,7 +14,7 @@ _COLOURS: Final = ("black", "white")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BestMove:
     """The answer of a contestant: a USI move, ``resign`` or ``win``, and the figures of its last ``info`` line."""
 
     move: str
@@ -98,7 +98,7 @@ class Referee:
             return f"go nodes {pace.nodes}"
         return f"go depth {pace.depth}" if pace.depth is not None else f"go {self.clock.words()}"
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: BestMove) -> None:
         """The side to move has answered."""
         mover = self.turn
         if not self.clock.charge(mover, answer.elapsed_ms):
@@ -126,7 +126,7 @@ class Referee:
     def _foul(self, words: str) -> None:
         self.ending = Ending("ILLEGAL_MOVE", 1 - self.turn, words)
 
-    def _move(self, answer: Answer) -> None:
+    def _move(self, answer: BestMove) -> None:
         mover = self.turn
         try:
             self._position.push_usi(answer.move)

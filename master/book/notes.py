@@ -14,15 +14,13 @@ from typing import Self
 from cluster.api import Decision
 from master.book.lessons import OwnMove
 from master.book.searches import BookSearch, reference_seconds
-from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan, ThinkingEnded
+from master.player.events import GameBegan, GameEvent, MovePlayed, ThinkingBegan
 from worker.shogi import Position
 
 
 def book_search_of(decision: Decision) -> BookSearch | None:
-    """The search for the book that a decision stands for; None where nothing was searched, or the move is no move."""
+    """The search for the book that a decision stands for; None where nothing was searched."""
     if decision.score is None or not decision.nodes or decision.source not in ("split", "vote"):
-        return None
-    if decision.pv[:1] != (decision.move,):
         return None
     seconds = reference_seconds(decision.nodes)
     return BookSearch(decision.move, decision.score, decision.depth, seconds, decision.pv)
@@ -51,8 +49,8 @@ class GameNotes:
                 self.name, self.opponent = summary.names[self.colour], summary.names[1 - self.colour]
             case ThinkingBegan():
                 self._decision = None
-            case ThinkingEnded(decision):
-                self._decision = decision
+            case Decision():
+                self._decision = event
             case MovePlayed():
                 return self._played(event)
             case _:
@@ -94,7 +92,8 @@ class GameNotes:
             decision, self._decision = self._decision, None
             # The last resort plays a move that nothing decided on.
             search = book_search_of(decision) if decision is not None and decision.move == event.usi else None
-            score = event.score if event.score is None or self.colour == 0 else -event.score
+            score = event.comment.score
+            score = score if score is None or self.colour == 0 else -score
             own = OwnMove(event.ply, self._sfen, tuple(self.moves), event.usi, search, score)
             self.own.append(own)
         self.moves.append(event.usi)

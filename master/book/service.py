@@ -31,7 +31,7 @@ from master.book.notes import GameNotes
 from master.book.opening import OpeningBook, OpeningSettings
 from master.book.searches import BookSearch
 from master.book.speed import Speed
-from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome, ThinkingEnded
+from master.player.events import Conclusion, GameBegan, GameEnded, GameEvent, GameOutcome
 from master.player.instructions import AskBook, BookAnswer
 from worker.book import BookError
 from worker.shogi import Position
@@ -133,8 +133,8 @@ class BookService:
 
     def observe(self, event: GameEvent) -> None:
         """Follow a game: `master.game.driver.Observer`."""
-        if isinstance(event, ThinkingEnded):
-            self.searched(event.decision)
+        if isinstance(event, Decision):
+            self.searched(event)
         if not self.learns:
             return
         if isinstance(event, GameBegan):

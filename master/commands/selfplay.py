@@ -26,7 +26,7 @@ from worker.files import described
 
 if TYPE_CHECKING:
     from cluster.teaching.folder import TeacherFolder
-    from cluster.teaching.orders import Order
+    from cluster.teaching.terms import ShardTerms
     from master.commands.selfplay_board import Board
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -106,7 +106,7 @@ def selfplay(
         return 0
     from cluster.api import FleetError
     from cluster.teaching.folder import TeacherFolder
-    from cluster.teaching.orders import FolderError, Order, TeachingError, digest_of
+    from cluster.teaching.terms import FolderError, ShardTerms, TeachingError, digest_of
     from worker.nnue.format import NetworkFileError
     from worker.training.teacher import TeacherSettings, code_version
 
@@ -117,11 +117,11 @@ def selfplay(
             shard,
         )  # fmt: skip
         network = network_file(net, fv_scale)
-        order = Order(settings, digest_of(network), fv_scale, code_version())
+        terms = ShardTerms(settings, digest_of(network), fv_scale, code_version())
         folder = TeacherFolder(out)
         with folder.held():
-            folder.claim(order)
-            return _run(folder, order, network, -(-games // shard), processes, address, as_json)
+            folder.claim(terms)
+            return _run(folder, terms, network, -(-games // shard), processes, address, as_json)
     except (ValueError, NetworkFileError, FolderError) as error:
         raise CommandError(str(error)) from error
     except (TeachingError, FleetError) as error:
@@ -140,7 +140,7 @@ def _plies(text: str) -> tuple[int, int]:
 
 def _run(
     folder: TeacherFolder,
-    order: Order,
+    terms: ShardTerms,
     network: bytes,
     shards: int,
     processes: int | None,
@@ -149,14 +149,14 @@ def _run(
 ) -> int:
     from master.commands.selfplay_board import Board
 
-    known, notices = folder.known(order, shards)
+    known, notices = folder.known(terms, shards)
     for notice in notices:
         print(f"gougi: {notice}", file=sys.stderr, flush=True)
     there = {header["shard"] for header in known}
-    board = Board(order.settings.games * shards, known)
+    board = Board(terms.settings.games * shards, known)
     whole = True
     if missing := [number for number in range(shards) if number not in there]:
-        whole = _make(folder, order, network, missing, processes, address, board)
+        whole = _make(folder, terms, network, missing, processes, address, board)
     found = {"folder": str(folder.path), "finished": whole, **board.facts()}
     print(json.dumps(found) if as_json else board.summary())
     if whole:
@@ -167,7 +167,7 @@ def _run(
 
 def _make(
     folder: TeacherFolder,
-    order: Order,
+    terms: ShardTerms,
     network: bytes,
     missing: list[int],
     count: int | None,
@@ -175,9 +175,9 @@ def _make(
     board: Board,
 ) -> bool:
     """Make the shards that are missing. False: Ctrl-C or SIGTERM ended it."""
-    from cluster.teaching.orders import Event, Made
     from cluster.teaching.processes import make_here
     from cluster.teaching.ray_tasks import make_on_ray
+    from cluster.teaching.terms import Event, Made
 
     def on_event(event: Event) -> None:
         if isinstance(event, Made):
@@ -188,10 +188,10 @@ def _make(
         if address is None:
             compile_searcher(selfplay=True)
             with board:
-                make_here(network, order, missing, min(count or processors(), len(missing)), on_event)
+                make_here(network, terms, missing, min(count or processors(), len(missing)), on_event)
         else:
             with board:
-                asyncio.run(make_on_ray(address, 0, network, order, missing, on_event))
+                asyncio.run(make_on_ray(address, 0, network, terms, missing, on_event))
     return block.finished
 
 
@@ -202,7 +202,7 @@ def stats(
 ) -> None:
     """Count what is in the games: lengths, ends, duplicates, scores, the share that is kept, and the fitted scale."""
     from cluster.teaching.folder import shards_in
-    from cluster.teaching.orders import TeachingError
+    from cluster.teaching.terms import TeachingError
     from master.commands.selfplay_board import stats_text
     from worker.training.shard import ShardError
     from worker.training.tally import ShardTally
@@ -241,7 +241,7 @@ def export(
     shuffle them before training.
     """
     from cluster.teaching.folder import shards_in
-    from cluster.teaching.orders import TeachingError
+    from cluster.teaching.terms import TeachingError
     from worker.training.positions import packed_records
     from worker.training.shard import ShardError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from master.ui.progress import Bars
 
 if TYPE_CHECKING:
-    from cluster.teaching.orders import Event
+    from cluster.teaching.terms import Event
 
 _BAR: Final = 40
 
@@ -38,7 +38,8 @@ class Board:
 
     def take(self, event: Event) -> None:
         """Something happened."""
-        from cluster.teaching.orders import Lost, Made, Opened, Played
+        from cluster.drivers.task_pool import Opened
+        from cluster.teaching.terms import Made, Played, ShardLost
 
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
@@ -47,7 +48,7 @@ class Board:
             self._running_games += event.games
             self._running_positions += event.positions
             self._running_cpu_s += event.cpu_s
-        elif isinstance(event, Lost):
+        elif isinstance(event, ShardLost):
             self._lost += 1
             self._bars.note(f"shard {event.number} is lost: {event.why}; it is made again")
         else:

@@ -26,7 +26,7 @@ from worker.files import described
 
 if TYPE_CHECKING:
     from cluster.tuning.folder import TuningFolder
-    from cluster.tuning.games import Order
+    from cluster.tuning.games import PairTerms
     from cluster.tuning.run import Run
     from cluster.tuning.settings import TuneSettings
 
@@ -114,7 +114,7 @@ def tune(
     # Before anything of the searcher is imported; the processes of this one get the same build.
     os.environ[BUILD] = "1"
     from cluster.api import FleetError
-    from cluster.teaching.orders import digest_of
+    from cluster.teaching.terms import digest_of
     from cluster.tuning.folder import TuningFolder
     from cluster.tuning.settings import GameSettings, PlayError, TuneSettings, TuningError
     from cluster.tuning.spsa import Parameter, SpsaError, SpsaSettings
@@ -170,19 +170,19 @@ def _run(
     address: str | None,
     as_json: bool,
 ) -> int:
-    from cluster.tuning.games import Order, code_version
+    from cluster.tuning.games import PairTerms, code_version
     from cluster.tuning.report import plot
     from master.commands.tune_board import facts_of, line, print_whole, standing_table
 
-    order = Order(settings.games, settings.names, code_version())
-    notice = folder.claim(settings, order.code)
+    terms = PairTerms(settings.games, settings.names, code_version())
+    notice = folder.claim(settings, terms.code)
     if notice:
         print(f"gougi: {notice}", file=sys.stderr, flush=True)
     if address is None:
         compile_searcher()
     _settle_openings(folder, settings, network, openings)
     run = folder.read(settings, mend=True)
-    whole = run.finished or _play(folder, run, order, network, concurrency or processors(), address)
+    whole = run.finished or _play(folder, run, terms, network, concurrency or processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
     if not as_json:
         print_whole(standing_table(run))
@@ -220,7 +220,7 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
         raise TuningError(str(error)) from error
 
 
-def _play(folder: TuningFolder, run: Run, order: Order, network: bytes, nodes: int, address: str | None) -> bool:
+def _play(folder: TuningFolder, run: Run, terms: PairTerms, network: bytes, nodes: int, address: str | None) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
     from cluster.tuning.ray_tasks import Event, play_on_ray
     from cluster.tuning.report import plot
@@ -232,7 +232,7 @@ def _play(folder: TuningFolder, run: Run, order: Order, network: bytes, nodes: i
             if board.take(event):
                 folder.keep_plot(plot(run, folder.path.name))
 
-        asyncio.run(play_on_ray(address, nodes, network, order, run, folder.add, on_event))
+        asyncio.run(play_on_ray(address, nodes, network, terms, run, folder.add, on_event))
     return block.finished
 
 

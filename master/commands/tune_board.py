@@ -136,13 +136,14 @@ class Board:
 
     def take(self, event: Event) -> bool:
         """Something happened. Returns whether it is time to keep a picture of it."""
-        from cluster.tuning.ray_tasks import Lost, Opened
+        from cluster.drivers.task_pool import Opened
+        from cluster.tuning.ray_tasks import PairLost
 
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
             self._console.print(f"a fleet of {event.nodes} nodes{waits}")
             self._began = time.monotonic()
-        elif isinstance(event, Lost):
+        elif isinstance(event, PairLost):
             iteration, pair = event.name
             self._console.print(f"pair {pair} of iteration {iteration} is lost: {event.why}; it is played again")
         return self._show()

@@ -83,7 +83,7 @@ class _SearcherProxy:
             self._searcher.start(request, self._brought_over(listener))
         except Exception:
             log.exception("search_not_started", search_id=request.search_id)
-            self._thread.call(listener.on_decision, Decision(request.search_id, "", None, 0, (), 0, 0, "refused"))
+            self._thread.call(listener.on_decision, Decision(search_id=request.search_id, source="refused"))
 
     def ponder(self, request: SearchRequest, listener: SearchListener = SILENT, expected: str = "") -> None:
         self._order(self._searcher.ponder, request, self._brought_over(listener), expected)

@@ -25,11 +25,9 @@ from typing import Final, Protocol
 import structlog
 
 from cluster.api import (
-    Decision,
     OpenSearcher,
     Pondered,
     PonderSearch,
-    Progress,
     RetimeSearch,
     SearchListener,
     SearchRequest,
@@ -47,14 +45,12 @@ from master.player.inputs import (
     BookReplied,
     Connected,
     ConnectionLost,
-    Decided,
     GiveUp,
     Input,
     Leave,
     LineSent,
     PonderFound,
     Prepared,
-    Progressed,
     SearchFailed,
     ServerLine,
     Tick,
@@ -208,7 +204,7 @@ class _Game:
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[GameOutcome] = self._loop.create_future()
         self._connection: CsaConnection | None = None
-        self._hears = SearchListener(self._on_progress, self._on_decision, self._on_pondered)
+        self._hears = SearchListener(self._do, self._do, self._on_pondered)
         self._found: PonderFound | None = None
         """The last word of pondering, as long as the player has not heard it."""
         self._batches: deque[list[Instruction]] = deque()
@@ -282,12 +278,6 @@ class _Game:
     def _on_pondered(self, pondered: Pondered) -> None:
         """Kept until a line may make it matter: it comes ten times a second, and would fill the journal."""
         self._found = PonderFound(pondered, self._now_ms())
-
-    def _on_progress(self, progress: Progress) -> None:
-        self._do(Progressed(progress))
-
-    def _on_decision(self, decision: Decision) -> None:
-        self._do(Decided(decision))
 
     def _on_timer(self) -> None:
         self._timer = None

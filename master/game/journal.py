@@ -4,12 +4,12 @@ A player is pure: with the same settings and the same events it says the same li
 event is enough to play a game again (`master.game.replay`)::
 
     {"event": "input", "game": 3, "at_ms": 51234.5, "kind": "ServerLine", "line": "-3334FU,T2"}
-    {"event": "input", "game": 3, "at_ms": 55030.1, "kind": "Decided", "decision": {"move": "2g2f", …},
+    {"event": "input", "game": 3, "at_ms": 55030.1, "kind": "Decision", "move": "2g2f", …,
      "sent": ["+2726FU,'* 43 -8384FU"]}
 
-``kind`` is the name of a class of `master.player.inputs`, whose fields follow. All times of a log are of one clock, in
-milliseconds. ``sent`` holds the lines that the player said, the password left out. Progress is kept without its nodes
-and lines.
+``kind`` is the name of a class of `master.player.inputs.Input`, whose fields follow. All times of a log are of one
+clock, in milliseconds. ``sent`` holds the lines that the player said, the password left out. Progress is kept without
+its nodes and ballots, and with its first line alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from typing import Any, Final, get_args
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from master.player.inputs import Input, Progressed
+from cluster.api import Progress
+from master.player.inputs import Input
 from master.player.instructions import Instruction, PlayerSettings, Send
 from master.player.player import Player
 
@@ -53,8 +54,8 @@ class Entry:
     def fields(self) -> dict[str, Any]:
         """The fields of the log entry."""
         event = self.event
-        if isinstance(event, Progressed):
-            event = Progressed(replace(event.progress, fleet=(), lines=()))
+        if isinstance(event, Progress):
+            event = replace(event, fleet=(), ballots=(), lines=event.lines[:1])
         fields = {"at_ms": self.at_ms, "kind": self.kind, **_ADAPTERS[self.kind].dump_python(event, mode="json")}
         return fields | ({"sent": list(self.sent)} if self.sent else {})
 
@@ -100,10 +101,6 @@ def read(fields: Mapping[str, Any]) -> Entry:
     Raises:
         ValueError: they are none, or one of a version with other events; the text says what is wrong.
     """
-    if "kind" not in fields and "call" in fields:
-        raise ValueError(
-            "an older version wrote this log, whose inputs were calls and not events: it cannot be replayed"
-        )
     kind = str(fields.get("kind", ""))
     try:
         event = _ADAPTERS[kind].validate_python(dict(fields))

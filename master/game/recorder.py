@@ -103,15 +103,10 @@ class Recorder:
                 self._begun = True
                 record.started = datetime.now()
             case MovePlayed():
+                found = event.comment
+                words = f"book: {found.book}" if found.book else ""
                 record.moves.append(
-                    RecordedMove(
-                        event.usi,
-                        event.consumed_ms,
-                        event.score,
-                        event.pv,
-                        event.nodes or None,
-                        comment=f"book: {event.book}" if event.book else "",
-                    )
+                    RecordedMove(event.usi, event.consumed_ms, found.score, found.pv, found.nodes or None, words)
                 )
             case GameEnded(outcome) if self._begun:
                 record.ended = datetime.now()

@@ -167,10 +167,10 @@ def add(lines: Iterable[str], into: LogSummary) -> None:
 def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
     """One input of a player."""
     offered = bool(game.game_id)
-    kind = fields.get("kind", fields.get("call"))
-    if kind in ("ServerLine", "receive"):  # the second is that of older versions
+    kind = fields.get("kind")
+    if kind == "ServerLine":
         game.hear(str(fields.get("line", "")))
-    elif kind in ("Decided", "decided") and isinstance(decision := fields.get("decision"), dict):
-        game.decisions[str(decision.get("source"))] += 1
+    elif kind == "Decision":
+        game.decisions[str(fields.get("source"))] += 1
     if game.game_id and not offered:
         into.games.append(game)

@@ -10,7 +10,8 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
+from cluster.api import Ballot, Decision, Known, NodeView, Progress
+from cluster.split.tree import TreeLine
 from master.player.events import (
     Clocks,
     GameBegan,
@@ -23,8 +24,6 @@ from master.player.events import (
     MovePlayed,
     Note,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
 
 Fact = dict[str, Any]
@@ -70,10 +69,10 @@ def thought_fact(event: GameEvent, colour: int) -> Fact | None:
                 "hard_ms": event.hard_ms,
                 "known": None if event.known is None else known_facts(event.known, colour),
             }
-        case ThinkingProgressed(progress):
-            return progress_fact(progress, colour)
-        case ThinkingEnded(decision):
-            return decision_fact(decision, colour)
+        case Progress():
+            return progress_fact(event, colour)
+        case Decision():
+            return decision_fact(event, colour)
     return None
 
 
@@ -150,10 +149,10 @@ def _game_fact(event: GameEvent) -> Fact | None:
                 "ms": event.consumed_ms,
                 "sfen": event.sfen,
                 "clocks": _clocks(event.clocks),
-                "score": event.score,
-                "depth": event.depth,
-                "nodes": event.nodes,
-                "book": event.book,
+                "score": event.comment.score,
+                "depth": event.comment.depth,
+                "nodes": event.comment.nodes,
+                "book": event.comment.book,
             }
         case LineMeasured(delay_ms):
             return {"fact": "echo", "ms": delay_ms}
@@ -214,7 +213,7 @@ def _ballot(ballot: Ballot, colour: int) -> dict[str, Any]:
     }
 
 
-def _line(line: RootLine, colour: int) -> dict[str, Any]:
+def _line(line: TreeLine, colour: int) -> dict[str, Any]:
     return {"score": _from_black(line.score, colour), "depth": line.depth, "pv": list(line.pv[:_LINE_MOVES])}
 
 

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from cluster.api import Progress
 from master.live.facts import Fact, Teller, fleet_fact, note_fact
 from master.live.usi import UsiTeller
-from master.player.events import GameEvent, ThinkingProgressed
-from master.usi.events import Event, Instruction, Progressed
+from master.player.events import GameEvent
+from master.usi.events import Event, Instruction
 
 PROGRESS_S: Final = 0.2
 """Seconds between two updates of each side's search on the page, at least."""
@@ -194,7 +195,7 @@ class Feed:
 
 
 def _is_progress(item: _Item) -> bool:
-    return isinstance(item[2], (ThinkingProgressed, Progressed))
+    return isinstance(item[2], Progress)
 
 
 def _send(to_page: socket.socket, value: object) -> None:

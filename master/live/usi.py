@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from cluster.api import StartSearch
+from cluster.api import Decision, Progress, StartSearch
 from master.live.facts import Fact, decision_fact, fleet_fact, progress_fact
-from master.usi.events import Decided, Event, FleetEvent, GuiLine, Instruction, Progressed
+from master.usi.events import Event, FleetEvent, GuiLine, Instruction
 
 _RESULTS = {"win": ("WIN", 0), "lose": ("LOSE", 1), "draw": ("DRAW", None)}
 
@@ -39,10 +39,10 @@ class UsiTeller:
                 soft, hard = request.soft_ms, request.hard_ms
                 thinking = {"fact": "thinking", "colour": self._mine, "ply": len(request.moves), "known": None}
                 facts.append({**thinking, "soft_ms": soft, "hard_ms": hard})
-            case Progressed(progress) if progress.search_id == self._search:
-                facts = [progress_fact(progress, self._mine)]
-            case Decided(decision) if decision.search_id == self._search:
-                facts = [decision_fact(decision, self._mine)]
+            case Progress() if what.search_id == self._search:
+                facts = [progress_fact(what, self._mine)]
+            case Decision() if what.search_id == self._search:
+                facts = [decision_fact(what, self._mine)]
             case FleetEvent(name, fields):
                 facts = [fleet_fact(name, fields, at)]
         return [{**fact, "at": at} for fact in facts]

@@ -53,7 +53,7 @@ class GameMetrics:
     def _moved(self, move: MovePlayed) -> None:
         meters = self._meters
         meters.add(catalogue.MOVES)
-        if move.book:
+        if move.comment.book:
             meters.add(catalogue.BOOK_MOVES)
         meters.observe(catalogue.CLOCK_USED, move.consumed_ms / 1000)
         if self._summary is None or (time := self._summary.time[move.colour]).unlimited:

@@ -110,13 +110,24 @@ class ThinkingBegan:
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkingProgressed:
-    progress: Progress
+class MoveComment:
+    """Score, variation and source of a move of ours. Without arguments: nothing was searched."""
 
+    score: int | None = None
+    """Black's view."""
+    pv: tuple[str, ...] = ()
+    """CSA moves, from the opponent's reply on, as far as they are legal."""
+    depth: int = 0
+    nodes: int = 0
+    book: str = ""
+    """The book that the move is from; empty: none."""
 
-@dataclass(frozen=True, slots=True)
-class ThinkingEnded:
-    decision: Decision
+    @property
+    def text(self) -> str:
+        """The comment as floodgate wants it: ``'* SCORE PV``; ``'* book`` for a book's move without score; or empty."""
+        if self.score is None:
+            return "'* book" if self.book else ""
+        return " ".join(("'*", str(self.score), *self.pv))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +145,8 @@ class MovePlayed:
     sfen: str
     """The position behind the move."""
     clocks: Clocks
-    score: int | None = None
-    """Ours, black's view; None for the opponent's moves, and where nothing was searched."""
-    pv: tuple[str, ...] = ()
-    """CSA moves from the reply on."""
-    depth: int = 0
-    nodes: int = 0
-    book: str = ""
-    """The book that it is from; empty: none."""
+    comment: MoveComment = MoveComment()
+    """Ours; that of the opponent's moves says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +178,8 @@ GameEvent = (
     | GameRefused
     | GameBegan
     | ThinkingBegan
-    | ThinkingProgressed
-    | ThinkingEnded
+    | Progress
+    | Decision
     | MovePlayed
     | LineMeasured
     | GameEnded

@@ -51,20 +51,6 @@ class PonderFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
-    """The state of a running search."""
-
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """The end of a search."""
-
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
 class SearchFailed:
     """The searcher could not even begin."""
 
@@ -109,8 +95,8 @@ Input = (
     | Prepared
     | BookReplied
     | PonderFound
-    | Progressed
-    | Decided
+    | Progress
+    | Decision
     | SearchFailed
     | Tick
     | LineSent

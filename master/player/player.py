@@ -17,25 +17,21 @@
        └─ nothing by the hard deadline, or nothing that is legal ─► the best move known, or one by material alone
 
 Invariants: a line goes out only where `master.csa.protocol` allows it; only legal moves go out; each of our turns ends
-by the hard deadline whatever the searcher does; a decision counts only for the search that is running.
-
-Times are milliseconds of any steady clock.
+by the hard deadline whatever the searcher does; a decision counts only for the search that is running. Times are
+milliseconds of any steady clock.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Decision, Known, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
-from master.clock import GameClock, Watch
+from cluster.api import Decision, PonderSearch, Progress, RetimeSearch, StartSearch, StopSearch
 from master.csa import events as csa
 from master.csa.complaints import Hope, with_advice
-from master.csa.offer import UnplayableError, other_game, read_offer
-from master.csa.position import SIGNS
+from master.csa.offer import UnplayableError, other_game
 from master.csa.protocol import CsaProtocol, State
 from master.csa.summary import GameSummary
 from master.player.events import (
-    Clocks,
     Conclusion,
     GameBegan,
     GameEnded,
@@ -44,23 +40,21 @@ from master.player.events import (
     GameOutcome,
     GameRefused,
     LoggedIn,
+    MoveComment,
     Note,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
+from master.player.game import Game
 from master.player.inputs import (
     BookReplied,
     Connected,
     ConnectionLost,
-    Decided,
     GiveUp,
     Input,
     Leave,
     LineSent,
     PonderFound,
     Prepared,
-    Progressed,
     SearchFailed,
     ServerLine,
     Tick,
@@ -76,13 +70,12 @@ from master.player.instructions import (
     PrepareSearcher,
     Send,
 )
-from master.player.judging import Judge, Verdict, patience_ms
-from master.player.move_comment import MoveComment
+from master.player.judging import Verdict, patience_ms
+from master.player.move_comment import comment_on
 from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
-from master.player.turn import Patience, Question, RunningSearch, Wait
-from worker.careful import careful_move
-from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
+from master.player.turn import Patience, Pondering, Question, RunningSearch, Wait
+from worker.shogi import MoveError, move_to_csa, move_to_usi
 from worker.states import States, Transition
 
 
@@ -98,18 +91,11 @@ class Player:
         """The time of the event that is handled."""
         self._login = login
         self._next_id = 1
-        self._position: Position | None = None
-        self._clock: GameClock | None = None
-        self._judge: Judge | None = None
-        self._moves: list[str] = []
-        self._line: tuple[str, ...] = ()
-        """The moves that the last search expects from here on, as long as the game follows them."""
+        self._offered: Game | None = None
+        """The game on offer, and then that which is played."""
         self._wait: Wait | None = None
         """The answer for which our turn waits."""
-        self._pondering: SearchRequest | None = None
-        """The search that runs on the opponent's time."""
-        self._found: PonderFound | None = None
-        """The results of that search."""
+        self._pondering: Pondering | None = None
         self._comment = MoveComment()
         self._aborting = ""
         self._wrong_game = ""
@@ -146,22 +132,22 @@ class Player:
             case BookReplied(question_id, answer):
                 self._on_book(question_id, answer)
             case PonderFound(pondered):
-                if self._pondering is not None and pondered.search_id == self._pondering.search_id:
-                    self._found = event
-            case Progressed(progress):
-                self._on_progress(progress)
-            case Decided(decision):
-                if (search := self._search_of(decision.search_id)) is not None:  # else late: the turn ended without it
-                    self._emit(ThinkingEnded(decision))
-                    self._act_on(decision, search)
+                if self._pondering is not None and pondered.search_id == self._pondering.request.search_id:
+                    self._pondering.found = event
+            case Progress():
+                self._on_progress(event)
+            case Decision():
+                if (search := self._search_of(event.search_id)) is not None:  # else late: the turn ended without it
+                    self._emit(event)
+                    self._act_on(event, search)
             case SearchFailed(search_id, why):
                 if (search := self._search_of(search_id)) is not None:
                     self._fall_back(search, f"the search failed: {why}")
             case Tick():
                 self._on_tick()
             case LineSent():
-                if self._clock is not None and self.protocol.sent is not None:
-                    self._clock.sent(now_ms)
+                if self.protocol.sent is not None:
+                    self._game.clock.sent(now_ms)
             case ConnectionLost(why):
                 if self.outcome is None:
                     aborting = self._aborting
@@ -176,7 +162,7 @@ class Player:
         return out
 
     def _on_prepared(self, first_id: int) -> None:
-        offered = self.protocol.state is State.OFFERED and self._position is not None
+        offered = self.protocol.state is State.OFFERED and self._offered is not None
         if self.outcome is None and offered and not self._aborting:
             self._next_id = first_id
             self._to(PlayerState.AGREED)
@@ -190,10 +176,9 @@ class Player:
 
     def _on_progress(self, progress: Progress) -> None:
         if (search := self._search_of(progress.search_id)) is not None:
-            if progress.pv:
-                search.pv = progress.pv
-            self._retime(search, progress)
-            self._emit(ThinkingProgressed(progress))
+            if search.see(progress, self._game.clock):
+                self._out.append(RetimeSearch(search.search_id, search.soft_ms))
+            self._emit(progress)
 
     def _on_tick(self) -> None:
         """Time has passed: a turn whose deadline is over ends with the best that is known."""
@@ -209,8 +194,8 @@ class Player:
                 self._stop_search()
                 self._fall_back(wait, "no decision by the hard deadline")
             case Patience():
-                self._emit(Note("move_limit_passed", {"plies": len(self._moves)}, error=True))
-                self._referee().plays_on()
+                self._emit(Note("move_limit_passed", {"plies": len(self._game.moves)}, error=True))
+                self._game.judge.plays_on()
                 self._on_turn()
 
     def _give_up(self, why: str) -> None:
@@ -255,7 +240,7 @@ class Player:
 
     def _on_offer(self, summary: GameSummary) -> None:
         try:
-            self._position, self._moves = read_offer(summary)
+            self._offered = Game(self.settings, summary)
         except UnplayableError as error:
             self._refuse(str(error))
             return
@@ -276,38 +261,29 @@ class Player:
 
     def _refuse(self, why: str) -> None:
         self._to(PlayerState.LOBBY)
-        self._position = None  # what was offered before, and is being prepared for, is off the table too
+        self._offered = None  # what was offered before, and is being prepared for, is off the table too
         self._emit(GameRefused(why))
         self._send(self.protocol.reject())
 
     def _on_start(self) -> None:
-        summary, position = self._summary(), self._board()
-        self._judge = Judge(self.settings, summary)
-        self._clock = GameClock(summary.time, self.settings.clock, turn=summary.to_move, now_ms=self._now_ms)
-        for move in summary.moves:
-            self._clock.charge_before_start(SIGNS.index(move.csa[0]), move.consumed_ms)
-        self._emit(GameBegan(summary, position.sfen(), self._clocks()))
+        game = self._game
+        game.begin(self._now_ms)
+        self._emit(GameBegan(game.summary, game.position.sfen(), game.clocks(self._now_ms)))
         if self.protocol.my_turn:
             self._on_turn()
         else:
             self._to(PlayerState.THEIR_TURN)
 
     def _on_move(self, made: csa.MoveMade) -> None:
-        position = self._board()
-        assert self._clock is not None
         if made.mine and self._wait is not None:
             self._stop_search()  # the server plays a move that we did not send: nothing is asked of us any more
         try:
-            move = position.push_csa(made.csa)
+            played = self._game.move(made, self._comment if made.mine else MoveComment(), self._now_ms)
         except MoveError as error:
             self._emit(Note("lost_track", {"move": made.csa, "why": str(error)}, error=True))
             self._abort(f"the server's move {made.csa} is not legal here")
             return
-        self._moves.append(move_to_usi(move))
-        self._line = self._line[1:] if self._line[:1] == (self._moves[-1],) else ()
-        self._clock.moved(made.consumed_ms, self._now_ms)
-        comment = self._comment if made.mine else MoveComment()
-        self._emit(comment.played(made, tuple(self._moves), position.sfen(), self._clocks()))
+        self._emit(played)
         if self._aborting:
             if self.protocol.my_turn:
                 self._send(self.protocol.resign())
@@ -319,13 +295,12 @@ class Player:
     # Our turn
 
     def _on_turn(self) -> None:
-        assert self._clock is not None
-        self._wait = None
-        judgement = self._referee().before_search(self._board(), len(self._moves))
+        game, self._wait = self._game, None
+        judgement = game.judge.before_search(game.position, len(game.moves))
         match judgement.verdict:
             case Verdict.WAIT:
                 self._to(PlayerState.AT_LIMIT)
-                self._wait = Patience(self._now_ms + patience_ms(self._clock.budget(self._now_ms).hard_ms))
+                self._wait = Patience(self._now_ms + patience_ms(game.clock.budget(self._now_ms).hard_ms))
             case Verdict.RESIGN:
                 self._answer(self.protocol.resign())
             case Verdict.DECLARE:
@@ -338,84 +313,42 @@ class Player:
                 self._think()
 
     def _ask_book(self) -> None:
-        judge = self._referee()
-        assert self._clock is not None
-        budget = self._clock.budget(self._now_ms, len(self._moves), judge.max_moves, score=judge.score)
-        question_id = self._new_id()
+        game, question_id = self._game, self._new_id()
+        budget = game.budget(self._now_ms)
         self._to(PlayerState.BOOK)
         self._wait = Question(question_id, self._now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
-        self._out.append(AskBook(question_id, self._summary().start_sfen, tuple(self._moves), budget.soft_ms))
+        self._out.append(AskBook(question_id, game.summary.start_sfen, tuple(game.moves), budget.soft_ms))
 
     def _play_from_book(self, answer: BookAnswer) -> bool:
-        """Send the book's move, unless it is not legal (a damaged book), or brings a position back."""
-        position = self._board().copy()
+        """Send the book's move, if it is one to play."""
         try:
-            move = position.push_usi(answer.move)
+            move = self._game.book_move(answer.move)
         except MoveError as error:
             self._emit(Note("book_move_refused", {"book": answer.source, "why": str(error)}, error=True))
             return False
-        if position.occurrences() > 1:
-            return False  # whether a repetition is wanted the search has to say
+        if move is None:
+            return False
         self._emit(Note("book_move", {"book": answer.source, "move": answer.move, "score": answer.score}))
-        self._send_move(move, MoveComment.of_book(answer, self._board(), move))
+        self._send_move(move, comment_on(answer, self._game.position, move))
         return True
 
     def _think(self) -> None:
-        assert self._clock is not None
-        judge = self._referee()
-        request = self._request(tuple(self._moves))
-        search_id = request.search_id
-        known = self._known_of(request)
-        known_ms = 0 if known is None else known.fleet_ms
-        budget = self._clock.budget(self._now_ms, len(self._moves), judge.max_moves, known_ms, judge.score)
-        deadline_ms = self._now_ms + budget.hard_ms + self.settings.guard_ms
-        watch = Watch(judge.score, "" if known is None else known.move, known_ms)
-        # Where nothing is heard of the search, what is known already is better than any move.
-        pv = self._line if known is None else known.lines[0].pv if known.lines else (known.move,)
+        game, search_id = self._game, self._new_id()
+        request = game.request(search_id)
+        known = None if self._pondering is None else self._pondering.known(request, self._now_ms)
+        self._pondering = None  # it is a part of this search now, or over
         self._to(PlayerState.SEARCHING)
-        self._wait = RunningSearch(search_id, deadline_ms, budget.soft_ms, self._now_ms, watch, pv)
-        clocks = self._clocks()
-        self._emit(ThinkingBegan(search_id, len(self._moves), budget.soft_ms, budget.hard_ms, clocks, known))
-        self._out.append(StartSearch(replace(request, soft_ms=budget.soft_ms, hard_ms=budget.hard_ms)))
-        self._pondering = self._found = None  # it is a part of this search now, or over
-
-    def _known_of(self, request: SearchRequest) -> Known | None:
-        """The result of pondering on the position of ``request``."""
-        if self._pondering is None or self._found is None:
-            return None
-        known = self._found.pondered.replies.get(request.reply_to(self._pondering))
-        return None if known is None else known.later(max(0, int(self._now_ms - self._found.at_ms)))
+        self._wait = search = RunningSearch.begin(search_id, game, known, self._now_ms, self.settings.guard_ms)
+        clocks = game.clocks(self._now_ms)
+        self._emit(ThinkingBegan(search_id, len(game.moves), search.soft_ms, search.hard_ms, clocks, known))
+        self._out.append(StartSearch(replace(request, soft_ms=search.soft_ms, hard_ms=search.hard_ms)))
 
     def _ponder(self, move: int) -> None:
         """Our ``move`` is out: search on the opponent's time, unless the game is over with it."""
-        position = self._board().copy()
-        position.push(move)
-        if not self.settings.ponder or self._referee().ends_with(position, len(self._moves) + 1):
+        if not self.settings.ponder or self._game.ends_with(move):
             return
-        self._pondering, self._found = self._request((*self._moves, move_to_usi(move))), None
-        self._out.append(PonderSearch(self._pondering))
-
-    def _request(self, moves: tuple[str, ...]) -> SearchRequest:
-        return SearchRequest(
-            search_id=self._new_id(),
-            sfen=self._summary().start_sfen,
-            moves=moves,
-            nodes=self.settings.nodes,
-            depth=self.settings.depth,
-            max_moves=self._referee().search_limit,
-            draw_black=self.settings.draw_black,
-            draw_white=self.settings.draw_white,
-        )
-
-    def _retime(self, search: RunningSearch, progress: Progress) -> None:
-        """A hard move gets more time, and one that turns out to be easy less."""
-        assert self._clock is not None
-        move = progress.pv[0] if progress.pv else ""
-        outlook = search.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
-        soft_ms = self._clock.reconsidered(outlook, search.began_ms + progress.elapsed_ms)
-        if soft_ms != search.soft_ms:
-            search.soft_ms = soft_ms
-            self._out.append(RetimeSearch(search.search_id, soft_ms))
+        self._pondering = Pondering(self._game.request(self._new_id(), move_to_usi(move)))
+        self._out.append(PonderSearch(self._pondering.request))
 
     def _search_of(self, search_id: int) -> RunningSearch | None:
         """The running search, if that is its id."""
@@ -423,7 +356,8 @@ class Player:
         return search if isinstance(search, RunningSearch) and search.search_id == search_id else None
 
     def _act_on(self, decision: Decision, search: RunningSearch) -> None:
-        match self._referee().after_search(decision, self._board(), len(self._moves)):
+        game = self._game
+        match game.judge.after_search(decision, game.position, len(game.moves)):
             case Verdict.DECLARE:
                 self._answer(self.protocol.declare())
             case Verdict.RESIGN:
@@ -431,27 +365,18 @@ class Player:
             case Verdict.DISBELIEVE:
                 self._fall_back(search, f"the decision {decision.move} does not hold")
             case _:
-                self._play(decision, search)
-
-    def _play(self, decision: Decision, search: RunningSearch) -> None:
-        try:
-            move = self._board().parse_usi(decision.move)
-        except MoveError as error:
-            self._fall_back(search, f"the decision is not legal: {error}")
-        else:
-            self._line = decision.pv
-            self._send_move(move, MoveComment.of(decision, self._board(), move))
+                try:
+                    move = game.position.parse_usi(decision.move)
+                except MoveError as error:
+                    self._fall_back(search, f"the decision is not legal: {error}")
+                    return
+                game.expected = decision.pv
+                self._send_move(move, comment_on(decision, game.position, move))
 
     def _fall_back(self, search: RunningSearch, why: str) -> None:
         """Play the best move that was reported, or one by material alone: a turn never ends on the clock."""
-        position, move = self._board(), 0
-        try:
-            if search.pv:
-                move = position.parse_usi(search.pv[0])
-        except MoveError as error:
-            why += f"; the reported move is not legal: {error}"
-        move = move or careful_move(position)
-        self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why}, error=True))
+        move, more = self._game.fallback_move(search.pv)
+        self._emit(Note("fallback_move", {"move": move_to_usi(move), "why": why + more}, error=True))
         self._send_move(move, MoveComment())
 
     def _send_move(self, move: int, comment: MoveComment) -> None:
@@ -488,30 +413,18 @@ class Player:
         if self.protocol.state is not State.PLAYING:
             self._finish(Conclusion.ABORTED, why)
 
-    def _summary(self) -> GameSummary:
-        assert self.protocol.summary is not None
-        return self.protocol.summary
-
-    def _board(self) -> Position:
-        assert self._position is not None
-        return self._position
-
-    def _referee(self) -> Judge:
-        assert self._judge is not None
-        return self._judge
-
-    def _clocks(self) -> Clocks:
-        assert self._clock is not None
-        left = (self._clock.left_ms(0, self._now_ms), self._clock.left_ms(1, self._now_ms))
-        return Clocks(left, self._clock.turn)
+    @property
+    def _game(self) -> Game:
+        assert self._offered is not None
+        return self._offered
 
     def _stop_search(self) -> None:
         wait, self._wait = self._wait, None
         if isinstance(wait, RunningSearch):
             self._out.append(StopSearch(wait.search_id))
         if self._pondering is not None:
-            self._out.append(StopSearch(self._pondering.search_id))
-            self._pondering = self._found = None
+            self._out.append(StopSearch(self._pondering.request.search_id))
+            self._pondering = None
 
     def _send(self, line: str) -> None:
         self._out.append(Send(line, line))
@@ -526,8 +439,8 @@ class Player:
         self._stop_search()
         if self._wrong_game:
             outcome = replace(outcome, conclusion=Conclusion.WRONG_GAME, reason=self._wrong_game)
-        if self._clock is not None:
-            outcome = replace(outcome, plies=len(self._moves), sfen=self._board().sfen())
+        if self._offered is not None and self._offered.begun:
+            outcome = replace(outcome, plies=len(self._game.moves), sfen=self._game.position.sfen())
         self.outcome = outcome
         self._to(PlayerState.OVER)
         if self.protocol.state in (State.ENDED, State.WAITING) and not self.protocol.logged_out:

@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
-from master.clock import Watch
+from cluster.api import Known, Progress, SearchRequest
+from master.clock import GameClock, Watch
+from master.player.game import Game
+from master.player.inputs import PonderFound
+
+
+@dataclass(slots=True)
+class Pondering:
+    """The search that runs on the opponent's time."""
+
+    request: SearchRequest
+    found: PonderFound | None = None
+
+    def known(self, request: SearchRequest, now_ms: float) -> Known | None:
+        """The result for the position of ``request``; None: there is none."""
+        found = self.found
+        return None if found is None else found.pondered.known(request, self.request, now_ms - found.at_ms)
 
 
 @dataclass(slots=True)
@@ -15,10 +32,27 @@ class RunningSearch:
     deadline_ms: float
     soft_ms: int
     """The soft time now, from the search's start."""
+    hard_ms: int
     began_ms: float
     watch: Watch
-    pv: tuple[str, ...] = ()
+    pv: tuple[str, ...]
     """The best line known so far."""
+
+    @classmethod
+    def begin(cls, search_id: int, game: Game, known: Known | None, now_ms: float, guard_ms: int) -> Self:
+        """Make the search that begins now; ``known``: the result of pondering, ``guard_ms``: see `PlayerSettings`."""
+        # Where nothing is heard of the search, what is known already is better than any move.
+        move, known_ms, pv = ("", 0, game.expected) if known is None else (known.move, known.fleet_ms, known.pv)
+        budget, watch = game.budget(now_ms, known_ms), Watch(game.judge.score, move, known_ms)
+        return cls(search_id, now_ms + budget.hard_ms + guard_ms, budget.soft_ms, budget.hard_ms, now_ms, watch, pv)
+
+    def see(self, progress: Progress, clock: GameClock) -> bool:
+        """Take ``progress`` in. Whether ``soft_ms`` is another now: a hard move gets more time, and one that turns out
+        to be easy less."""
+        self.pv = progress.pv or self.pv
+        outlook = self.watch.see(progress.elapsed_ms, progress.move, progress.score, progress.agreement)
+        before, self.soft_ms = self.soft_ms, clock.reconsidered(outlook, self.began_ms + progress.elapsed_ms)
+        return self.soft_ms != before
 
 
 @dataclass(frozen=True, slots=True)

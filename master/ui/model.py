@@ -25,8 +25,6 @@ from master.player.events import (
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
 from master.ui.progress import Pace
 from master.ui.texts import say
@@ -166,10 +164,10 @@ class GameView:
             case ThinkingBegan():
                 side.sfen, side.before = self.sfen, self.last_square
                 side.progress = side.decision = None
-            case ThinkingProgressed(progress):
-                side.progress = progress
-            case ThinkingEnded(decision):
-                side.decision = decision
+            case Progress():
+                side.progress = event
+            case Decision():
+                side.decision = event
 
     def _set_clocks(self, clocks: Clocks) -> None:
         self._clocks, self._clocks_at, self._running = clocks, self.now(), True

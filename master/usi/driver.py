@@ -32,7 +32,6 @@ from cluster.api import (
 from master.usi.events import (
     AskBook,
     BookReplied,
-    Decided,
     Event,
     FleetEvent,
     FleetPlan,
@@ -42,10 +41,8 @@ from master.usi.events import (
     MateSolved,
     NewGame,
     NotStarted,
-    PonderFound,
     Prepare,
     Prepared,
-    Progressed,
     Quit,
     Say,
     SolveMate,
@@ -105,11 +102,7 @@ class UsiDriver:
         self._searcher: Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._hears = SearchListener(
-            on_progress=lambda progress: self._events.put_nowait(Progressed(progress)),
-            on_decision=lambda decision: self._events.put_nowait(Decided(decision)),
-            on_pondered=lambda pondered: self._events.put_nowait(PonderFound(pondered)),
-        )
+        self._hears = SearchListener(self._events.put_nowait, self._events.put_nowait, self._events.put_nowait)
         self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._mates = ThreadPoolExecutor(1, thread_name_prefix="mate")
         self._solver: MateSolver | None = None

@@ -64,23 +64,6 @@ class FleetEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True)
-class PonderFound:
-    """The results of pondering so far."""
-
-    pondered: Pondered
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    decision: Decision
-
-
-@dataclass(frozen=True, slots=True)
 class NotStarted:
     """A `StartSearch` could not be done."""
 
@@ -112,9 +95,9 @@ Event = (
     | GuiGone
     | Prepared
     | FleetEvent
-    | Progressed
-    | PonderFound
-    | Decided
+    | Progress
+    | Pondered
+    | Decision
     | NotStarted
     | BookReplied
     | MateSolved

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from cluster.api import Decision, Pondered, Progress
 from master.ui.texts import say
 from master.usi.events import (
     BookReplied,
-    Decided,
     Event,
     FleetEvent,
     FleetPlan,
@@ -28,10 +28,8 @@ from master.usi.events import (
     MateSolved,
     NewGame,
     NotStarted,
-    PonderFound,
     Prepare,
     Prepared,
-    Progressed,
     Quit,
     Say,
     SolveMate,
@@ -114,12 +112,12 @@ class UsiFront:
                 self._prepared(event, now_ms)
             case FleetEvent():
                 self._fleet_event(event)
-            case Progressed():
-                self._thinking.progressed(event.progress, now_ms)
-            case PonderFound():
-                self._thinking.pondered(event.pondered, now_ms)
-            case Decided():
-                self._thinking.decided(event.decision, now_ms)
+            case Progress():
+                self._thinking.progressed(event, now_ms)
+            case Pondered():
+                self._thinking.pondered(event, now_ms)
+            case Decision():
+                self._thinking.decided(event, now_ms)
             case NotStarted():
                 self._thinking.not_started(event.search_id, event.why, now_ms)
             case BookReplied():

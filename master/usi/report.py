@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Final
 
-from cluster.api import Ballot, Decision, Known, NodeView, Progress, RootLine
+from cluster.api import Ballot, Decision, Known, NodeView, Progress
+from cluster.split.tree import TreeLine
 from master.ui.texts import error_words, later, say
 from worker.score import to_usi
 
@@ -48,7 +49,7 @@ class Reporter:
     """One search's lines, at most every ``interval_ms``, and none that says what the last one said."""
 
     interval_ms: int
-    _shown: tuple[RootLine, ...] = ()
+    _shown: tuple[TreeLine, ...] = ()
     _shown_ms: float = -(2.0**40)
 
     def progress(self, progress: Progress, now_ms: float) -> list[str]:
@@ -71,7 +72,7 @@ class Reporter:
         vote = vote_line(decision.ballots)
         return [*lines, vote] if vote else lines
 
-    def _due(self, lines: tuple[RootLine, ...], now_ms: float) -> bool:
+    def _due(self, lines: tuple[TreeLine, ...], now_ms: float) -> bool:
         since = now_ms - self._shown_ms
         if not lines or since < self.interval_ms or (lines == self._shown and since < _REFRESH_MS):
             return False
@@ -79,7 +80,7 @@ class Reporter:
         return True
 
 
-def info_lines(lines: Sequence[RootLine], nodes: int, time_ms: int, fleet: Sequence[NodeView] = ()) -> list[str]:
+def info_lines(lines: Sequence[TreeLine], nodes: int, time_ms: int, fleet: Sequence[NodeView] = ()) -> list[str]:
     """An ``info`` line for each root move, the best first. ``nodes`` and ``nps`` are those of the whole fleet."""
     nps = sum(view.nps for view in fleet if view.alive) or nodes * 1000 // max(1, time_ms)
     used = [view.hashfull for view in fleet if view.alive and view.hashfull]
@@ -121,7 +122,7 @@ def error_line(why: str) -> str:
     return f"info string {say('error: {why}', why=error_words(' '.join(why.split())))}"
 
 
-def _seldepth(line: RootLine, fleet: Sequence[NodeView]) -> str:
+def _seldepth(line: TreeLine, fleet: Sequence[NodeView]) -> str:
     """The ``seldepth`` of an ``info`` line, from the nodes that are for its move; empty where they do not tell."""
     deepest = max((view.seldepth for view in fleet if view.pv[:1] == line.pv[:1]), default=0)
     return f" seldepth {max(deepest, line.depth)}" if deepest else ""

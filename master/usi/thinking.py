@@ -92,8 +92,7 @@ class _Pondering:
         """The result of pondering on the position of ``request``, if it is among those behind the replies."""
         if self.before is None or self.found is None:
             return None
-        known = self.found.replies.get(request.reply_to(self.before))
-        return None if known is None else known.later(max(0, int(now_ms - self.found_ms)))
+        return self.found.known(request, self.before, now_ms - self.found_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ class Thinking:
         self._say(error_line(why))
         move = search.board.careful_move()
         if search.held:
-            self._hold(search, Decision(search_id, move, None, 0, (), 0, 0, "refused"))
+            self._hold(search, Decision(search_id=search_id, move=move, source="refused"))
         else:
             self._say(best_line(move))
 
@@ -347,7 +346,7 @@ class Thinking:
         if known is None:
             self._say(best_line(pondering.board.careful_move()))
         else:
-            self._say(best_line(known.move, next(iter(known.lines[0].pv[1:2]), None)))
+            self._say(best_line(known.move, next(iter(known.pv[1:2]), None)))
 
     def _end_pondering(self) -> None:
         pondering, self._pondering = self._pondering, None

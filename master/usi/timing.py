@@ -111,8 +111,7 @@ class Turn:
         """Whether ``soft_ms`` is another, now that the search has come so far."""
         if self.clock is None:
             return False
-        move = progress.pv[0] if progress.pv else ""
-        outlook = self.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
+        outlook = self.watch.see(progress.elapsed_ms, progress.move, progress.score, progress.agreement)
         before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(outlook))
         self._aimed_ms = max(self.soft_ms, progress.elapsed_ms)
         return self.soft_ms != before

@@ -102,8 +102,8 @@ class OpenFleet:
         assert request is not None
         await self.heard.until(lambda: any(made.search_id == request.search_id for made in self.heard.decisions))
         (decision,) = (made for made in self.heard.decisions if made.search_id == request.search_id)
-        Position.startpos().push_all((*request.moves, *decision.pv))
-        assert decision.pv[0] == decision.move
+        Position.startpos().push_all((*request.moves, *(decision.pv or (decision.move,))))
+        assert not decision.lines or decision.pv[0] == decision.move
         assert request.hard_ms is None or decision.elapsed_ms <= request.hard_ms
         return decision
 

@@ -6,16 +6,16 @@ import functools
 import random
 from dataclasses import dataclass, field
 
-from cluster.api import Decision, PonderSearch, SearchRequest, StartSearch, StopSearch
+from cluster.api import Decision, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
-    Decide,
+    AskLastResort,
     Event,
+    LastWord,
     LogEvent,
     NodeJoined,
     NodeLost,
-    Publish,
     Received,
     SendJob,
     StopNode,
@@ -23,7 +23,7 @@ from cluster.coordination.events import (
 )
 from cluster.coordination.root import Root
 from cluster.network.messages import Done, Heartbeat, Job, Report
-from worker.engine import Bound
+from worker.engine import Bound, SearchInfo
 from worker.score import MATE
 from worker.shogi import STARTPOS
 
@@ -67,8 +67,13 @@ class Storm:
             self.pondering = None
         elif isinstance(event, PonderSearch):
             self.pondering = event.request
-        for instruction in self.coordinator.handle(event, self.now):
+        instructions = self.coordinator.handle(event, self.now)
+        for instruction in instructions:
             match instruction:
+                case AskLastResort(job):  # the driver answers before anything else
+                    pv = (root_of(job.sfen, job.moves).legal[0],)
+                    found = SearchInfo(1, 1, 0, Bound.EXACT, 1, 1, 0, pv) if job.job_id % 2 else None
+                    instructions += self.coordinator.handle(LastWord(job.search_id, found), self.now)
                 case SendJob(node_id, job):
                     self.old.append(job)
                     self.jobs[node_id] = job
@@ -76,10 +81,10 @@ class Storm:
                     assert job.nodes is None or job.nodes > 0
                 case StopNode(node_id):
                     self.jobs.pop(node_id, None)
-                case Decide(decision):
+                case Decision() as decision:
                     self.check(decision, expected)
                     self.decided.append(decision)
-                case Publish(progress):
+                case Progress() as progress:
                     assert progress.elapsed_ms >= 0
                 case LogEvent("ponder_hit"):
                     self.hits += 1
@@ -108,13 +113,14 @@ class Storm:
             assert (decision.move == "resign") == (not root.legal)
         else:
             assert decision.move in root.legal
-            assert decision.pv[0] == decision.move
             assert root.legal_part(decision.pv) == decision.pv
             assert len(decision.lines) <= request.multipv
             firsts = [line.pv[0] for line in decision.lines]
             assert len(set(firsts)) == len(firsts)
-            if decision.score is not None:
-                assert firsts[0] == decision.move
+            if decision.source in ("forced", "none"):
+                assert (firsts, decision.pv, decision.score) == ([], (), None)
+            else:
+                assert firsts[0] == decision.pv[0] == decision.move
 
     def start(self, rng: random.Random) -> None:
         [(sfen, moves)] = rng.choices(POSITIONS, weights=(5, 5, 1, 1, 2))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from cluster.api import SILENT, Decision, FleetError, Known, Listener, Pondered, SearchListener, SearchRequest
+from tests.answers import make_decision
 from worker.shogi import Position, move_to_usi
 
 Choice = Callable[[Position], tuple[str, int | None]]
@@ -86,7 +87,7 @@ class ScriptedSearcher:
         position.push_all(request.moves)
         move, score = choose(position)
         pv = () if move in ("resign", "win") else (move,)
-        self.decide(Decision(request.search_id, move, score, 5, pv, 100, 1, "split"))
+        self.decide(make_decision(request.search_id, move, score, 5, pv, 100, 1, "split"))
 
 
 class BrokenSearcher(ScriptedSearcher):

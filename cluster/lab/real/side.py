@@ -266,7 +266,7 @@ class _Player:
         lost, self._lost = tuple(self._lost), []
         starved, self._starved = self._starved, 0
         # The views of the nodes are for viewers.
-        slim = None if decision is None else replace(decision, fleet=(), lines=())
+        slim = None if decision is None else replace(decision, fleet=(), lines=decision.lines[:1])
         self._connection.send(Found(slim, tuple(self._dealt), lost, starved))
 
     def _on_decision(self, decision: Decision) -> None:

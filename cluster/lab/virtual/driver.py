@@ -25,12 +25,10 @@ from cluster.api import Decision, FleetError, PonderSearch, Progress, SearchRequ
 from cluster.coordination.chooser import standard_table
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
-    Decide,
     Event,
     LogEvent,
     NodeJoined,
     NodeLost,
-    Publish,
     Received,
     SendJob,
     StopNode,
@@ -215,10 +213,10 @@ class VirtualFleet:
                     self._advance(node_id)
                 case StopNode(node_id, _):
                     self._end(node_id)
-                case Decide(decision):
-                    decided = decision
-                case Publish(progress):
-                    self.progress.append(progress)
+                case Decision():
+                    decided = instruction
+                case Progress():
+                    self.progress.append(instruction)
                 case LogEvent():
                     self.log.append((self.now_ms, instruction))
         return decided

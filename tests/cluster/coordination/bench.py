@@ -8,12 +8,10 @@ from cluster.api import Decision, Pondered, SearchRequest, StartSearch
 from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import (
     FALLBACK,
-    Decide,
     Event,
     Instruction,
     LogEvent,
     NodeJoined,
-    PublishPondered,
     Received,
     SendJob,
     StopNode,
@@ -59,9 +57,9 @@ class Bench:
                     current = self.jobs.get(node_id)
                     if current is not None and current.job_id == job_id:
                         self.jobs[node_id] = None
-                case PublishPondered(pondered):
+                case Pondered() as pondered:
                     self.pondered = pondered
-                case Decide(decision):
+                case Decision() as decision:
                     self.decisions.append(decision)
         return self.out
 

@@ -27,7 +27,7 @@ from tests.cluster.storm import NODES, Storm
 def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int | None, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
     chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=fallback_nodes, validate=True)
-    storm = Storm(Coordinator(chosen))
+    storm = Storm(Coordinator(chosen, has_last_resort=bool(seed % 2)))
     for node_id in NODES[: rng.randrange(len(NODES))]:
         storm.feed(NodeJoined(node_id))
     for _ in range(rng.choice([20, 150])):

@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, RootLine, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import NodeJoined, Publish
+from cluster.api import Decision, Progress, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import NodeJoined
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.lab.virtual.driver import VirtualFleet
 from cluster.lab.virtual.node import VirtualNode
 from cluster.split.tree import TreeLine
+from tests.answers import root_line
 from tests.cluster.coordination.bench import SETTINGS, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
@@ -31,7 +32,7 @@ def line(depth: int, score: int, *pv: str) -> TreeLine:
     return TreeLine(depth, score, Bound.EXACT, pv)
 
 
-def shown(lines: Sequence[RootLine | TreeLine]) -> list[tuple[str, int, int]]:
+def shown(lines: Sequence[TreeLine]) -> list[tuple[str, int, int]]:
     return [(line.pv[0], line.depth, line.score) for line in lines]
 
 
@@ -75,12 +76,12 @@ class TestCoordinator:
         bench.report("n2", 9, 40, "2g2f", "8c8d", multipv=1)
         bench.report("n2", 9, 20, "6g6f", multipv=2)
         bench.tick(200)
-        [progress] = [i.progress for i in bench.out if isinstance(i, Publish)]
+        [progress] = [i for i in bench.out if isinstance(i, Progress)]
         assert shown(progress.lines) == [("2g2f", 9, 40), ("7g7f", 8, 30)]
         bench.feed(StopSearch(1))
         [decision] = bench.decisions
         assert decision.move == "2g2f"
-        assert decision.lines == (RootLine(40, 9, ("2g2f", "8c8d")), RootLine(30, 8, ("7g7f", "3c3d")))
+        assert decision.lines == (root_line(40, 9, ("2g2f", "8c8d")), root_line(30, 8, ("7g7f", "3c3d")))
 
     def test_the_answer_heads_the_lines_and_these_are_in_the_order_of_their_scores(self) -> None:
         """Two nodes of three vote for a move that the third, as deep, finds worse than another."""

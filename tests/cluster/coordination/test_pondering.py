@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.api import Known, PonderSearch, RootLine, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, PublishPondered, Received
+from cluster.api import Pondered, PonderSearch, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Received
 from cluster.coordination.pondering import highest_averages, likelihoods
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
 from cluster.split.tree import TreeLine
+from tests.answers import make_known
 from tests.cluster.coordination.bench import DECLARABLE, MATED, ONE_MOVE, SETTINGS, TIMED, Bench
 from worker.engine import Bound
 from worker.score import mate_in
@@ -250,9 +251,10 @@ class TestHit:
         bench.report("n2", 8, 5, next(iter(bench.job("n2").searchmoves), "5g5f"))
         bench.tick(1000)
         assert bench.pondered.search_id == 2
-        assert bench.pondered.replies == {
-            "3c3d": Known("2g2f", 20, 6, 600 + 100_000, 1.0, 1300, 975, (RootLine(20, 6, ("2g2f",)),))
-        }
+        [(reply, known)] = bench.pondered.replies.items()
+        assert (reply, known.source, [ballot.move for ballot in known.ballots]) == ("3c3d", "split", ["2g2f"])
+        found = make_known("2g2f", 20, 6, 600 + 100_000, 1300, 975)
+        assert known == replace(found, source="split", ballots=known.ballots)
 
     def test_what_is_known_is_told_again_when_it_changes_and_each_second(self) -> None:
         bench = pondering()
@@ -263,7 +265,7 @@ class TestHit:
             if after == 40:
                 bench.report("n1", 7, 21, "2g2f")
             out = bench.tick(10)
-            told += [bench.now - began for found in out if isinstance(found, PublishPondered)]
+            told += [bench.now - began for found in out if isinstance(found, Pondered)]
             wake = bench.coordinator.wake_ms(bench.now)
             assert wake is not None
             assert bench.now < wake <= bench.now + 1000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.api import SearchRequest, StartSearch, StopSearch
+from cluster.api import Decision, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.coordinator import Coordinator
-from cluster.coordination.events import Decide, NodeJoined, Received, SendJob
+from cluster.coordination.events import NodeJoined, Received, SendJob
 from cluster.coordination.roster import Roster, speed_class
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Done, Job, Report
@@ -66,7 +66,7 @@ class Fleet:
     def __init__(self, settings: Settings, *facts: NodeJoined) -> None:
         self.coordinator = Coordinator(settings)
         self.jobs: dict[str, Job] = {}
-        self.decided: list[Decide] = []
+        self.decided: list[Decision] = []
         for fact in facts:
             self.feed(fact)
 
@@ -74,7 +74,7 @@ class Fleet:
         for out in self.coordinator.handle(event, now_ms):
             if isinstance(out, SendJob):
                 self.jobs[out.node_id] = out.job
-            elif isinstance(out, Decide):
+            elif isinstance(out, Decision):
                 self.decided.append(out)
 
     def start(self) -> None:
@@ -105,7 +105,7 @@ def test_who_cannot_split_searches_whole_and_votes(mode: Mode) -> None:
     assert not fleet.jobs["usi"].ignoremoves
     assert any(fleet.jobs[node.node_id].searchmoves for node in OWN)
     fleet.feed(StopSearch(1), 700)
-    ballots = {ballot.voter: ballot.move for ballot in fleet.decided[0].decision.ballots}
+    ballots = {ballot.voter: ballot.move for ballot in fleet.decided[0].ballots}
     assert ballots["usi"] == "2g2f"
     assert len(ballots) == (2 if mode is Mode.SPLIT else 3)
 
@@ -118,7 +118,7 @@ def test_a_voter_of_another_engine_is_heard_though_it_counts_fewer_plies() -> No
     fleet.report("n1", 15, 10, "2g2f")
     fleet.report("n2", 5, 900, "5g5f")
     fleet.feed(StopSearch(1), 700)
-    decision = fleet.decided[0].decision
+    decision = fleet.decided[0]
     assert decision.move == "2g2f"
     assert {ballot.voter for ballot in decision.ballots} == {"usi", "n0", "n1"}
 
@@ -130,7 +130,7 @@ def test_one_of_ours_beside_an_engine_that_cannot_split_is_a_vote_of_two() -> No
     fleet.report("usi", 5, 20, "2g2f")
     fleet.report("n0", 15, 10, "7g7f")
     fleet.feed(StopSearch(1), 700)
-    assert (fleet.decided[0].decision.source, fleet.decided[0].decision.move) == ("vote", "2g2f")
+    assert (fleet.decided[0].source, fleet.decided[0].move) == ("vote", "2g2f")
 
 
 def test_a_tree_is_shared_by_nodes_of_one_engine() -> None:
@@ -161,4 +161,4 @@ def test_the_best_leaf_goes_to_the_fastest_node_and_views_say_so() -> None:
     fleet.report("n0", 9, 49, "7g7f", now_ms=600)
     assert fleet.jobs["n2"].searchmoves == ("7g7f",)
     fleet.feed(StopSearch(1), 700)
-    assert {view.node_id: view.speed for view in fleet.decided[0].decision.fleet}["n2"] == 4.0
+    assert {view.node_id: view.speed for view in fleet.decided[0].fleet}["n2"] == 4.0

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Decision, PonderSearch, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import FALLBACK, NodeLost
+from cluster.api import Decision, PonderSearch, Progress, SearchRequest, StartSearch, StopSearch
+from cluster.coordination.events import FALLBACK, AskLastResort, Event, Instruction, LastWord, NodeLost, Tick
 from cluster.coordination.root import Root
 from cluster.coordination.settings import Settings
 from cluster.drivers.last_resort import LAST_RESORT, LastResort
@@ -30,17 +30,36 @@ def found(*pv: str, score: int = 77, depth: int = 3) -> SearchInfo:
 
 
 class Asked(Bench):
-    """A coordinator with a last resort that counts its calls."""
+    """A coordinator with a last resort that answers at once, as a driver does. ``asked``: the jobs it was asked."""
 
     def __init__(self, answer: SearchInfo | None, nodes: int = 2, fallback: bool = False) -> None:
         super().__init__(nodes, fallback=fallback)
         self.asked: list[Job] = []
+        self.answer = answer
+        self.coordinator._has_last_resort = True
 
-        def ask(job: Job) -> SearchInfo | None:
-            self.asked.append(job)
-            return answer
+    def feed(self, event: Event, after: int = 0) -> list[Instruction]:
+        out = super().feed(event, after)
+        for instruction in out:
+            if isinstance(instruction, AskLastResort):
+                self.asked.append(instruction.job)
+                self.feed(LastWord(instruction.job.search_id, self.answer))
+        return out
 
-        self.coordinator._last_resort = ask
+
+class Waiting(Bench):
+    """A coordinator that has asked its last resort, and waits for the answer."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.coordinator._has_last_resort = True
+        self.feed(StartSearch(TIMED))
+        self.tick(2990)
+        [*others, asked] = self.out
+        assert isinstance(asked, AskLastResort)
+        assert not [found for found in others if isinstance(found, Progress | Decision)]
+        assert not self.decisions
+        assert self.coordinator.wake_ms(self.now) == self.now + 1
 
 
 class TestCoordinator:
@@ -72,7 +91,7 @@ class TestCoordinator:
         bench.tick(2990)
         [decision] = bench.decisions
         assert Position.startpos().parse_usi(decision.move)
-        assert (decision.source, decision.score, decision.pv) == ("none", None, (decision.move,))
+        assert (decision.source, decision.score, decision.pv) == ("none", None, ())
 
     def test_and_that_is_chosen_by_material(self) -> None:
         bench = Asked(None)
@@ -133,6 +152,43 @@ class TestCoordinator:
         bench.tick(2990)
         if len(Root(next_request).legal) > 1:
             assert bench.decisions[1].source == "none"
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            Tick(),
+            NodeLost("n1", "test"),
+            StopSearch(1),
+            LastWord(1, None),
+            StartSearch(replace(TIMED, search_id=2)),
+            PonderSearch(SearchRequest(2, STARTPOS)),
+        ],
+        ids=lambda event: type(event).__name__,
+    )
+    def test_whatever_comes_before_its_word_decides(self, event: Event) -> None:
+        bench = Waiting()
+        bench.feed(event)
+        [decision] = bench.decisions
+        assert (decision.search_id, decision.source) == (1, "none")
+        bench.feed(LastWord(1, found("2g2f")))
+        assert len(bench.decisions) == 1
+
+    def test_a_node_that_speaks_before_it_is_heard(self) -> None:
+        bench = Waiting()
+        bench.report("n1", 1, -50, "6g6f")
+        assert [(decision.move, decision.source) for decision in bench.decisions] == [("6g6f", "vote")]
+
+    def test_its_word_for_another_search_says_nothing(self) -> None:
+        bench = Waiting()
+        bench.feed(LastWord(7, found("2g2f")))
+        assert [decision.source for decision in bench.decisions] == ["none"]
+
+    def test_a_search_whose_place_is_taken_does_not_ask(self) -> None:
+        bench = Asked(found("2g2f"))
+        bench.feed(StartSearch(TIMED))
+        bench.feed(StartSearch(replace(TIMED, search_id=2)))
+        assert [(decision.search_id, decision.source) for decision in bench.decisions] == [(1, "none")]
+        assert not bench.asked
 
     def test_a_stop_brings_it_too(self) -> None:
         bench = Asked(found("2g2f"))

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from cluster.api import Decision, Listener, NodeView, Progress, SearchListener
+from cluster.api import Listener, NodeView, SearchListener
 from cluster.machine.presence import RUN_DIR, started
 from cluster.machine.status import FleetState, StatusFile, folder, masters
 from master.cli import run
+from tests.answers import make_decision, make_progress
 
 EVENTS: tuple[tuple[str, dict[str, object]], ...] = (
     ("ray_started", {"address": "127.0.0.1:6379", "capacity": 2, "pid": 7}),
@@ -32,8 +33,8 @@ FLEET = (
     NodeView("node-1", True, "7g7f", 14, 55, 1_200_000, 600_000),
     NodeView("node-2", False, "others", 9, None, 0, 7),
 )
-PROGRESS = Progress(1, 900, 14, 55, ("7g7f",), 1_200_000, FLEET)
-DECISION = Decision(1, "7g7f", 55, 14, ("7g7f", "3c3d"), 1_200_000, 950, "vote", (), FLEET)
+PROGRESS = make_progress(1, 900, 14, 55, ("7g7f",), 1_200_000, FLEET)
+DECISION = make_decision(1, "7g7f", 55, 14, ("7g7f", "3c3d"), 1_200_000, 950, "vote", (), FLEET)
 
 
 @pytest.fixture(autouse=True)

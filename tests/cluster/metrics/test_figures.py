@@ -7,20 +7,21 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from cluster.api import Decision, Listener, NodeView, Progress, SearchListener
+from cluster.api import Listener, NodeView, SearchListener
 from cluster.coordination.events import FALLBACK
 from cluster.metrics.catalogue import FLEET, NODE
 from cluster.metrics.fleet import FleetMetrics, why_dealt
 from cluster.metrics.node import NodeEndpoint, NodeMetrics
 from cluster.metrics.server import MetricsServer, Place
 from cluster.network.messages import Done, Heartbeat, Hello, Job, Report, Shared, Starves
+from tests.answers import make_decision, make_progress
 from worker.engine import Bound
 
 VIEW = NodeView("node-1", True, "all", 11, 40, 5000, 1000, hashfull=250)
 FLEET_VIEW = (VIEW, replace(VIEW, node_id="node-2", nps=500), replace(VIEW, node_id="node-3", alive=False),
               replace(VIEW, node_id=FALLBACK, nps=7))  # fmt: skip
-PROGRESS = Progress(7, 300, 12, -35, ("7g7f",), 9000, FLEET_VIEW, 0.75)
-DECISION = Decision(7, "7g7f", -20, 13, ("7g7f",), 9500, 400, "vote", fleet=FLEET_VIEW, wasted=100, agreement=0.5)
+PROGRESS = make_progress(7, 300, 12, -35, ("7g7f",), 9000, FLEET_VIEW, 0.75)
+DECISION = make_decision(7, "7g7f", -20, 13, ("7g7f",), 9500, 400, "vote", fleet=FLEET_VIEW, wasted=100, agreement=0.5)
 REPORT = Report("node-1", 7, 21, 12, 15, 100, Bound.EXACT, 800, 400, 90, ("7g7f",))
 SHARED = Shared("node-1", 1000, 2, 4000, 200, 5, 3000, 150, 90, 1, 0)
 

@@ -17,7 +17,7 @@ from cluster.network.messages import Heartbeat, Job
 from cluster.split.dealing import Dealing, deal
 from cluster.split.redeal import Patience, contention, is_decided, match, reason, window_is_lost
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Known, Leaf, Legal, Split, Tree, TreeLine, leaves
+from cluster.split.tree import Caution, KnownLines, Leaf, Legal, Split, Tree, TreeLine, leaves
 from cluster.split.windows import OPEN, Window
 from tests.cluster.coordination.bench import SETTINGS, TIMED, Bench
 from worker.engine import Bound
@@ -327,7 +327,7 @@ class TestEnd:
 def test_a_deal_over_many_decided_leaves_tries_few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[int] = []
 
-    def counted(known: Known, legal: Legal, count: int, dealing: Dealing, caution: Caution) -> Tree:
+    def counted(known: KnownLines, legal: Legal, count: int, dealing: Dealing, caution: Caution) -> Tree:
         parts.append(count)
         return deal(known, legal, count, dealing, caution)
 

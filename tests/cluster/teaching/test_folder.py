@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from cluster.teaching.folder import TeacherFolder, shards_in
-from cluster.teaching.orders import FolderError, Made, Order, make_shard
-from tests.cluster.teaching.ordering import NET, order
+from cluster.teaching.terms import FolderError, Made, ShardTerms, make_shard
+from tests.cluster.teaching.terms import NET, terms
 
 
 @pytest.fixture(scope="module")
-def shards() -> tuple[Order, list[Made]]:
-    wanted = order()
+def shards() -> tuple[ShardTerms, list[Made]]:
+    wanted = terms()
     return wanted, [make_shard(NET, wanted, number) for number in range(2)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, shards: tuple[Order, list[Made]]) -> TeacherFolder:
+def folder(tmp_path: Path, shards: tuple[ShardTerms, list[Made]]) -> TeacherFolder:
     """A folder with two shards."""
     folder = TeacherFolder(tmp_path / "games")
     with folder.held():
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, shards: tuple[Order, list[Made]]) -> TeacherFolder:
     return folder
 
 
-def test_what_is_there_is_known(folder: TeacherFolder, shards: tuple[Order, list[Made]]) -> None:
+def test_what_is_there_is_known(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
     known, notices = folder.known(shards[0], 5)
     assert [(header["shard"], header["positions"]) for header in known] == [
         (made.number, made.positions) for made in shards[1]
@@ -39,7 +39,7 @@ def test_what_is_there_is_known(folder: TeacherFolder, shards: tuple[Order, list
     assert [shard.to_bytes() for shard in shards_in(folder.path)] == [made.data for made in shards[1]]
 
 
-def test_a_damaged_shard_is_named_and_made_again(folder: TeacherFolder, shards: tuple[Order, list[Made]]) -> None:
+def test_a_damaged_shard_is_named_and_made_again(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
     path = folder.shard_path(1)
     path.write_bytes(path.read_bytes()[:-5])
     known, notices = folder.known(shards[0], 2)
@@ -49,25 +49,25 @@ def test_a_damaged_shard_is_named_and_made_again(folder: TeacherFolder, shards: 
         list(shards_in(folder.path))
 
 
-def test_a_shard_under_another_name_is_not_taken(folder: TeacherFolder, shards: tuple[Order, list[Made]]) -> None:
+def test_a_shard_under_another_name_is_not_taken(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
     folder.shard_path(1).write_bytes(folder.shard_path(0).read_bytes())
     known, (notice,) = folder.known(shards[0], 2)
     assert len(known) == 1 and "it is shard 0" in notice
 
 
-def test_other_settings_are_refused_by_name(folder: TeacherFolder, shards: tuple[Order, list[Made]]) -> None:
+def test_other_settings_are_refused_by_name(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
     wanted = shards[0]
     folder.claim(wanted)
     with pytest.raises(FolderError, match="nodes was 60 and is 61"):
-        folder.claim(order(nodes=61))
+        folder.claim(terms(nodes=61))
     with pytest.raises(FolderError, match="net was"):
         folder.claim(replace(wanted, net_digest="0" * 64))
     folder.settings.unlink()
     with pytest.raises(FolderError, match="another network or other settings"):
-        folder.known(order(nodes=61), 2)
+        folder.known(terms(nodes=61), 2)
 
 
-def test_shards_of_other_sources_are_told_of(folder: TeacherFolder, shards: tuple[Order, list[Made]]) -> None:
+def test_shards_of_other_sources_are_told_of(folder: TeacherFolder, shards: tuple[ShardTerms, list[Made]]) -> None:
     known, (notice,) = folder.known(replace(shards[0], code="other"), 2)
     assert len(known) == 2
     assert "2 shards were made by another version" in notice

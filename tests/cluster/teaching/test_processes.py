@@ -9,9 +9,9 @@ import signal
 import pytest
 
 from cluster.drivers.task_pool import MOST_LOSSES
-from cluster.teaching.orders import Event, Lost, Made, Played, TeachingError, make_shard
 from cluster.teaching.processes import make_here
-from tests.cluster.teaching.ordering import NET, order
+from cluster.teaching.terms import Event, Made, Played, ShardLost, TeachingError, make_shard
+from tests.cluster.teaching.terms import NET, terms
 
 
 def kill_one() -> None:
@@ -23,7 +23,7 @@ def kill_one() -> None:
 
 @pytest.mark.slow
 def test_a_killed_process_loses_one_shard_and_another_makes_the_same_one() -> None:
-    wanted = order(nodes=300, games=40)
+    wanted = terms(nodes=300, games=40)
     heard: list[Event] = []
 
     def listen(event: Event) -> None:
@@ -32,7 +32,7 @@ def test_a_killed_process_loses_one_shard_and_another_makes_the_same_one() -> No
         heard.append(event)
 
     make_here(NET, wanted, range(3), 2, listen)
-    (lost,) = [event for event in heard if isinstance(event, Lost)]
+    (lost,) = [event for event in heard if isinstance(event, ShardLost)]
     assert "died (-9)" in lost.why
     made = {event.number: event for event in heard if isinstance(event, Made)}
     assert sorted(made) == [0, 1, 2]
@@ -46,11 +46,11 @@ def test_a_shard_that_is_lost_again_and_again_ends_it() -> None:
 
     def listen(event: Event) -> None:
         nonlocal losses
-        losses += isinstance(event, Lost)
+        losses += isinstance(event, ShardLost)
         kill_one() if isinstance(event, Played) else None
 
     with pytest.raises(TeachingError, match=f"shard 7 was lost {MOST_LOSSES} times"):
-        make_here(NET, order(nodes=2000, games=400), [7], 1, listen)
+        make_here(NET, terms(nodes=2000, games=400), [7], 1, listen)
     assert losses == MOST_LOSSES - 1
     assert not multiprocessing.active_children()
 
@@ -58,5 +58,5 @@ def test_a_shard_that_is_lost_again_and_again_ends_it() -> None:
 @pytest.mark.slow
 def test_what_a_process_cannot_make_is_said() -> None:
     with pytest.raises(TeachingError, match=r"shard 0: .*another version of Gougi \(.*, not other\)"):
-        make_here(NET, order(code="other"), [0], 1, lambda _event: None)
+        make_here(NET, terms(code="other"), [0], 1, lambda _event: None)
     assert not multiprocessing.active_children()

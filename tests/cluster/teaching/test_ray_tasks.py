@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from cluster.api import FleetError
-from cluster.teaching.orders import Event, Lost, Made, Opened, TeachingError, make_shard
+from cluster.drivers.task_pool import Opened
 from cluster.teaching.ray_tasks import make_on_ray
+from cluster.teaching.terms import Event, Made, ShardLost, TeachingError, make_shard
 from tests.cluster.processes import family
-from tests.cluster.teaching.ordering import NET, order
+from tests.cluster.teaching.terms import NET, terms
 
 
 def makers() -> list[int]:
@@ -31,7 +32,7 @@ def makers() -> list[int]:
 
 @pytest.mark.slow
 def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> None:
-    wanted = order(nodes=300, games=40)
+    wanted = terms(nodes=300, games=40)
     heard: list[Event] = []
 
     def kill_the_first() -> None:
@@ -46,7 +47,7 @@ def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> Non
     assert heard[0] == Opened(2)
     made = {event.number: event for event in heard if isinstance(event, Made)}
     assert sorted(made) == [0, 1, 2, 3]
-    lost = [event for event in heard if isinstance(event, Lost)]
+    lost = [event for event in heard if isinstance(event, ShardLost)]
     assert [event.why for event in lost] == ["its process died"]
     assert made[lost[0].number].data == make_shard(NET, wanted, lost[0].number).data
     assert makers() == []
@@ -55,9 +56,9 @@ def test_a_killed_worker_loses_one_shard_and_another_makes_the_same_one() -> Non
 @pytest.mark.slow
 def test_a_task_that_fails_says_why() -> None:
     with pytest.raises(TeachingError, match=r"shard 0 was lost 3 times: .*another version of Gougi"):
-        asyncio.run(make_on_ray(None, 1, NET, order(code="other"), [0], lambda _event: None))
+        asyncio.run(make_on_ray(None, 1, NET, terms(code="other"), [0], lambda _event: None))
 
 
 def test_where_no_ray_is_that_is_said() -> None:
     with pytest.raises(FleetError, match=r"no Ray cluster at 127\.0\.0\.1:1: "):
-        asyncio.run(make_on_ray("127.0.0.1:1", 0, NET, order(), [0], lambda _event: None))
+        asyncio.run(make_on_ray("127.0.0.1:1", 0, NET, terms(), [0], lambda _event: None))

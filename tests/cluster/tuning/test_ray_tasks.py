@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.teaching.orders import digest_of
-from cluster.tuning.games import Order
-from cluster.tuning.ray_tasks import Event, Lost, Opened, play_on_ray
+from cluster.drivers.task_pool import Opened
+from cluster.teaching.terms import digest_of
+from cluster.tuning.games import PairTerms
+from cluster.tuning.ray_tasks import Event, PairLost, play_on_ray
 from cluster.tuning.run import Played, Run
 from cluster.tuning.settings import GameSettings, PlayError
 from tests.cluster.processes import family
@@ -46,20 +47,20 @@ def players() -> list[int]:
 
 
 @pytest.fixture
-def order(monkeypatch: pytest.MonkeyPatch) -> Order:
-    """An order by a process of the tuning build, which this one is not; those that it starts are."""
+def terms(monkeypatch: pytest.MonkeyPatch) -> PairTerms:
+    """Terms of a process of the tuning build, which this one is not; those that it starts are."""
     monkeypatch.setenv("GOUGI_TUNE", "1")
     code = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=880, check=True).stdout
-    return Order(GAMES, settings().names, code.strip())
+    return PairTerms(GAMES, settings().names, code.strip())
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(order: Order) -> None:
+def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms) -> None:
     def play(heard: list[Event]) -> Run:
         run = Run(settings(4, games=GAMES), OPENINGS)
         kept: list[Played] = []
-        asyncio.run(play_on_ray(None, 2, NET, order, run, kept.append, heard.append))
+        asyncio.run(play_on_ray(None, 2, NET, terms, run, kept.append, heard.append))
         assert run.finished
         assert sorted(played.name for played in kept) == [(k, pair) for k in range(4) for pair in range(2)]
         return run
@@ -78,15 +79,15 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(order: Order) ->
     heard: list[Event] = []
     second = play(heard)
     killer.join(10)
-    assert [event.why for event in heard if isinstance(event, Lost)] == ["its process died"]
+    assert [event.why for event in heard if isinstance(event, PairLost)] == ["its process died"]
     assert second.spsa.path == first.spsa.path
     assert players() == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_other_sources_are_refused_after_some_tries(order: Order) -> None:
+def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
     run = Run(settings(1, 1, games=GAMES), OPENINGS)
-    other = Order(order.games, order.names, "other")
+    other = PairTerms(terms.games, terms.names, "other")
     with pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
         asyncio.run(play_on_ray(None, 1, NET, other, run, lambda _: None, lambda _: None))

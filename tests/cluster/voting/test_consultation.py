@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from cluster.api import Ballot
 from cluster.voting.consultation import Vote, comparable, count
+from tests.answers import make_ballot
 from worker.score import mate_in, mated_in
 
 
 def ballot(move: str, score: int, depth: int = 10, nodes: int = 1000) -> Ballot:
-    return Ballot("n", move, score, depth, (), nodes)
+    return make_ballot("n", move, score, depth, nodes)
 
 
 def test_majority() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from master.arena.contestants import Contestant
-from master.arena.referee import Answer, Clock, Referee
+from master.arena.referee import BestMove, Clock, Referee
 from master.arena.settings import MatchSettings, Pace, ResignBy
 from master.records.csa import Ending
 from worker.shogi import STARTPOS
@@ -25,7 +25,7 @@ SHUFFLE = ("2h3h", "8b7b", "3h2h", "7b8b")
 def play(referee: Referee, *moves: str, score: int | None = None) -> Ending | None:
     for move in moves:
         assert referee.ending is None, "the game was over before its last move"
-        referee.answered(Answer(move, 10, score))
+        referee.answered(BestMove(move, 10, score))
     return referee.ending
 
 
@@ -115,8 +115,8 @@ class TestTold:
         referee = Referee(SETTINGS, STARTPOS)
         assert referee.position_line == "position startpos"
         assert referee.go_line == "go nodes 100"
-        referee.answered(Answer("2h3h", 12, 34, 100, 5))
-        referee.answered(Answer("8b7b", 13, 56))
+        referee.answered(BestMove("2h3h", 12, 34, 100, 5))
+        referee.answered(BestMove("8b7b", 13, 56))
         assert referee.position_line == "position startpos moves 2h3h 8b7b"
         assert [(move.usi, move.consumed_ms, move.score, move.nodes) for move in referee.moves] == [
             ("2h3h", 12, 34, 100),
@@ -147,11 +147,11 @@ class TestTold:
 
     def test_late(self) -> None:
         referee = Referee(replace(SETTINGS, pace=Pace(byoyomi_ms=100, margin_ms=50)), STARTPOS)
-        referee.answered(Answer("2h3h", 149))
+        referee.answered(BestMove("2h3h", 149))
         assert referee.ending is None
         referee.silent(150)
         assert referee.ending == Ending("TIME_UP", 0, "no move in 0.15 s")
         late = Referee(replace(SETTINGS, pace=Pace(byoyomi_ms=100, margin_ms=50)), STARTPOS)
-        late.answered(Answer("2h3h", 150))
+        late.answered(BestMove("2h3h", 150))
         assert late.ending is not None
         assert late.ending.reason == "TIME_UP"

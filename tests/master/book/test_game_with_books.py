@@ -80,8 +80,8 @@ def test_books_in_a_game(tmp_path: Path) -> None:
 
     uvloop.run(main())
     moves = [event for event in played if isinstance(event, MovePlayed)]
-    assert (moves[0].usi, moves[0].book) == ("7g7f", "book.db")
-    assert [move.book for move in moves if move.mine][1:] == ["", ""]  # the opponent does not follow the book
+    assert (moves[0].usi, moves[0].comment.book) == ("7g7f", "book.db")
+    assert [move.comment.book for move in moves if move.mine][1:] == ["", ""]  # the opponent does not follow the book
     late = [event for event in hanging if isinstance(event, Note) and event.event == "book_late"]
     assert len(late) == 3
     assert len(moves) == 6
@@ -99,7 +99,7 @@ def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
                 group.create_task(play(address, "W", Failing(), tmp_path, []))
 
     uvloop.run(main())
-    assert [event.book for event in events if isinstance(event, MovePlayed)] == ["", ""]
+    assert [event.comment.book for event in events if isinstance(event, MovePlayed)] == ["", ""]
     assert book.heard == events  # it hears all that observers hear
 
 

@@ -8,7 +8,8 @@ from master.book.notes import GameNotes, book_search_of
 from master.book.searches import BookSearch
 from master.book.speed import Speed
 from master.csa.summary import GameSummary
-from master.player.events import Clocks, GameBegan, MovePlayed, ThinkingBegan, ThinkingEnded
+from master.player.events import Clocks, GameBegan, MoveComment, MovePlayed, ThinkingBegan
+from tests.answers import make_decision
 from tests.master.player.table import BLACK, WHITE
 from worker.shogi import STARTPOS, Position
 
@@ -16,7 +17,7 @@ CLOCKS = Clocks((1, 1), 0)
 
 
 def decision(move: str, score: int | None = 30, nodes: int = 500_000, source: str = "split") -> Decision:
-    return Decision(1, move, score, 9, (move,), nodes, 400, source)
+    return make_decision(1, move, score, 9, (move,), nodes, 400, source)
 
 
 class Game:
@@ -35,11 +36,10 @@ class Game:
         if mine and not book:
             self.notes.take(ThinkingBegan(1, ply - 1, 1000, 2000, CLOCKS))
             if decided is not None:
-                self.notes.take(ThinkingEnded(decided))
+                self.notes.take(decided)
         self.position.push_usi(usi)
-        return self.notes.take(
-            MovePlayed(ply, colour, mine, usi, "", 1000, self.position.sfen(), CLOCKS, score, book=book)
-        )
+        comment = MoveComment(score, book=book)
+        return self.notes.take(MovePlayed(ply, colour, mine, usi, "", 1000, self.position.sfen(), CLOCKS, comment))
 
 
 def test_moves_with_their_history() -> None:

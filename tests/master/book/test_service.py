@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from cluster.api import Decision
 from master.book.learned import LearnedBook
 from master.book.opening import OpeningSettings
 from master.book.searches import BookSearch
@@ -23,11 +22,12 @@ from master.player.events import (
     GameEnded,
     GameEvent,
     GameOutcome,
+    MoveComment,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
 )
 from master.player.instructions import AskBook, BookAnswer
+from tests.answers import make_decision
 from tests.master.player.table import BLACK
 from worker.book import BookError, BookSettings
 from worker.shogi import STARTPOS, Position
@@ -56,9 +56,10 @@ def game(scores: tuple[int, ...], conclusion: Conclusion = Conclusion.LOSE, reas
         score = scores[ply // 2] if mine else None
         if mine:
             events.append(ThinkingBegan(ply, ply - 1, 500, 900, CLOCKS))
-            events.append(ThinkingEnded(Decision(ply, usi, score, 9, (usi,), 1_000_000, 500, "split")))
+            events.append(make_decision(ply, usi, score, 9, (usi,), 1_000_000, 500, "split"))
         position.push_usi(usi)
-        events.append(MovePlayed(ply, 1 - ply % 2, mine, usi, "", 1000, position.sfen(), CLOCKS, score))
+        comment = MoveComment(score)
+        events.append(MovePlayed(ply, 1 - ply % 2, mine, usi, "", 1000, position.sfen(), CLOCKS, comment))
     events.append(GameEnded(GameOutcome(conclusion, reason, BLACK, plies=2 * len(scores), sfen=position.sfen())))
     return events
 

@@ -17,6 +17,7 @@ from master.book.searches import BookSearch
 from master.book.service import BookService
 from master.book.study import Studied, StudyingSearcher
 from master.player.events import GameFound, LoggedIn
+from tests.answers import make_decision
 from tests.master.player.table import BLACK
 from tests.master.scripted import BrokenSearcher, ScriptedSearcher, first_legal
 from worker.shogi import STARTPOS, Position
@@ -60,7 +61,7 @@ class Study:
         position = Position.from_sfen(request.sfen)
         position.push_all(request.moves)
         move, _ = first_legal(position)
-        self.inner.decide(Decision(request.search_id, move, -50, 12, (move,), nodes, 900, "split"))
+        self.inner.decide(make_decision(request.search_id, move, -50, 12, (move,), nodes, 900, "split"))
 
     async def close(self) -> None:
         await self.searcher.close()
@@ -159,7 +160,7 @@ def test_a_fleet_that_is_slower_than_expected_searches_again(
         for number, (nodes, elapsed_ms, score) in enumerate(found, start=1):
             await until(lambda number=number: len(study.inner.requests) == number)
             move = "1g1f"
-            study.inner.decide(Decision(number, move, score, 9, (move,), nodes, elapsed_ms, "vote"))
+            study.inner.decide(make_decision(number, move, score, 9, (move,), nodes, elapsed_ms, "vote"))
         await until(lambda: study.studied)
         assert len(study.studied) == 1
         assert study.studied[0].finished
@@ -217,7 +218,7 @@ def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: 
         assert (request.moves, request.soft_ms) == (lesson.moves, time_ms)
         if not last:
             study.searcher.observe(GameFound(BLACK))
-        decision = Decision(request.search_id, move, -30, 20, (move,), nodes, time_ms, "split")
+        decision = make_decision(request.search_id, move, -30, 20, (move,), nodes, time_ms, "split")
         study.inner.decide(decision)
         await until(lambda: study.studied)
         assert study.studied[0].finished == last

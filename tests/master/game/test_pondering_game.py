@@ -7,12 +7,12 @@ import asyncio
 import pytest
 import uvloop
 
-from cluster.api import Listener
+from cluster.api import Decision, Listener
 from cluster.coordination.settings import Settings
 from cluster.drivers.local_driver import LocalSearcher
 from master.csa.address import ServerAddress
 from master.game.driver import GameSettings, play_game
-from master.player.events import GameEvent, GameOutcome, ThinkingBegan, ThinkingEnded
+from master.player.events import GameEvent, GameOutcome, ThinkingBegan
 from master.player.instructions import Login, PlayerSettings
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
@@ -58,7 +58,7 @@ def test_a_game_with_ponder_hits() -> None:
                 began = [event for event in seat.events if isinstance(event, ThinkingBegan)]
                 # A hit is known of before its search begins, unless the reply came before the first word of pondering.
                 assert any(event.known is not None for event in began)
-                decided = [event.decision for event in seat.events if isinstance(event, ThinkingEnded)]
+                decided = [event for event in seat.events if isinstance(event, Decision)]
                 assert len(decided) == MOVES // 2
                 assert all(decision.nodes <= 3000 for decision in decided)
                 host = seat.searcher._host

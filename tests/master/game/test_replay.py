@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from cluster.api import Known
 from master.game.journal import read
 from master.game.replay import LoggedGame, Replay, ReplayError, read_log
 from master.logs.files import LogFile
@@ -18,6 +17,7 @@ from master.logs.log import open_log
 from master.player.instructions import Emit
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
+from tests.answers import make_known
 from tests.master.command import gougi
 from tests.master.game.playing import both
 from tests.master.scripted import ScriptedSearcher
@@ -29,7 +29,7 @@ async def play() -> None:
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
         # One side never decides: its moves come of the hard deadline. The other one knows something of each reply.
         alice = ScriptedSearcher(delay_s=0.02)
-        alice.knows = Known("7g7f", 30, 12, 1000, 1.0, 200, 100)
+        alice.knows = make_known("7g7f", 30, 12, 1000, 200, 100)
         await both(host, alice, ScriptedSearcher(None), "test-0-1")
 
 
@@ -63,10 +63,10 @@ def test_the_player_says_the_same_lines(log: Path) -> None:
 
 def changed(game: LoggedGame, ply: int) -> LoggedGame:
     """The game with another decision in its log."""
-    decisions = [entry for entry in game.entries if entry.kind == "Decided"]
+    decisions = [entry for entry in game.entries if entry.kind == "Decision"]
     entry = decisions[ply]
     fields = json.loads(json.dumps(entry.fields()))
-    fields["decision"]["move"] = "5i5h"
+    fields["move"] = "5i5h"
     game.entries[game.entries.index(entry)] = read(fields)
     return game
 
@@ -77,7 +77,7 @@ def test_the_first_difference_is_told(log: Path) -> None:
     for _ in replay.steps():
         pass
     assert replay.difference is not None
-    assert replay.difference.kind == "Decided"
+    assert replay.difference.kind == "Decision"
     assert replay.difference.said[0].startswith("+5958OU")
     assert not replay.difference.logged[0].startswith("+5958OU")
 
@@ -146,9 +146,9 @@ def test_what_is_no_log(tmp_path: Path, line: str, says: str) -> None:
     [
         ('"kind": "Meditated"', "no event of this version's player: Meditated: there is no such event"),
         ('"kind": "ServerLine"', "no event of this version's player: ServerLine: line: "),
-        ('"kind": "Decided", "decision": 7', "no event of this version's player: Decided: decision: "),
+        ('"kind": "Decision", "search_id": "x"', "no event of this version's player: Decision: search_id: "),
         ('"x": 1', "no event of this version's player: without a kind"),
-        ('"call": "receive", "line": "START:", "now_ms": 1.0', "an older version wrote this log"),
+        ('"call": "receive", "line": "START:", "now_ms": 1.0', "no event of this version's player: without a kind"),
     ],
 )
 def test_events_of_another_version(tmp_path: Path, fields: str, says: str) -> None:

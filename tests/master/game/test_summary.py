@@ -29,8 +29,8 @@ DECIDED = {
     "event": "input",
     "game": 1,
     "at_ms": 2.0,
-    "kind": "Decided",
-    "decision": {"source": "vote"},
+    "kind": "Decision",
+    "source": "vote",
     "level": "debug",
 }
 LOG: list[dict[str, object]] = [

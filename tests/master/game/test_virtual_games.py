@@ -11,13 +11,14 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.clock import LINKS, Link
-from cluster.api import Decision, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
+from cluster.api import RetimeSearch, SearchRequest, StartSearch, StopSearch
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
-from master.player.inputs import Connected, Decided, Input, LineSent, Prepared, Progressed, ServerLine, Tick
+from master.player.inputs import Connected, Input, LineSent, Prepared, ServerLine, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
+from tests.answers import make_decision, make_progress
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 MAX_MOVES = 80
@@ -78,12 +79,14 @@ class Seat:
         move, elapsed = move_to_usi(rng.choice(board.legal_moves())), now - self.began_ms
         if elapsed >= self.soft_ms:
             self.request = None
-            decision = Decision(request.search_id, move, 10, 5, (move,), 100, int(elapsed), "vote")
-            self.tell(Decided(decision))
+            decision = make_decision(request.search_id, move, 10, 5, (move,), 100, int(elapsed), "vote")
+            self.tell(decision)
             return
         agreement = rng.choice([1.0, 0.6])
-        progress = Progress(request.search_id, int(elapsed), 5, rng.randint(-200, 200), (move,), 100, (), agreement)
-        self.tell(Progressed(progress))
+        progress = make_progress(
+            request.search_id, int(elapsed), 5, rng.randint(-200, 200), (move,), 100, (), agreement
+        )
+        self.tell(progress)
         late = self.began_ms + self.soft_ms + rng.expovariate(1 / 10)
         self.world.at(max(now, late), lambda: self.report(request))
 
@@ -144,7 +147,7 @@ def test_no_flag_falls_and_nobody_searches_at_the_limit(name: str, link: str) ->
             assert outcome.conclusion in (Conclusion.CENSORED, Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW)
             assert outcome.plies == world.game.plies
             assert seat.searched <= len(seat.played)
-            clock = seat.player._clock
+            clock = seat.player._game.clock
             assert clock is not None
             assert len(clock.delays._recent) == min(48, len(seat.played))
             assert min(clock.delays._recent) > 2 * LINKS[link].least_ms

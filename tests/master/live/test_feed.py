@@ -20,7 +20,7 @@ import pytest
 
 from master.live import feed
 from master.live.feed import Feed, PageSettings
-from master.player.events import ThinkingProgressed
+from tests.answers import root_line
 from tests.master.live.served import states
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import GAME, PROGRESS
@@ -83,7 +83,7 @@ def test_of_a_search_the_newest_state_comes(monkeypatch: pytest.MonkeyPatch) -> 
         for event in GAME[:3]:
             page.observe(event)
         for depth in range(1000):
-            page.observe(ThinkingProgressed(replace(PROGRESS, depth=depth)))
+            page.observe(replace(PROGRESS, lines=(root_line(55, depth, PROGRESS.pv),)))
         page.close()
     depths = [fact["depth"] for fact in sent if isinstance(fact, dict) and fact.get("fact") == "progress"]
     assert depths[-1] == 999 and depths == sorted(depths)

@@ -68,7 +68,9 @@ def test_the_game_is_what_the_log_has(log: Path) -> None:
     assert [move["usi"] for move in game["moves"]] == [move.usi for move in moves]
     assert len(moves) == 8
     assert [move["left_ms"] for move in game["moves"]] == [list(move.clocks.left_ms) for move in moves]
-    assert [move["score"] for move in game["moves"] if move["mine"]] == [move.score for move in moves if move.mine]
+    assert [move["score"] for move in game["moves"] if move["mine"]] == [
+        move.comment.score for move in moves if move.mine
+    ]
     assert game["result"]["reason"] == "MAX_MOVES"
     both_sides = [site.details("1", ply) for ply in range(8)]
     assert all(thoughts and thoughts[ply % 2] and thoughts[ply % 2]["done"] for ply, thoughts in enumerate(both_sides))

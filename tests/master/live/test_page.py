@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known
 from master.live.cursor import Cursor
 from master.live.facts import Teller, fleet_fact
 from master.live.page import ENDED_KEPT, GAMES_KEPT, Site
-from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan, ThinkingEnded, ThinkingProgressed
+from master.player.events import GameBegan, LineMeasured, Note, ThinkingBegan
+from tests.answers import make_known, root_line
 from tests.master.live.told import HEAD, facts, site
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, move_played
 from worker.shogi import STARTPOS
@@ -53,16 +53,16 @@ def test_a_search_while_it_runs_and_behind_it() -> None:
 def test_scores_are_blacks() -> None:
     teller = Teller()
     teller.tell(GameBegan(replace(SUMMARY, my_colour=1), STARTPOS, CLOCKS), 0)
-    fact = teller.tell(ThinkingProgressed(PROGRESS), 1)
+    fact = teller.tell(PROGRESS, 1)
     assert fact is not None
     assert (fact["score"], fact["fleet"][0]["score"], fact["fleet"][1]["score"]) == (-55, -55, None)
 
 
 def test_the_age_of_a_nodes_report() -> None:
     """It counts from the last one that said something else than the one before."""
-    same = ThinkingProgressed(replace(PROGRESS, elapsed_ms=1900))
+    same = replace(PROGRESS, elapsed_ms=1900)
     deeper = replace(PROGRESS.fleet[0], depth=15, nodes=2_000_000)
-    other = ThinkingProgressed(replace(PROGRESS, fleet=(deeper, PROGRESS.fleet[1])))
+    other = replace(PROGRESS, fleet=(deeper, PROGRESS.fleet[1]))
     thought = site(*GAME[:4], same, other).section("thoughts", "1")["thoughts"][0]
     assert thought["heard"] == {"node-1": 1005, "node-2": 1003}
 
@@ -73,7 +73,7 @@ def test_the_opponents_thoughts_where_it_is_here_too() -> None:
     events = (
         GameBegan(replace(SUMMARY, my_colour=1), STARTPOS, CLOCKS),
         ThinkingBegan(1, 1, 900, 2000, CLOCKS),
-        ThinkingEnded(replace(DECISION, move="3c3d", score=30)),
+        replace(DECISION, move="3c3d", lines=(root_line(30, 14, ("3c3d",)),)),
     )
     told = [opponent.tell(event, 1010.0) for event in events]
     assert told[0] is None, "that the game began is told by the player that is shown"
@@ -88,7 +88,7 @@ def test_the_opponents_thoughts_where_it_is_here_too() -> None:
 
 
 def test_a_ponder_hit_is_counted() -> None:
-    known = Known("7g7f", 40, 12, 5000, 1.0, 2500, 2000)
+    known = make_known("7g7f", 40, 12, 5000, 2500, 2000)
     game = site(*GAME[:2], ThinkingBegan(1, 0, 900, 2000, CLOCKS, known)).section("game", "1")
     assert game["ponder"] == {"turns": 1, "hits": 1, "pondered_ms": 2500, "fleet_ms": 2000}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cluster.api import SearchRequest, StartSearch
 from master.live.page import Site
 from master.live.usi import UsiTeller
-from master.usi.events import Decided, Event, FleetEvent, GuiLine, Instruction, Progressed
+from master.usi.events import Event, FleetEvent, GuiLine, Instruction
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import DECISION, PROGRESS
 from worker.shogi import STARTPOS
@@ -31,8 +31,8 @@ def test_a_game_of_a_gui() -> None:
     site = shown(
         GuiLine(GO, 0.0),
         start(1),
-        Progressed(PROGRESS),
-        Decided(DECISION),
+        PROGRESS,
+        DECISION,
         GuiLine("go btime 58000 wtime 47000 binc 1000 winc 1000", 0.0),
         start(2, "7g7f", "3c3d"),
         GuiLine("gameover win", 0.0),
@@ -51,7 +51,7 @@ def test_a_game_of_a_gui() -> None:
 
 
 def test_as_white() -> None:
-    game = shown(start(1, "7g7f"), Decided(replace(DECISION, move="3c3d"))).section("game", "1")
+    game = shown(start(1, "7g7f"), replace(DECISION, move="3c3d")).section("game", "1")
     assert (game["mine"], game["names"]) == (1, ["", "Gougi"])
 
 
@@ -64,7 +64,7 @@ def test_another_position_is_another_game() -> None:
 
 
 def test_what_is_of_another_search_is_not_shown() -> None:
-    site = shown(start(7), Progressed(PROGRESS), Decided(DECISION))
+    site = shown(start(7), PROGRESS, DECISION)
     assert "depth" not in site.section("thoughts", "1")["thoughts"][0]
 
 

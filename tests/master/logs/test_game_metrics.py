@@ -17,7 +17,16 @@ from master.csa.timecontrol import TimeControl
 from master.logs.game_metrics import GameMetrics
 from master.logs.log import open_log
 from master.logs.metrics_catalogue import GAME, LISTS, rows
-from master.player.events import Clocks, Conclusion, GameBegan, GameEnded, GameOutcome, LineMeasured, MovePlayed
+from master.player.events import (
+    Clocks,
+    Conclusion,
+    GameBegan,
+    GameEnded,
+    GameOutcome,
+    LineMeasured,
+    MoveComment,
+    MovePlayed,
+)
 from tests.master.command import ROOT
 from worker.shogi import STARTPOS
 
@@ -25,7 +34,7 @@ TIME = TimeControl(60_000, byoyomi_ms=5_000)
 SUMMARY = GameSummary("game-1", ("me", "you"), 0, 0, (TIME, TIME), STARTPOS)
 MINE = MovePlayed(1, 0, True, "7g7f", "+7776FU", 4_000, STARTPOS, Clocks((56_000, 60_000), 1))
 YOURS = MovePlayed(2, 1, False, "3c3d", "-3334FU", 9_000, STARTPOS, Clocks((56_000, 51_000), 0))
-TIGHT = MovePlayed(3, 0, True, "2g2f", "+2726FU", 60_500, STARTPOS, Clocks((0, 51_000), 1), book="learned")
+TIGHT = MovePlayed(3, 0, True, "2g2f", "+2726FU", 60_500, STARTPOS, Clocks((0, 51_000), 1), MoveComment(book="learned"))
 
 
 class Game:

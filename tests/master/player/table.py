@@ -12,9 +12,10 @@ from master.player.events import (
     GameOutcome,
     Note,
 )
-from master.player.inputs import Connected, Decided, Input, PonderFound, Prepared, ServerLine
+from master.player.inputs import Connected, Input, PonderFound, Prepared, ServerLine
 from master.player.instructions import Emit, Finish, Instruction, Login, PlayerSettings, Send
 from master.player.player import Player
+from tests.answers import make_decision, make_progress
 from tests.master.csa.summaries import summary_lines
 
 BLACK = parse_summary(summary_lines("01_fischer_toryo.black")[1:-1])
@@ -25,12 +26,11 @@ ENTERED = "K1RRBB3/GGSS5/NNL6/9/9/9/9/9/8k b 8P 1"
 
 
 def decision(search_id: int, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> Decision:
-    fields: dict[str, object] = {"depth": 10, "nodes": 1000, "elapsed_ms": 5, "source": "split", **more}
-    return Decision(search_id, move, score, pv=(move, *pv), **fields)  # type: ignore[arg-type]
+    return make_decision(search_id, move, score, pv=(move, *pv), **more)  # type: ignore[arg-type]
 
 
 def progress(search_id: int, *pv: str) -> Progress:
-    return Progress(search_id=search_id, elapsed_ms=5, depth=3, score=12, pv=pv, nodes=100)
+    return make_progress(search_id, 5, 3, 12, pv, 100)
 
 
 class Table:
@@ -95,7 +95,7 @@ class Table:
     def decide(self, move: str, score: int | None = 0, pv: Iterable[str] = (), **more: object) -> str:
         """The running search decides; gives the line that goes out."""
         before = len(self.lines)
-        self.tell(Decided(decision(self.requests[-1].search_id, move, score, pv, **more)))
+        self.tell(decision(self.requests[-1].search_id, move, score, pv, **more))
         (line,) = self.lines[before:]
         return line
 

@@ -14,7 +14,7 @@ import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Decision, Listener, Progress, StartSearch
+from cluster.api import Listener, StartSearch
 from master.csa.address import ServerAddress
 from master.csa.client import CsaConnectionError
 from master.csa.lines import LineProtocol
@@ -25,17 +25,16 @@ from master.player.events import GameBegan, MovePlayed, Note
 from master.player.inputs import (
     Connected,
     ConnectionLost,
-    Decided,
     GiveUp,
     Input,
     Prepared,
-    Progressed,
     SearchFailed,
     ServerLine,
     Tick,
 )
 from master.player.instructions import Emit, Finish, Login, PlayerSettings, Send
 from master.player.player import Player
+from tests.answers import make_decision, make_progress
 from tests.master.csa.transcripts import NAMES, server_lines
 from tests.master.scripted import ScriptedSearcher
 from worker.shogi import Position, move_to_csa, move_to_usi
@@ -157,8 +156,8 @@ class Watched:
         move = "resign" if choice % 7 == 0 else "win" if choice % 7 == 1 else "5e5d"
         if self.board is not None and choice % 7 > 2 and (moves := self.board.legal_moves()):
             move = move_to_usi(moves[choice % len(moves)])
-        decision = Decision(self.search_id, move, choice % 4000 - 2000, 3, (move, "3c3d", "0a0a"), 9, 9, "vote")
-        self.tell(Decided(decision))
+        decision = make_decision(self.search_id, move, choice % 4000 - 2000, 3, (move, "3c3d", "0a0a"), 9, 9, "vote")
+        self.tell(decision)
 
     def server_plays(self, choice: int) -> bytes:
         """The echo of our move, or a legal move of the opponent."""
@@ -240,8 +239,8 @@ def test_whatever_the_server_says(name: str, head: int, steps: list[tuple[str, i
                 watched.tell(Tick())
             case "progress":
                 pv = ("7g7f", "5e5d")[number % 2 :]
-                progress = Progress(watched.search_id, 5, 3, 12, pv, 100, agreement=number % 11 / 10)
-                watched.tell(Progressed(progress))
+                progress = make_progress(watched.search_id, 5, 3, 12, pv, 100, agreement=number % 11 / 10)
+                watched.tell(progress)
             case "fail":
                 watched.tell(SearchFailed(watched.search_id, "broken"))
             case "lost" if number % 8 == 0:  # now and then, for nothing follows

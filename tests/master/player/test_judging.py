@@ -13,6 +13,7 @@ from cluster.api import Decision
 from master.csa.summary import parse_summary
 from master.player.instructions import PlayerSettings
 from master.player.judging import Judge, Judgement, Verdict
+from tests.answers import make_decision
 from tests.master.csa.summaries import summary_lines
 from worker.score import MATE, mated_in
 from worker.shogi import Position, SfenError, move_to_usi
@@ -30,7 +31,7 @@ TOTALS = {"R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
 
 
 def decision(move: str = "7g7f", score: int | None = 0) -> Decision:
-    return Decision(1, move, score, depth=10, pv=(move,), nodes=1, elapsed_ms=5, source="split")
+    return make_decision(1, move, score, depth=10, pv=(move,), nodes=1, elapsed_ms=5, source="split")
 
 
 def judge(settings: PlayerSettings = SETTINGS, **summary: object) -> Judge:

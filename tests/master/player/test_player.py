@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import RetimeSearch
+from cluster.api import Decision, Progress, RetimeSearch
 from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
@@ -23,10 +23,8 @@ from master.player.events import (
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
-from master.player.inputs import ConnectionLost, Decided, GiveUp, Prepared, Progressed, SearchFailed, Tick
+from master.player.inputs import ConnectionLost, GiveUp, Prepared, SearchFailed, Tick
 from master.player.instructions import Login, PlayerSettings, PrepareSearcher, Send
 from tests.master.csa.summaries import summary_lines
 from tests.master.csa.transcripts import NAMES, server_lines
@@ -37,8 +35,8 @@ from worker.shogi import Position, move_to_csa
 def test_voters_that_do_not_agree_get_more_time() -> None:
     table = Table().begin()
     for agreement in (1.0, 0.5, 0.5, 1.0):
-        table.tell(Progressed(replace(progress(1, "7g7f"), agreement=agreement)))
-    table.tell(Progressed(replace(progress(9, "7g7f"), agreement=0.3)))
+        table.tell(replace(progress(1, "7g7f"), agreement=agreement))
+    table.tell(replace(progress(9, "7g7f"), agreement=0.3))
     retimed = [instruction for instruction in table.all if isinstance(instruction, RetimeSearch)]
     assert [instruction.search_id for instruction in retimed] == [1, 1, 1]
     assert retimed[1].soft_ms > retimed[0].soft_ms == retimed[2].soft_ms
@@ -52,7 +50,7 @@ def test_a_game_from_login_to_logout() -> None:
     assert request.soft_ms is not None
     assert request.hard_ms is not None
     assert request.soft_ms <= request.hard_ms < 65_000
-    table.tell(Progressed(progress(1, "7g7f")))
+    table.tell(progress(1, "7g7f"))
     assert table.decide("7g7f", 55, ["3c3d", "2g2f"]) == "+7776FU,'* 55 -3334FU +2726FU"
     table.hear("+7776FU,T2", after_ms=2_300)
     assert len(table.requests) == 1
@@ -64,16 +62,16 @@ def test_a_game_from_login_to_logout() -> None:
     assert table.lines[-1] == "LOGOUT"
     assert table.outcome == GameOutcome(Conclusion.WIN, "RESIGN", BLACK, winner=0, plies=3, sfen=table.outcome.sfen)
     assert [type(event) for event in table.events] == [
-        LoggedIn, GameFound, GameBegan, ThinkingBegan, ThinkingProgressed, ThinkingEnded, MovePlayed, MovePlayed,
-        ThinkingBegan, ThinkingEnded, MovePlayed, GameEnded,
+        LoggedIn, GameFound, GameBegan, ThinkingBegan, Progress, Decision, MovePlayed, MovePlayed,
+        ThinkingBegan, Decision, MovePlayed, GameEnded,
     ]  # fmt: skip
     moves = [event for event in table.events if isinstance(event, MovePlayed)]
-    assert [(move.ply, move.mine, move.usi, move.consumed_ms, move.score) for move in moves] == [
+    assert [(move.ply, move.mine, move.usi, move.consumed_ms, move.comment.score) for move in moves] == [
         (1, True, "7g7f", 2000, 55),
         (2, False, "3c3d", 4000, None),
         (3, True, "2g2f", 0, None),
     ]
-    assert moves[0].pv == ("-3334FU", "+2726FU")
+    assert moves[0].comment.pv == ("-3334FU", "+2726FU")
     assert [move.clocks.left_ms for move in moves] == [(63_000, 60_000), (63_000, 61_000), (68_000, 61_000)]
 
 
@@ -261,11 +259,11 @@ def test_whatever_happens_only_legal_lines_go_out(black: bool, head: int, steps:
         elif step == "lost":
             table.tell(ConnectionLost("gone"))
         elif step == "decide":
-            table.tell(Decided(decision(search_id, _usi(random.choice(board.legal_moves())))))  # type: ignore[attr-defined]
+            table.tell(decision(search_id, _usi(random.choice(board.legal_moves()))))  # type: ignore[attr-defined]
         elif step == "decide badly":
-            table.tell(Decided(decision(search_id, "5e5d")))
+            table.tell(decision(search_id, "5e5d"))
         elif step == "progress":
-            table.tell(Progressed(progress(search_id, "7g7f")))
+            table.tell(progress(search_id, "7g7f"))
         elif step == "fail":
             table.tell(SearchFailed(search_id, "broken"))
         elif step == "echo":

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import PonderSearch, StartSearch
-from master.player.events import Conclusion, MovePlayed
-from master.player.inputs import BookReplied, ConnectionLost, Decided, GiveUp, Tick
+from master.player.events import Conclusion, MoveComment, MovePlayed
+from master.player.inputs import BookReplied, ConnectionLost, GiveUp, Tick
 from master.player.instructions import AskBook, BookAnswer, PlayerSettings, Send
 from tests.master.player.table import BLACK, ENTERED, MATED, Table, decision
 from tests.master.player.table import WHITE as WHITE_SUMMARY
@@ -54,7 +54,7 @@ def test_a_book_move_goes_out_with_its_score() -> None:
     assert table.pondered[-1].moves == ("7g7f",)
     table.hear("+7776FU,T1")
     (played,) = (event for event in table.events if isinstance(event, MovePlayed))
-    assert (played.book, played.score, played.depth, played.nodes) == ("book.db", 35, 20, 0)
+    assert played.comment == MoveComment(35, ("-3334FU", "+2726FU"), 20, 0, "book.db")
     table.hear("-3334FU,T1")
     assert len(questions(table)) == 2
     assert questions(table)[1].moves == ("7g7f", "3c3d")
@@ -176,7 +176,7 @@ def test_whatever_the_book_says_a_turn_ends(steps: list[str], random: Random) ->
             table.tell(Tick())
         elif step == "decide" and table.requests:
             chosen = move_to_usi(random.choice(moves))
-            table.tell(Decided(decision(table.requests[-1].search_id, chosen)))
+            table.tell(decision(table.requests[-1].search_id, chosen))
         elif step == "reply" and board.turn == 1:
             move = random.choice(moves)
             table.hear(f"{move_to_csa(move)},T0")

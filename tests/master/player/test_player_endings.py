@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from master.csa.summary import format_summary
-from master.player.events import Conclusion
-from master.player.inputs import ConnectionLost, Decided, Prepared
+from master.player.events import (
+    Conclusion,
+)
+from master.player.inputs import ConnectionLost, Prepared
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, ENTERED, MATED, WHITE, Table, decision
 from worker.score import MATE, mated_in
@@ -46,7 +48,7 @@ def test_an_end_stops_the_search(lines: list[str], conclusion: Conclusion, winne
     table.hear(*lines)
     assert table.stopped == [1]
     assert (table.outcome.conclusion, table.outcome.winner) == (conclusion, winner)
-    assert table.tell(Decided(decision(1, "7g7f"))) == []
+    assert table.tell(decision(1, "7g7f")) == []
     assert table.hear("+7776FU,T0", "#WIN") == []
 
 

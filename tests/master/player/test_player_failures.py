@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known
 from master.csa.timecontrol import TimeControl
-from master.player.inputs import Decided, Progressed, SearchFailed, Tick
+from master.player.inputs import SearchFailed, Tick
 from master.player.instructions import PlayerSettings
+from tests.answers import make_known, root_line
 from tests.master.player.table import BLACK, Table, decision, progress
 from worker.shogi import Position
 
 
 def test_an_illegal_decision_is_never_sent() -> None:
     table = Table().begin()
-    table.tell(Progressed(progress(1, "2g2f")))
+    table.tell(progress(1, "2g2f"))
     assert table.decide("7g7e", 30) == "+2726FU"
     assert table.notes() == ["fallback_move"]
 
@@ -24,7 +24,7 @@ def test_an_illegal_decision_is_never_sent() -> None:
 @pytest.mark.parametrize("move", ["", "0000", "resign", "win", "7g7f+", "P*5e", "５五", "x" * 1000])
 def test_nonsense_ends_in_a_legal_move(move: str) -> None:
     table = Table().begin()
-    table.tell(Progressed(progress(1, "7g7z")))
+    table.tell(progress(1, "7g7z"))
     line = table.decide(move, None)
     Position.startpos().push_csa(line)
 
@@ -35,21 +35,21 @@ def test_the_hard_deadline_ends_the_turn_with_the_best_that_is_known() -> None:
     assert request.hard_ms is not None
     deadline = table.player.deadline_ms
     assert deadline == table.now + request.hard_ms + PlayerSettings().guard_ms
-    table.tell(Progressed(progress(1, "2g2f", "8c8d")))
+    table.tell(progress(1, "2g2f", "8c8d"))
     assert table.tell(Tick(), deadline - 1) == []
     table.tell(Tick(), deadline)
     assert table.lines[-1] == "+2726FU"
     assert table.stopped == [1]
     assert table.player.deadline_ms is None
-    assert table.tell(Decided(decision(1, "7g7f"))) == []
-    assert table.tell(Progressed(progress(1, "7g7f"))) == []
+    assert table.tell(decision(1, "7g7f")) == []
+    assert table.tell(progress(1, "7g7f")) == []
 
 
 def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0")
-    table.ponder("3c3d", Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000))
+    table.ponder("3c3d", make_known("2g2f", 30, 12, 10_000, 4000, 2000))
     table.hear("-3334FU,T0")
     table.tell(Tick(), table.now + 10**6)
     assert table.lines[-1] == "+2726FU"
@@ -84,7 +84,7 @@ def test_decisions_of_earlier_searches_are_ignored() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0", "-3334FU,T0")
-    assert table.tell(Decided(decision(1, "2g2f"))) == []
+    assert table.tell(decision(1, "2g2f")) == []
     assert table.decide("2g2f").startswith("+2726FU")
 
 
@@ -100,5 +100,5 @@ def test_a_pv_is_cut_where_it_is_not_legal_and_where_it_is_long() -> None:
 
 def test_a_pv_that_begins_elsewhere_is_left_out() -> None:
     table = Table().begin()
-    table.tell(Decided(replace(decision(1, "7g7f", 3), pv=("2g2f", "8c8d"))))
+    table.tell(replace(decision(1, "7g7f"), lines=(root_line(3, 10, ("2g2f", "8c8d")),)))
     assert table.lines[-1] == "+7776FU,'* 3"

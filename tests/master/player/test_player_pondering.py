@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Known, Pondered, PonderSearch
-from master.player.events import ThinkingBegan
-from master.player.inputs import ConnectionLost, Decided, GiveUp, PonderFound, Progressed, Tick
+from cluster.api import Pondered, PonderSearch
+from master.player.events import (
+    ThinkingBegan,
+)
+from master.player.inputs import ConnectionLost, GiveUp, PonderFound, Tick
 from master.player.instructions import Emit, PlayerSettings, Send
+from tests.answers import make_known
 from tests.master.player.table import BLACK, Table, decision, progress
 from worker.score import MATE
 
@@ -17,7 +20,7 @@ from worker.score import MATE
 def test_the_opponents_time_is_used() -> None:
     table = Table().begin()
     assert not table.pondered
-    out = table.tell(Decided(decision(1, "7g7f")))
+    out = table.tell(decision(1, "7g7f"))
     assert [type(instruction) for instruction in out if not isinstance(instruction, Emit)] == [Send, PonderSearch]
     request = table.pondered[0]
     assert (request.search_id, request.moves) == (2, ("7g7f",))
@@ -30,7 +33,7 @@ def test_the_opponents_time_is_used() -> None:
 
 def test_what_pondering_found_saves_time() -> None:
     soft = []
-    for known in (None, Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)):
+    for known in (None, make_known("2g2f", 30, 12, 10_000, 4000, 2000)):
         table = Table().begin()
         table.decide("7g7f")
         table.hear("+7776FU,T0")
@@ -48,16 +51,16 @@ def test_what_pondering_found_counts_until_the_reply() -> None:
     table = Table().begin()
     table.decide("7g7f")
     table.hear("+7776FU,T0")
-    table.ponder("3c3d", Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000))
+    table.ponder("3c3d", make_known("2g2f", 30, 12, 10_000, 4000, 2000))
     table.hear("-3334FU,T1", after_ms=1_500)
     began = [event for event in table.events if isinstance(event, ThinkingBegan)]
-    assert began[1].known == Known("2g2f", 30, 12, 10_000, 1.0, 5500, 2750)
+    assert began[1].known == make_known("2g2f", 30, 12, 10_000, 5500, 2750)
 
 
 @pytest.mark.parametrize("case", ["another reply", "an older pondering"])
 def test_what_is_known_of_something_else_counts_for_nothing(case: str) -> None:
     table = Table().begin()
-    known = Known("2g2f", 30, 12, 10_000, 1.0, 4000, 2000)
+    known = make_known("2g2f", 30, 12, 10_000, 4000, 2000)
     table.decide("7g7f")
     table.hear("+7776FU,T0")
     table.ponder("8c8d", known)
@@ -78,8 +81,8 @@ def test_nothing_of_pondering_is_sent() -> None:
     table.decide("7g7f")
     table.hear("+7776FU,T0")
     before = len(table.all)
-    table.tell(Progressed(progress(2, "3c3d")))
-    table.tell(Decided(decision(2, "3c3d")))
+    table.tell(progress(2, "3c3d"))
+    table.tell(decision(2, "3c3d"))
     table.tell(Tick(), table.now + 10**6)
     assert len(table.all) == before
 

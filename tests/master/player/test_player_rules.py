@@ -7,8 +7,9 @@ from dataclasses import replace
 from cluster.api import RetimeSearch
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion
-from master.player.inputs import GiveUp, LineSent, Progressed, Tick
+from master.player.inputs import GiveUp, LineSent, Tick
 from master.player.instructions import PlayerSettings
+from tests.answers import make_progress
 from tests.master.player.table import BLACK, Table, progress
 
 # Time
@@ -19,7 +20,7 @@ def test_a_move_that_stays_is_played_early_and_one_that_changes_late() -> None:
     for moves in (["7g7f"] * 8, ["7g7f"] * 7 + ["2g2f"]):
         table = Table().begin()
         for number, move in enumerate(moves, start=1):
-            table.tell(Progressed(replace(progress(1, move), elapsed_ms=100 * number)))
+            table.tell(replace(progress(1, move), elapsed_ms=100 * number))
         asked = table.requests[0].soft_ms
         told = [asked] + [instruction.soft_ms for instruction in table.all if isinstance(instruction, RetimeSearch)]
         soft.append((asked, told[-1]))
@@ -33,7 +34,7 @@ def test_a_score_that_falls_buys_time() -> None:
         table = Table().begin()
         table.decide("7g7f", 10)
         table.hear("+7776FU,T0", "-3334FU,T0")
-        table.tell(Progressed(replace(progress(3, "2g2f"), score=score)))
+        table.tell(make_progress(3, 5, 3, score, ("2g2f",), 100))
         soft.append(next(item.soft_ms for item in reversed(table.all) if isinstance(item, RetimeSearch)))
     assert soft[0] < soft[1]
 

@@ -9,7 +9,7 @@ import pytest
 from master.csa.summary import format_summary
 from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, GameFound, GameRefused, MovePlayed, Note
-from master.player.inputs import ConnectionLost, Decided, GiveUp, Leave, Prepared
+from master.player.inputs import ConnectionLost, GiveUp, Leave, Prepared
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, WHITE, Table, decision
 
@@ -96,7 +96,7 @@ def test_abort_on_turn_resigns_and_waits_for_the_result() -> None:
     assert table.lines[-1] == "%TORYO"
     assert table.stopped == [1]
     assert table.tell(GiveUp("again")) == []
-    assert table.tell(Decided(decision(1, "7g7f"))) == []
+    assert table.tell(decision(1, "7g7f")) == []
     assert table.tell(Leave()) == []
     table.hear("%TORYO", "#RESIGN", "#LOSE")
     assert (table.outcome.conclusion, table.outcome.reason, table.outcome.comment) == (Conclusion.LOSE, "RESIGN", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.api import Ballot, Decision, NodeView, Progress
+from cluster.api import NodeView
 from master.csa.summary import GameSummary
 from master.csa.timecontrol import TimeControl
 from master.player.events import (
@@ -15,9 +15,8 @@ from master.player.events import (
     LoggedIn,
     MovePlayed,
     ThinkingBegan,
-    ThinkingEnded,
-    ThinkingProgressed,
 )
+from tests.answers import make_ballot, make_decision, make_progress
 from worker.shogi import STARTPOS, Position
 
 TIME = TimeControl(total_ms=10_000, increment_ms=1000)
@@ -27,9 +26,9 @@ FLEET = (
     NodeView("node-1", True, "7g7f", 14, 55, 1_200_000, 612_345, ("7g7f", "3c3d")),
     NodeView("node-2", False, "others", 9, None, 0, 0),
 )
-PROGRESS = Progress(1, 900, 14, 55, ("7g7f", "3c3d", "8h2b+", "3a2b"), 1_200_000, FLEET)
-DECISION = Decision(
-    1, "7g7f", 55, 14, ("7g7f", "3c3d"), 1_200_000, 950, "split", (Ballot("node-1", "7g7f", 55, 14),), FLEET
+PROGRESS = make_progress(1, 900, 14, 55, ("7g7f", "3c3d", "8h2b+", "3a2b"), 1_200_000, FLEET)
+DECISION = make_decision(
+    1, "7g7f", 55, 14, ("7g7f", "3c3d"), 1_200_000, 950, "split", (make_ballot("node-1", "7g7f", 55, 14),), FLEET
 )
 
 
@@ -56,8 +55,8 @@ GAME: tuple[GameEvent, ...] = (
     LoggedIn("anna"),
     GameBegan(SUMMARY, STARTPOS, CLOCKS),
     ThinkingBegan(1, 0, 900, 2000, CLOCKS),
-    ThinkingProgressed(PROGRESS),
-    ThinkingEnded(DECISION),
+    PROGRESS,
+    DECISION,
     move_played(1, "7g7f", "+7776FU"),
     move_played(2, "3c3d", "-3334FU", "7g7f"),
     GameEnded(GameOutcome(Conclusion.WIN, "RESIGN", SUMMARY, 0, 2, after("7g7f", "3c3d"))),

@@ -16,7 +16,6 @@ from master.player.events import (
     LineMeasured,
     MovePlayed,
     ThinkingBegan,
-    ThinkingProgressed,
 )
 from master.records.notation import clock_text, count_text, pv_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
@@ -153,7 +152,7 @@ def test_the_opponents_search_is_a_side_of_its_own() -> None:
     view = GameView()
     for event in GAME[:6]:
         view.observe(event)
-    for event in (ThinkingBegan(7, 1, 900, 2000, CLOCKS), ThinkingProgressed(PROGRESS)):
+    for event in (ThinkingBegan(7, 1, 900, 2000, CLOCKS), PROGRESS):
         view.observe_opponent(event)
     assert view.sides[0].decision == DECISION
     assert view.sides[1].progress == PROGRESS

@@ -7,8 +7,6 @@ from cluster.api import (
     Known,
     Pondered,
     PonderSearch,
-    Progress,
-    RootLine,
     SearchRequest,
     StartSearch,
     StopSearch,
@@ -16,21 +14,19 @@ from cluster.api import (
 from master.usi.events import (
     AskBook,
     BookReplied,
-    Decided,
     Event,
     FleetPlan,
     GuiLine,
     Instruction,
     NewGame,
-    PonderFound,
     Prepare,
     Prepared,
-    Progressed,
     Say,
     Tick,
 )
 from master.usi.front import UsiFront
 from master.usi.options import FleetOptions
+from tests.answers import make_decision, make_progress
 from worker.book import BookReply
 
 PLAN = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
@@ -38,9 +34,7 @@ TIMES = "btime 60000 wtime 60000 binc 1000 winc 1000"
 
 
 def decision(request: SearchRequest, *pv: str, score: int | None = 30, depth: int = 9, **fields: object) -> Decision:
-    lines = () if score is None else (RootLine(score, depth, pv),)
-    made = Decision(request.search_id, pv[0], score, depth, pv, 5000, 700, "vote", lines=lines)
-    return Decision(**{**{name: getattr(made, name) for name in made.__slots__}, **fields})  # type: ignore[arg-type]
+    return make_decision(request.search_id, pv[0], score, depth, pv, 5000, 700, "vote", **fields)
 
 
 class Bench:
@@ -77,7 +71,7 @@ class Bench:
 
     def find(self, known: Known, *replies: str) -> None:
         """Pondering has found something about each of these replies."""
-        self.feed(PonderFound(Pondered(self.pondered.search_id, dict.fromkeys(replies, known))))
+        self.feed(Pondered(self.pondered.search_id, dict.fromkeys(replies, known)))
 
     def send(self, *lines: str, after: float = 0) -> None:
         for line in lines:
@@ -112,12 +106,11 @@ class Bench:
         return [found for found in self.done if isinstance(found, kind)]
 
     def decide(self, *pv: str, **fields: object) -> None:
-        self.feed(Decided(decision(self.request, *pv, **fields)))  # type: ignore[arg-type]
+        self.feed(decision(self.request, *pv, **fields))  # type: ignore[arg-type]
 
     def progress(self, score: int, *pv: str, after: float = 400, agreement: float = 1.0) -> None:
-        request = self.request
-        lines = (RootLine(score, 8, pv),)
-        self.feed(Progressed(Progress(request.search_id, 400, 8, score, pv, 4000, (), agreement, lines)), after)
+        progress = make_progress(self.request.search_id, 400, 8, score, pv, 4000, (), agreement)
+        self.feed(progress, after)
 
 
 def thinking(go: str = f"go {TIMES}", position: str = "position startpos") -> Bench:

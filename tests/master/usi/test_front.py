@@ -8,7 +8,6 @@ import pytest
 
 from cluster.api import RetimeSearch, StartSearch, StopSearch
 from master.usi.events import (
-    Decided,
     FleetEvent,
     GuiGone,
     GuiLine,
@@ -198,7 +197,7 @@ class TestGo:
 
     def test_an_answer_of_a_search_that_nobody_waits_for_is_passed_over(self) -> None:
         bench = thinking()
-        bench.feed(Decided(replace(decision(bench.request, "7g7f"), search_id=77)))
+        bench.feed(replace(decision(bench.request, "7g7f"), search_id=77))
         assert bench.take() == []
 
     def test_a_second_go_has_the_first_answered_first(self) -> None:
@@ -206,7 +205,7 @@ class TestGo:
         first = bench.request
         bench.send("go depth 3")
         assert bench.done[1:] == [StopSearch(first.search_id), StartSearch(bench.request)]
-        bench.feed(Decided(decision(first, "7g7f")))
+        bench.feed(decision(first, "7g7f"))
         bench.decide("2g2f")
         assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
 
@@ -244,7 +243,7 @@ class TestGo:
     def test_a_declaration_and_a_lost_game(self) -> None:
         for move in ("win", "resign"):
             bench = thinking()
-            bench.feed(Decided(replace(decision(bench.request, move, score=None), pv=())))
+            bench.feed(decision(bench.request, move, score=None))
             assert bench.take() == [f"bestmove {move}"]
 
     def test_the_book_answers_at_once_but_not_in_an_analysis(self) -> None:
@@ -271,7 +270,7 @@ class TestInfinite:
 
     def test_an_answer_before_the_stop_is_held(self) -> None:
         bench = thinking("go infinite", f"position sfen {MATED}")
-        bench.feed(Decided(replace(decision(bench.request, "resign", score=None), pv=())))
+        bench.feed(decision(bench.request, "resign", score=None))
         bench.tick(5000)
         assert bench.take() == []
         bench.send("stop", "stop")
@@ -281,9 +280,9 @@ class TestInfinite:
         bench = thinking("go infinite")
         first = bench.request
         bench.send("stop")
-        bench.feed(Decided(decision(first, "7g7f")))
+        bench.feed(decision(first, "7g7f"))
         bench.send("position startpos moves 7g7f", "go infinite")
-        bench.feed(Decided(decision(first, "2g2f")))
+        bench.feed(decision(first, "2g2f"))
         assert bench.moves() == ["bestmove 7g7f"]
 
 
@@ -307,7 +306,7 @@ class TestMate:
         bench = thinking("go infinite")
         first = bench.request
         bench.send("go mate 100")
-        bench.feed(Decided(decision(first, "7g7f")))
+        bench.feed(decision(first, "7g7f"))
         assert bench.moves() == ["bestmove 7g7f"]
 
 

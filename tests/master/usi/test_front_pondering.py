@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import Known, Pondered, PonderSearch, RootLine, StartSearch, StopSearch
+from cluster.api import Pondered, PonderSearch, StartSearch, StopSearch
 from master.usi.events import (
     BookReplied,
-    PonderFound,
     Prepare,
     Prepared,
     Quit,
 )
 from master.usi.states import ThinkingState
 from master.usi.thinking import LINGER_MS
+from tests.answers import make_known
 from tests.master.usi.bench import TIMES, Bench, thinking
 from worker.book import BookReply
 from worker.shogi import STARTPOS
 
-KNOWN = Known("2g2f", 20, 7, 900, 1.0, 3000, 3000, (RootLine(20, 7, ("2g2f", "8c8d")),))
+KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
 
 
 class TestPonder:
@@ -83,7 +83,7 @@ class TestPonder:
 
     def test_what_an_older_pondering_found_counts_for_nothing(self) -> None:
         bench = self.pondering()
-        found = PonderFound(Pondered(bench.pondered.search_id, {"3c3d": KNOWN}))
+        found = Pondered(bench.pondered.search_id, {"3c3d": KNOWN})
         bench.send("stop", f"go ponder {TIMES}")
         bench.take()
         bench.feed(found)

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.api import Ballot, Known, NodeView, Progress, RootLine, SearchRequest
+from cluster.api import NodeView, Progress, SearchRequest
 from master.clock import ClockSettings
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, info_lines, vote_line
 from master.usi.timing import Habits, Turn, bounded
+from tests.answers import make_ballot, make_known, make_progress, root_line
 from tests.master.usi.bench import PLAN
 from worker.score import mated_in
 from worker.shogi import STARTPOS, Position
@@ -24,14 +25,14 @@ def turn(
 ) -> Turn:
     position = Position.startpos()
     position.push_all(moves)
-    known = Known("2g2f", 30, 9, 1000, 1.0, known_ms, known_ms) if known_ms else None
+    known = make_known("2g2f", 30, 9, 1000, known_ms, known_ms) if known_ms else None
     found = Turn.of(numbers, position, habits, began_ms=50, now_ms=50 + gone, known=known)
     assert found is not None
     return found
 
 
 def progress(elapsed_ms: int, move: str, agreement: float = 1.0) -> Progress:
-    return Progress(1, elapsed_ms, 9, 30, (move,), 1000, agreement=agreement)
+    return make_progress(1, elapsed_ms, 9, 30, (move,), 1000, agreement=agreement)
 
 
 class TestOptions:
@@ -122,7 +123,7 @@ def view(node: str, move: str, **fields: object) -> NodeView:
 
 
 class TestReport:
-    LINES = (RootLine(34, 12, ("7g7f", "3c3d")), RootLine(mated_in(4), 11, ("2g2f",)))
+    LINES = (root_line(34, 12, ("7g7f", "3c3d")), root_line(mated_in(4), 11, ("2g2f",)))
 
     def test_the_whole_fleet_in_one_line(self) -> None:
         fleet = [
@@ -142,7 +143,7 @@ class TestReport:
 
     def test_lines_come_at_intervals_and_only_where_they_say_something(self) -> None:
         reporter = Reporter(300)
-        progress = Progress(1, 0, 12, 34, ("7g7f",), 9, (), 1.0, self.LINES[:1])
+        progress = Progress(search_id=1, nodes=9, lines=self.LINES[:1])
         other = replace(progress, lines=self.LINES[1:])
         assert reporter.progress(progress, 0)
         assert not reporter.progress(other, 299)
@@ -152,7 +153,11 @@ class TestReport:
         assert not reporter.progress(replace(progress, lines=()), 9999)
 
     def test_votes(self) -> None:
-        ballots = [Ballot("a", "7g7f", 5, 9), Ballot("g", "2g2f", 5, 9, members=2), Ballot("b", "7g7f", 1, 1)]
+        ballots = [
+            make_ballot("a", "7g7f", 5, 9),
+            make_ballot("g", "2g2f", 5, 9, members=2),
+            make_ballot("b", "7g7f", 1, 1),
+        ]
         assert vote_line(ballots) == "info string vote 7g7f 2/4 2g2f 2/4"
         assert vote_line(ballots[:1]) == ""
         assert vote_line([]) == ""

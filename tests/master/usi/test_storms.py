@@ -7,22 +7,20 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.api import Known, Pondered, PonderSearch, Progress, RootLine, StartSearch
+from cluster.api import Decision, Pondered, PonderSearch, StartSearch
 from master.usi.events import (
-    Decided,
     Event,
     FleetEvent,
     GuiLine,
     MateSolved,
     NotStarted,
-    PonderFound,
     Prepare,
     Prepared,
-    Progressed,
     Say,
     SolveMate,
     Tick,
 )
+from tests.answers import make_known, make_progress
 from tests.master.usi.bench import Bench, decision
 from worker.mate import MateResult, MateStatus
 
@@ -79,10 +77,10 @@ class Storm:
                     assert self.starts < request.search_id, "search ids rise"
                     self.starts = request.search_id
                     line = decision(request, "7g7f" if not request.moves else "2g2f")
-                    self.due.append(Decided(line) if self.rng.random() < 0.9 else NotStarted(request.search_id, "no"))
+                    self.due.append(line if self.rng.random() < 0.9 else NotStarted(request.search_id, "no"))
                 case PonderSearch(request) if self.knows:
-                    known = Known("2g2f", 1, 1, 1, 1.0, 1, 1, (RootLine(1, 1, ("2g2f",)),))
-                    self.due.append(PonderFound(Pondered(request.search_id, {"3c3d": known})))
+                    known = make_known("2g2f", 1, 1, 1, 1, 1, ("2g2f",))
+                    self.due.append(Pondered(request.search_id, {"3c3d": known}))
                 case SolveMate():
                     self.due.append(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
                 case Say(text) if text.split(" ")[0] in self.heard:
@@ -102,10 +100,8 @@ class Storm:
         """The fleet says one of the things that it has to say. Prepared is never overtaken: nothing runs before."""
         if self.due:
             event = self.due.pop(0)
-            if isinstance(event, Decided) and self.rng.random() < 0.5:
-                pv = event.decision.pv
-                lines = (RootLine(3, 4, pv),)
-                self.feed(Progressed(Progress(event.decision.search_id, 10, 4, 3, pv, 100, (), 0.5, lines)))
+            if isinstance(event, Decision) and self.rng.random() < 0.5:
+                self.feed(make_progress(event.search_id, 10, 4, 3, event.pv, 100, (), 0.5))
             self.feed(event)
 
     def check(self) -> None:

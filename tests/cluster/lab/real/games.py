@@ -6,10 +6,11 @@ import os
 import threading
 from dataclasses import replace
 
-from cluster.api import Ballot, Decision, SearchRequest
+from cluster.api import SearchRequest
 from cluster.lab.real.side import Found, SideSpec
 from cluster.lab.real_figures import RealFigures, RealGame
 from cluster.lab.records import GameRecord
+from tests.answers import make_ballot, make_decision
 from tests.cluster.lab.games import record
 from worker.shogi import Position, move_to_usi
 
@@ -53,8 +54,10 @@ class FakeSide:
         position.push_all(request.moves)
         moves = sorted(map(move_to_usi, position.legal_moves()))
         move, source = (moves[0], "vote") if moves else ("resign", "forced")
-        ballots = tuple(Ballot(f"n{number}", move, 0, 5) for number in range(self.spec.nodes))
-        decision = Decision(request.search_id, move, 0, 5, (move,), 100 * (self.spec.nodes or 1), 1, source, ballots)
+        ballots = tuple(make_ballot(f"n{number}", move, 0, 5) for number in range(self.spec.nodes))
+        decision = make_decision(
+            request.search_id, move, 0, 5, (move,), 100 * (self.spec.nodes or 1), 1, source, ballots
+        )
         return Found(decision, ("start",), (said,) if said else (), 0)
 
     def ponder(self, request: SearchRequest) -> None:

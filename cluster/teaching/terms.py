@@ -1,4 +1,4 @@
-"""The order for a shard, the finished shard, and the events in between."""
+"""The terms on which shards are made, the finished shard, and the events in between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.drivers.task_pool import MOST_LOSSES
+from cluster.drivers.task_pool import MOST_LOSSES, Opened
 from worker.nnue import Network
 from worker.nnue.format import parse_network
 from worker.selfplay.warm import warm_up_selfplay
@@ -24,8 +24,8 @@ class FolderError(TeachingError):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """The recipe for shards. The same for all of a folder."""
+class ShardTerms:
+    """The terms on which shards are made. The same for all of a folder."""
 
     settings: TeacherSettings
     net_digest: str
@@ -33,14 +33,6 @@ class Order:
     fv_scale: int | None
     code: str
     """The version of the ordering process's sources (`code_version`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The fleet is there."""
-
-    nodes: int
-    """The number of nodes for which its machines have room now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +57,14 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class ShardLost:
     """The process that made a shard died; another makes it again, from its beginning."""
 
     number: int
     why: str
 
 
-Event = Opened | Played | Made | Lost
+Event = Opened | Played | Made | ShardLost
 Listener = Callable[[Event], None]
 
 
@@ -82,7 +74,7 @@ class Losses:
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
 
-    def add(self, lost: Lost) -> None:
+    def add(self, lost: ShardLost) -> None:
         """Count a loss. Raises TeachingError: that was one too many."""
         count = self._counts[lost.number] = self._counts.get(lost.number, 0) + 1
         if count >= MOST_LOSSES:
@@ -94,20 +86,20 @@ def digest_of(net: bytes) -> str:
     return hashlib.sha256(net).hexdigest()
 
 
-_teachers: dict[tuple[Order, int], Teacher] = {}
+_teachers: dict[tuple[ShardTerms, int], Teacher] = {}
 """The last one of this process: a process makes many shards."""
 
 
-def _teacher(net: bytes, order: Order) -> Teacher:
-    key = (order, os.getpid())
+def _teacher(net: bytes, terms: ShardTerms) -> Teacher:
+    key = (terms, os.getpid())
     if key not in _teachers:
-        network = Network(parse_network(net), fv_scale=order.fv_scale)
+        network = Network(parse_network(net), fv_scale=terms.fv_scale)
         _teachers.clear()
-        _teachers[key] = Teacher(network, order.net_digest, order.settings)
+        _teachers[key] = Teacher(network, terms.net_digest, terms.settings)
     return _teachers[key]
 
 
-def make_shard(net: bytes, order: Order, number: int, on_played: Listener = lambda _event: None) -> Made:
+def make_shard(net: bytes, terms: ShardTerms, number: int, on_played: Listener = lambda _event: None) -> Made:
     """Make one shard, in this process; compile first, where this was not done yet on this machine.
 
     Args:
@@ -117,10 +109,10 @@ def make_shard(net: bytes, order: Order, number: int, on_played: Listener = lamb
     Raises:
         TeachingError: this machine has other sources than whoever ordered.
     """
-    if (own := code_version()) != order.code:
-        raise TeachingError(f"{os.uname().nodename} has another version of Gougi ({own}, not {order.code})")
+    if (own := code_version()) != terms.code:
+        raise TeachingError(f"{os.uname().nodename} has another version of Gougi ({own}, not {terms.code})")
     warm_up_selfplay()
-    teacher = _teacher(net, order)
+    teacher = _teacher(net, terms)
     began = told = time.process_time()
     games = positions = 0
 

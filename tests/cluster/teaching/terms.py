@@ -1,16 +1,16 @@
-"""Orders of tiny shards for tests."""
+"""Terms of tiny shards for tests."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cluster.teaching.orders import Order, digest_of
+from cluster.teaching.terms import ShardTerms, digest_of
 from worker.nnue.network import default_file
 from worker.training.teacher import TeacherSettings, code_version
 
 NET = default_file().read_bytes()
 
 
-def order(code: str | None = None, **changes: Any) -> Order:
+def terms(code: str | None = None, **changes: Any) -> ShardTerms:
     settings = TeacherSettings(**{"nodes": 60, "games": 4, "hash_mb": 1, **changes})
-    return Order(settings, digest_of(NET), None, code or code_version())
+    return ShardTerms(settings, digest_of(NET), None, code or code_version())
