@@ -283,7 +283,7 @@ class SearchRun:
     def advance(self, now_ms: int) -> None:
         """Do what the time or the last event has made due."""
         search = self.search
-        if search.asking or search.time_is_up(now_ms):
+        if search.time_is_up(now_ms):
             self._end(now_ms)
             return
         if search.presearching:
@@ -405,6 +405,7 @@ class SearchRun:
             return
         search.to(SearchState.ASKING, now_ms)
         self._dispatch.out.append(AskLastResort(fallback_job(search, self._dispatch.last_job_id, now_ms)))
+        search.hard_ms = now_ms  # whatever comes next finds its time over
 
     def last_word(self, found: SearchInfo | None, now_ms: int) -> None:
         """The last resort has answered."""
@@ -442,7 +443,7 @@ class SearchRun:
 
     def publish(self, now_ms: int) -> None:
         search = self.search
-        if search.dirty and not search.asking and now_ms - search.published_ms >= search.settings.progress_ms:
+        if search.dirty and now_ms - search.published_ms >= search.settings.progress_ms and not search.asking:
             search.dirty = False
             search.published_ms = now_ms
             self._dispatch.out.append(search.progress(now_ms))
