@@ -28,9 +28,9 @@ from urllib.parse import urlsplit
 
 from cluster.api import Ballot, Decision, NodeView, Progress
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.live.feed import Feed, PageSettings
 from master.player.events import Clocks, GameBegan, ThinkingBegan, ThinkingEnded, ThinkingProgressed
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
 ARMS = ("none", "page", "viewers", "slow")

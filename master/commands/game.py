@@ -442,8 +442,8 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
 
 
 def _player_settings(settings: Config) -> PlayerSettings:
-    from master.clock import ClockSettings
     from master.player.instructions import PlayerSettings
+    from worker.clock import ClockSettings
 
     clock, play = settings.clock, settings.play
     return PlayerSettings(

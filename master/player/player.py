@@ -27,7 +27,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import Decision, Known, PonderSearch, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
-from master.clock import GameClock, Watch
 from master.csa import events as csa
 from master.csa.complaints import Hope, with_advice
 from master.csa.offer import UnplayableError, other_game, read_offer
@@ -82,6 +81,7 @@ from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
 from master.player.turn import Patience, Question, RunningSearch, Wait
 from worker.careful import careful_move
+from worker.clock import GameClock, Watch
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 from worker.states import States, Transition
 

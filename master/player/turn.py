@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from master.clock import Watch
+from worker.clock import Watch
 
 
 @dataclass(slots=True)

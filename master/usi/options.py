@@ -7,9 +7,9 @@ from typing import Final
 from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode
 from cluster.voting.consultation import Vote
-from master.clock import ClockSettings
 from master.usi.events import FleetPlan
 from master.usi.timing import Habits
+from worker.clock import ClockSettings
 from worker.usi.options import PLAY_OPTIONS, Option, OptionValues, engine_options
 
 MOST_NODES: Final = 1024

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from cluster.api import Known, Progress, SearchRequest
-from master.clock import MOST_LATE_MS, ClockSettings, Delays, GameClock, Watch
-from master.csa.timecontrol import TimeControl
 from master.usi.charges import Answered
+from worker.clock import MOST_LATE_MS, ClockSettings, Delays, GameClock, Watch
+from worker.clock.timecontrol import TimeControl
 
 if TYPE_CHECKING:
     from worker.shogi import Position

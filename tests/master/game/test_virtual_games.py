@@ -12,12 +12,12 @@ import pytest
 
 from benchmarks.clock import LINKS, Link
 from cluster.api import Decision, Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
-from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
 from master.player.inputs import Connected, Decided, Input, LineSent, Prepared, Progressed, ServerLine, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 MAX_MOVES = 80

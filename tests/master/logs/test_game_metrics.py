@@ -13,12 +13,12 @@ from prometheus_client import CollectorRegistry
 from master.commands.metrics_endpoint import serving
 from master.config import MetricsConfig
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.logs.game_metrics import GameMetrics
 from master.logs.log import open_log
 from master.logs.metrics_catalogue import GAME, LISTS, rows
 from master.player.events import Clocks, Conclusion, GameBegan, GameEnded, GameOutcome, LineMeasured, MovePlayed
 from tests.master.command import ROOT
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
 TIME = TimeControl(60_000, byoyomi_ms=5_000)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import RetimeSearch
-from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion
 from master.player.inputs import GiveUp, LineSent, Progressed, Tick
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, Table, progress
+from worker.clock.timecontrol import TimeControl
 
 # Time
 

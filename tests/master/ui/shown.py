@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cluster.api import Ballot, Decision, NodeView, Progress
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.player.events import (
     Clocks,
     Conclusion,
@@ -18,6 +17,7 @@ from master.player.events import (
     ThinkingEnded,
     ThinkingProgressed,
 )
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS, Position
 
 TIME = TimeControl(total_ms=10_000, increment_ms=1000)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import Ballot, Known, NodeView, Progress, RootLine, SearchRequest
-from master.clock import ClockSettings
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, info_lines, vote_line
 from master.usi.timing import Habits, Turn, bounded
 from tests.master.usi.bench import PLAN
+from worker.clock import ClockSettings
 from worker.score import mated_in
 from worker.shogi import STARTPOS, Position
 

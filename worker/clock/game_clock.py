@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from master.clock.delays import Delays
-from master.clock.holding import Holding
-from master.clock.outlook import Outlook
-from master.clock.plan import moves_to_limit, share
-from master.clock.settings import ClockSettings
-from master.csa.timecontrol import TimeControl
+from worker.clock.delays import Delays
+from worker.clock.holding import Holding
+from worker.clock.outlook import Outlook
+from worker.clock.plan import moves_to_limit, share
+from worker.clock.settings import ClockSettings
+from worker.clock.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
 """The largest share of a move's cost that is saved because something is known already."""

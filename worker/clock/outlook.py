@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from master.clock.plan import winning_probability
+from worker.clock.plan import winning_probability
 
 _LEAST_AGREEMENT: Final = 0.1
 """Time is not stretched further than by this."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from master.clock import Outlook, Watch
+from worker.clock import Outlook, Watch
 from worker.score import MATE
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from master.clock.plan import most_moves, moves_to_limit, share, winning_probability
+from worker.clock.plan import most_moves, moves_to_limit, share, winning_probability
 from worker.score import MATE
 
 
