@@ -27,7 +27,7 @@ from functools import lru_cache
 
 from benchmarks.figures import Figures, machine
 from master.player.instructions import PlayerSettings
-from worker.clock import ClockSettings, GameClock, Watch
+from worker.clock import ClockSettings, GameClock, Signs, Watch
 from worker.clock.plan import most_moves
 from worker.clock.timecontrol import TimeControl
 
@@ -152,7 +152,8 @@ def think(
         elapsed = min(elapsed + step, soft_ms)
         if elapsed < settles * hard_ms / 2 and rng.random() < 0.4:
             number += 1
-        soft_ms = clock.reconsidered(watch.see(elapsed, f"move {number}", score, agreement), now_ms + elapsed)
+        signs = Signs(elapsed, f"move {number}", score, agreement)
+        soft_ms = clock.reconsidered(watch.see(signs), now_ms + elapsed)
     return min(elapsed + rng.expovariate(1 / 8), hard_ms + GUARD_MS)
 
 

@@ -33,13 +33,11 @@ class Bound(enum.IntEnum):
 class Limits:
     """When a search ends, and which root moves it looks at. Several limits together: the first reached ends it.
 
-    With none of ``movetime_ms``, ``soft_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
+    With none of ``movetime_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
     """
 
     movetime_ms: int | None = None
     """Ends the search wherever it is."""
-    soft_ms: int | None = None
-    """The time to aim at: no iteration begins that would hardly end by then."""
     nodes: int | None = None
     depth: int | None = None
     multipv: int = 1
@@ -55,7 +53,7 @@ class Limits:
 
     @property
     def infinite(self) -> bool:
-        return self.movetime_ms is None and self.soft_ms is None and self.nodes is None and self.depth is None
+        return self.movetime_ms is None and self.nodes is None and self.depth is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ from master.player.outcomes import left, line_lost, with_result
 from master.player.states import TRANSITIONS, PlayerState
 from master.player.turn import Patience, Question, RunningSearch, Wait
 from worker.careful import careful_move
-from worker.clock import GameClock, Watch
+from worker.clock import GameClock, Signs, Watch
 from worker.shogi import MoveError, Position, move_to_csa, move_to_usi
 from worker.states import States, Transition
 
@@ -411,7 +411,7 @@ class Player:
         """A hard move gets more time, and one that turns out to be easy less."""
         assert self._clock is not None
         move = progress.pv[0] if progress.pv else ""
-        outlook = search.watch.see(progress.elapsed_ms, move, progress.score, progress.agreement)
+        outlook = search.watch.see(Signs(progress.elapsed_ms, move, progress.score, progress.agreement))
         soft_ms = self._clock.reconsidered(outlook, search.began_ms + progress.elapsed_ms)
         if soft_ms != search.soft_ms:
             search.soft_ms = soft_ms

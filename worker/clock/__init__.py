@@ -19,14 +19,14 @@ How to use it::
 
     clock = GameClock(summary.time, settings, turn=summary.to_move, now_ms=now)
     budget = clock.budget(now, ply, max_moves, known_ms, score)     # on our turn
-    soft_ms = clock.reconsidered(watch.see(elapsed, move, score, agreement), now)    # while we search
+    soft_ms = clock.reconsidered(watch.see(Signs(elapsed, move, score)), now)    # while we search
     clock.sent(now)                                                 # our line leaves
     clock.moved(consumed_ms, now)                                   # at each echo of the server
 """
 
 from worker.clock.delays import Delays
 from worker.clock.game_clock import MOST_LATE_MS, Budget, GameClock
-from worker.clock.outlook import Outlook, Watch
+from worker.clock.outlook import Outlook, Signs, Watch
 from worker.clock.settings import ClockSettings
 
-__all__ = ["MOST_LATE_MS", "Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Watch"]
+__all__ = ["MOST_LATE_MS", "Budget", "ClockSettings", "Delays", "GameClock", "Outlook", "Signs", "Watch"]

@@ -1,23 +1,53 @@
-"""The difficulty of a move as the running search shows it, and its worth in time: pure."""
+"""The difficulty of a move as the running search shows it, and its worth in time: pure.
+
+An engine tells its signs after each iteration, a fleet ten times a second; so what is old is measured in the search's
+own time, whose doubling is about an iteration. docs/explanation/time.md has the sources of the figures.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from worker.clock.plan import winning_probability
+from worker.score import winning_probability
 
 _LEAST_AGREEMENT: Final = 0.1
 """Time is not stretched further than by this."""
 _SETTLED: Final = 0.7
 """Share of the time for a move that was the best from the beginning."""
-_PER_CHANGE: Final = 0.55
+_PER_CHANGE: Final = 0.9
 _MOST_UNSETTLED: Final = 2.0
-_PER_PROBABILITY: Final = 3.0
-_RISING: Final = 0.85
+_PER_LOSS: Final = 20.0
+_PER_DROP: Final = 15.0
+"""More time to a winning probability of 1 that was lost, since the last move and since the search was young."""
+_YOUNG: Final = 8
+"""The search was young when it was so many times shorter: three iterations ago."""
+_RISING: Final = 0.8
 _FALLING: Final = 1.6
+_CLEAR_EFFORT: Final = 0.92
+_CLEAR: Final = 0.67
+"""Share of the time for a move that took so much of the work."""
 _STEPS: Final = 20
 """Parts into which a stretch is divided: a search is not retimed for less than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What a running search shows of its move. None: it does not know."""
+
+    elapsed_ms: float
+    """The age of the search."""
+    move: str
+    """The one that it would play now; empty: none yet."""
+    score: int | None = None
+    """Of that move, for who is to play it."""
+    agreement: float = 1.0
+    """The share of the vote that the leading move has, 0 to 1."""
+    changes: int | None = None
+    """How often another move has become the best since the last signs. None: as ``move`` tells."""
+    effort: float | None = None
+    """The share of the work that went into the best move, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +62,20 @@ class Outlook:
     known."""
     loss: float = 0.0
     """Winning probability lost since our last move: -1 to 1."""
+    drop: float = 0.0
+    """Winning probability lost since the search was young: -1 to 1."""
+    effort: float | None = None
+    """The share of the work that went into the best move, 0 to 1. None: not known."""
 
     @property
     def stretch(self) -> float:
-        """By what the time for this move is to be multiplied.
-
-        Disagreement divides (Gikou); instability and falling scores multiply, as in Stockfish's time management, though
-        with numbers of our own: the signals are those of a fleet, ten times a second, and not of one engine's
-        iterations.
-        """
+        """By what the time for this move is to be multiplied."""
         stretch = 1.0 / max(self.agreement, _LEAST_AGREEMENT)
         if self.instability is not None:
             stretch *= min(_SETTLED + _PER_CHANGE * self.instability, _MOST_UNSETTLED)
-        stretch *= min(max(1.0 + _PER_PROBABILITY * self.loss, _RISING), _FALLING)
+        stretch *= min(max(1.0 + _PER_LOSS * self.loss + _PER_DROP * self.drop, _RISING), _FALLING)
+        if self.effort is not None and self.effort >= _CLEAR_EFFORT:
+            stretch *= _CLEAR
         return round(stretch * _STEPS) / _STEPS
 
 
@@ -58,21 +89,35 @@ class Watch:
             move: the best one found while pondering on this position; empty: it was not pondered on.
             known_ms: as much search went into that.
         """
-        self._score = score
+        self._last = None if score is None else winning_probability(score)
         self._move = move
         self._known_ms = known_ms
         self._changes_ms = 0.0
         """The sum of the times at which the best move has changed."""
+        self._seen: deque[tuple[float, float]] = deque()
+        """Times and winning probabilities, from the last one on that is young enough (`_YOUNG`)."""
 
-    def see(self, elapsed_ms: float, move: str, score: int | None, agreement: float) -> Outlook:
-        """The search, ``elapsed_ms`` old, would play ``move`` now (empty: it has none yet)."""
-        searched_ms = elapsed_ms + self._known_ms
-        if move and move != self._move:
-            if self._move:
-                self._changes_ms += searched_ms
-            self._move = move
+    def see(self, signs: Signs) -> Outlook:
+        """Take in how the search stands."""
+        searched_ms = signs.elapsed_ms + self._known_ms
+        if signs.move:
+            changes = signs.changes
+            if changes is None:
+                changes = int(bool(self._move) and signs.move != self._move)
+            self._changes_ms += changes * searched_ms
+            self._move = signs.move
         instability = self._changes_ms / searched_ms if self._move and searched_ms > 0 else None
-        loss = 0.0
-        if score is not None and self._score is not None:
-            loss = winning_probability(self._score) - winning_probability(score)
-        return Outlook(agreement, instability, loss)
+        loss = drop = 0.0
+        if signs.score is not None:
+            now = winning_probability(signs.score)
+            loss = 0.0 if self._last is None else self._last - now
+            drop = self._young(searched_ms, now) - now
+        return Outlook(signs.agreement, instability, loss, drop, signs.effort)
+
+    def _young(self, searched_ms: float, now: float) -> float:
+        """The winning probability when the search was young; ``now`` where it still is."""
+        seen = self._seen
+        seen.append((searched_ms, now))
+        while len(seen) > 1 and seen[1][0] * _YOUNG <= searched_ms:
+            seen.popleft()
+        return seen[0][1] if seen[0][0] * _YOUNG <= searched_ms else now
