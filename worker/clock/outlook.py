@@ -18,12 +18,12 @@ _SETTLED: Final = 0.7
 """Share of the time for a move that was the best from the beginning."""
 _PER_CHANGE: Final = 0.9
 _MOST_UNSETTLED: Final = 2.0
-_PER_LOSS: Final = 20.0
-_PER_DROP: Final = 15.0
+_PER_LOSS: Final = 8.0
+_PER_DROP: Final = 6.0
 """More time to a winning probability of 1 that was lost, since the last move and since the search was young."""
 _YOUNG: Final = 8
 """The search was young when it was so many times shorter: three iterations ago."""
-_RISING: Final = 0.8
+_RISING: Final = 0.85
 _FALLING: Final = 1.6
 _CLEAR_EFFORT: Final = 0.92
 _CLEAR: Final = 0.67

@@ -34,7 +34,9 @@ def test_a_score_that_falls_buys_time() -> None:
         table.decide("7g7f", 10)
         table.hear("+7776FU,T0", "-3334FU,T0")
         table.tell(Progressed(replace(progress(3, "2g2f"), score=score)))
-        soft.append(next(item.soft_ms for item in reversed(table.all) if isinstance(item, RetimeSearch)))
+        asked = table.requests[-1].soft_ms
+        assert asked is not None
+        soft.append([asked, *(item.soft_ms for item in table.all if isinstance(item, RetimeSearch))][-1])
     assert soft[0] < soft[1]
 
 
