@@ -2,7 +2,7 @@
 
     python -m benchmarks.clock [--games 300] [--seed 1] [--json]
 
-Virtual time; the server's arithmetic is `master.csa.timecontrol`. A game is one side's: the link delays every move
+Virtual time; the server's arithmetic is `worker.clock.timecontrol`. A game is one side's: the link delays every move
 there and back, the searcher is late by some milliseconds and now and then does not answer at all before the player's
 deadline, and a made-up search tells its best move, score and vote as it goes on. Four kinds of games, of lengths that
 are made up too: even ones (90 to 256 plies, most near 130), ones that are lost (from ply 40 to 100 on the score falls
@@ -26,10 +26,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from benchmarks.figures import Figures, machine
-from master.clock import ClockSettings, GameClock, Watch
-from master.clock.plan import most_moves
-from master.csa.timecontrol import TimeControl
 from master.player.instructions import PlayerSettings
+from worker.clock import ClockSettings, GameClock, Signs, Watch
+from worker.clock.plan import most_moves
+from worker.clock.timecontrol import TimeControl
 
 SETTINGS = ClockSettings()
 GUARD_MS = PlayerSettings().guard_ms
@@ -152,7 +152,8 @@ def think(
         elapsed = min(elapsed + step, soft_ms)
         if elapsed < settles * hard_ms / 2 and rng.random() < 0.4:
             number += 1
-        soft_ms = clock.reconsidered(watch.see(elapsed, f"move {number}", score, agreement), now_ms + elapsed)
+        signs = Signs(elapsed, f"move {number}", score, agreement)
+        soft_ms = clock.reconsidered(watch.see(signs), now_ms + elapsed)
     return min(elapsed + rng.expovariate(1 / 8), hard_ms + GUARD_MS)
 
 

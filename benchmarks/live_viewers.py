@@ -29,9 +29,9 @@ from urllib.parse import urlsplit
 from cluster.api import Answer, Ballot, Decision, NodeView, Progress
 from cluster.split.tree import TreeLine
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.live.feed import Feed, PageSettings
 from master.player.events import Clocks, GameBegan, ThinkingBegan
+from worker.clock.timecontrol import TimeControl
 from worker.engine import Bound
 from worker.shogi import STARTPOS
 

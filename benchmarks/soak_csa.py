@@ -36,7 +36,6 @@ from benchmarks.figures import Figures, machine
 from cluster.api import Listener
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.game.connection_thread import play_games_on_thread
 from master.game.driver import GameSettings
@@ -47,6 +46,7 @@ from master.player.events import Conclusion, GameEnded, GameEvent, GameOutcome, 
 from master.player.inputs import ServerLine
 from master.player.instructions import Login, PlayerSettings
 from master.player.retry import Backoff
+from worker.clock import ClockSettings
 
 TIMES = ("5-1F", "0-1")
 """Times, as game names have them: 5 s and 1 s more with each move; 1 s byoyomi."""

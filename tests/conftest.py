@@ -32,7 +32,7 @@ LONG = (
     "master/test_lab_real.py",
     "worker/mate/test_solver.py",
     "master/commands/test_tune_command.py",
-    "master/clock/test_games.py",
+    "worker/clock/test_games.py",
 )
 
 

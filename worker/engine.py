@@ -33,13 +33,11 @@ class Bound(enum.IntEnum):
 class Limits:
     """The limits of a search, and the root moves that it looks at. The first limit that is reached ends it.
 
-    With none of ``movetime_ms``, ``soft_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
+    With none of ``movetime_ms``, ``nodes``, ``depth`` it is infinite: it ends by `Engine.stop` only.
     """
 
     movetime_ms: int | None = None
     """Milliseconds after which the search ends, even within an iteration."""
-    soft_ms: int | None = None
-    """Milliseconds to aim at: no iteration begins that would probably not end by then."""
     nodes: int | None = None
     depth: int | None = None
     multipv: int = 1
@@ -55,7 +53,7 @@ class Limits:
 
     @property
     def infinite(self) -> bool:
-        return self.movetime_ms is None and self.soft_ms is None and self.nodes is None and self.depth is None
+        return self.movetime_ms is None and self.nodes is None and self.depth is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ on the board now). Seen from one ply earlier a score changes its sign and a mate
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 MAX_PLY: Final = 246
@@ -22,6 +23,21 @@ MATE_BOUND: Final = MATE - 1024
 
 MAX_EVAL: Final = MATE_BOUND - 1
 DRAW: Final = 0
+
+WIN_SCALE: Final = 1150.0
+"""Centipawns of the network that ships at which the side ahead wins e to 1: the fit of 1,000 of its games against
+itself (docs/explanation/time.md)."""
+
+
+def winning_probability(score: int, scale: float = WIN_SCALE) -> float:
+    """The winning probability, 0 to 1, of the side that the score is of; a mate is won or lost.
+
+    Args:
+        scale: centipawns at which the side ahead wins e to 1.
+    """
+    if is_mate(score):
+        return 1.0 if score > 0 else 0.0
+    return 1.0 / (1.0 + math.exp(-score / scale))
 
 
 def mate_in(plies: int) -> int:

@@ -27,12 +27,12 @@ from cluster.network.messages import (
     encode,
 )
 from cluster.sharing.table import MEANING_BYTES, BatchError, decode_batch, encode_batch
-from master.clock import ClockSettings
 from master.csa.lines import LineProtocol
 from master.player.inputs import BookReplied, Connected, ConnectionLost, Input, Prepared, ServerLine, Tick
 from master.player.instructions import AskBook, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_room import Room
+from worker.clock import ClockSettings
 from worker.engine import Bound
 from worker.shogi import STARTPOS, Position, move_to_usi
 

@@ -14,11 +14,12 @@ from typing import Final
 
 from master.analysis.game import Game
 from master.analysis.plan import Evaluation, Point
-from worker.score import from_child, is_mate
+from worker.score import from_child, is_mate, winning_probability
 
-WIN_SCALE: Final = 600.0
+_SCALE: Final = 600.0
 """Centipawns at which the side ahead wins e to 1: ``p = 1 / (1 + exp(-cp / 600))``. The field's convention (Ponanza's
-constant); it is not fitted to a network."""
+constant), by which the classes and the calibration are; it is not fitted to a network, as the clock's
+(`worker.score.WIN_SCALE`) is."""
 MOST_CP: Final = 2000
 """Scores beyond it count as it where centipawns are subtracted: mates, and what no longer changes the outcome."""
 
@@ -97,10 +98,8 @@ class Judged:
 
 
 def win_probability(score: int) -> float:
-    """Win probability of the side that the score is of, 0 to 1; a mate is won or lost."""
-    if is_mate(score):
-        return 1.0 if score > 0 else 0.0
-    return 1.0 / (1.0 + math.exp(-score / WIN_SCALE))
+    """Win probability of the side that the score is of, 0 to 1, by the field's convention; a mate is won or lost."""
+    return winning_probability(score, _SCALE)
 
 
 def accuracy(loss: float) -> float:

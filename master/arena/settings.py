@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from master.arena.contestants import Contestant, SettingsError
-from master.csa.timecontrol import TimeControl
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 from worker.arena.statistics import Sprt
+from worker.clock.timecontrol import TimeControl
 
 FREE: Final = ("games", "concurrency")
 """Settings that may differ when a match is gone on with: no game that was played would have been another one."""

@@ -59,8 +59,8 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
 
 def player_settings(settings: Config) -> PlayerSettings:
     """The player's own settings, out of the sections [clock], [play] and [book]."""
-    from master.clock import ClockSettings
     from master.player.instructions import PlayerSettings
+    from worker.clock import ClockSettings
 
     clock, play = settings.clock, settings.play
     return PlayerSettings(

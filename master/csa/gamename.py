@@ -12,7 +12,7 @@ import string
 from dataclasses import dataclass
 from typing import Final
 
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 
 DEFAULT_GAME: Final = "default-1500-0"
 """The game of a login that names none: 25 minutes a side."""

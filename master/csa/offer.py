@@ -6,7 +6,7 @@ from typing import Final
 
 from master.csa.gamename import DEFAULT_GAME, parse_game_name
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import MoveError, Position, SfenError, move_to_csa, move_to_usi
 
 DECLARATIONS: Final = ("", "Jishogi 1.0", "Jishogi 1.1")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from master.csa.position import BLACK, SIGNS, WHITE, CsaPositionError, csa_from_sfen, sfen_from_csa
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 
 MOVE_PATTERN: Final = re.compile(r"([+-])([0-9]{4})([A-Z]{2})")
 _TIME_KEYS: Final = {

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from cluster.api import SearchRequest
-from master.clock import Budget, GameClock
 from master.csa.events import MoveMade
 from master.csa.offer import read_offer
 from master.csa.position import SIGNS
@@ -15,6 +14,7 @@ from master.player.events import Clocks, MoveComment, MovePlayed
 from master.player.instructions import PlayerSettings
 from master.player.judging import Judge
 from worker.careful import careful_move
+from worker.clock import Budget, GameClock
 from worker.shogi import MoveError, move_to_usi
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cluster.api import PonderSearch, RetimeSearch, StartSearch, StopSearch
-from master.clock import ClockSettings
 from master.player.events import GameEvent, GameOutcome
+from worker.clock import ClockSettings
 
 
 @dataclass(frozen=True, slots=True)

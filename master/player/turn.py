@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from cluster.api import Known, Progress, SearchRequest
-from master.clock import GameClock, Watch
 from master.player.game import Game
 from master.player.inputs import PonderFound
+from worker.clock import GameClock, Signs, Watch
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class RunningSearch:
         """Take ``progress`` in. Whether ``soft_ms`` is another now: a hard move gets more time, and one that turns out
         to be easy less."""
         self.pv = progress.pv or self.pv
-        outlook = self.watch.see(progress.elapsed_ms, progress.move, progress.score, progress.agreement)
+        outlook = self.watch.see(Signs(progress.elapsed_ms, progress.move, progress.score, progress.agreement))
         before, self.soft_ms = self.soft_ms, clock.reconsidered(outlook, self.began_ms + progress.elapsed_ms)
         return self.soft_ms != before
 

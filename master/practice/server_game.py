@@ -15,8 +15,8 @@ from typing import Final
 
 from master.csa.position import SIGNS
 from master.csa.summary import MOVE_PATTERN, GameSummary, PlayedMove, format_summary
-from master.csa.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove, parse_comment
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import MoveError, Position, move_to_usi
 
 MAX_DEFERRED: Final = 16

@@ -30,7 +30,7 @@ from rsshogi.record import (
 from rsshogi.record import TimeControl as RecordTime
 
 from master.csa.position import BLACK, WHITE
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 from master.records.kif import ENCODING, Variations
 from worker.files import reason, replace_file
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cluster.api import Decision, Progress
-from master.csa.timecontrol import TimeControl
 from master.player.events import (
     Clocks,
     GameBegan,
@@ -28,6 +27,7 @@ from master.player.events import (
 )
 from master.ui.progress import Pace
 from master.ui.texts import say
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 from worker.shogi.pieces import SQUARES
 

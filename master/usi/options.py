@@ -1,4 +1,4 @@
-"""The fleet's USI options, by the field's names, and what they mean for fleet, game and clock."""
+"""The fleet's USI options, by the field's names, and what they mean for fleet and game."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Final
 from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode
 from cluster.voting.consultation import Vote
-from master.clock import ClockSettings
+from master.usi.bounds import Bounds
 from master.usi.events import FleetPlan
-from master.usi.timing import Habits
 from worker.usi.options import PLAY_OPTIONS, Option, OptionValues, engine_options
 
 MOST_NODES: Final = 1024
@@ -54,12 +53,6 @@ class FleetOptions(OptionValues):
             vote=self.text("Vote"),
         )
 
-    @property
-    def clock(self) -> ClockSettings:
-        """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` of the last of the time."""
-        delay, last_delay = self.number("NetworkDelay"), self.number("NetworkDelay2")
-        return ClockSettings(network_margin_ms=delay, most_reserve_ms=max(0, last_delay - delay))
-
     def request(self, search_id: int, sfen: str, moves: tuple[str, ...]) -> SearchRequest:
         """A search of the position by the rules and with the lines that are set, without limits."""
         return SearchRequest(
@@ -73,12 +66,5 @@ class FleetOptions(OptionValues):
         )
 
     @property
-    def habits(self) -> Habits:
-        return Habits(
-            clock=self.clock,
-            least_ms=self.number("MinimumThinkingTime"),
-            full_seconds=self.flag("RoundUpToFullSecond"),
-            max_moves=self.number("MaxMovesToDraw"),
-            nodes=self.number("NodesLimit"),
-            depth=self.number("DepthLimit"),
-        )
+    def bounds(self) -> Bounds:
+        return Bounds(self.number("NodesLimit"), self.number("DepthLimit"))

@@ -23,14 +23,16 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.usi.charges import Asked, Charges
+from master.usi.bounds import bounded
 from master.usi.events import AskBook, Instruction, Say
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from master.usi.states import THINKING, ThinkingState
-from master.usi.timing import Turn, bounded
 from worker.book import BookReply
 from worker.careful import careful_move
+from worker.clock import Signs, Watch
+from worker.clock.gui_clock import GuiClock
+from worker.clock.turn import Turn
 from worker.shogi import Position, move_to_usi
 from worker.states import States
 from worker.usi.words import GoOrder, best_line, book_lines
@@ -121,7 +123,7 @@ class Thinking:
     _ending: dict[int, _Search] = field(default_factory=dict)
     """Searches that another one has taken the place of, whose decisions are still to come."""
     _pondering: _Pondering | None = None
-    _charges: Charges = field(default_factory=Charges)
+    _clock: GuiClock = field(default_factory=GuiClock)
 
     def __post_init__(self) -> None:
         self._states = States(THINKING, ThinkingState.IDLE, strict=self.strict)
@@ -206,7 +208,9 @@ class Thinking:
         if search is None or progress.search_id != search.request.search_id:
             return
         self._say(*search.reporter.progress(progress, now_ms))
-        if search.turn is not None and search.turn.reconsidered(progress):
+        move = progress.pv[0] if progress.pv else ""
+        signs = Signs(progress.elapsed_ms, move, progress.score, progress.agreement)
+        if search.turn is not None and search.turn.reconsidered(signs):
             self.out.append(RetimeSearch(progress.search_id, search.turn.soft_ms))
 
     def decided(self, decision: Decision, now_ms: float) -> None:
@@ -275,7 +279,7 @@ class Thinking:
         request = replace(self._request(board), searchmoves=order.searchmoves)
         if not order.infinite:
             live_nodes = self.live_nodes if self._pondering is None else self._pondering.live_nodes
-            request = bounded(request, numbers, self.options.habits, live_nodes)
+            request = bounded(request, numbers, self.options.bounds, live_nodes)
         known = None if self._pondering is None else self._pondering.known(request, now_ms)
         turn = self._turn(numbers, board, began_ms, now_ms, known)
         if turn is not None:
@@ -289,22 +293,24 @@ class Thinking:
     def _turn(
         self, numbers: dict[str, int], board: Board, began_ms: float, now_ms: float, known: Known | None
     ) -> Turn | None:
-        habits = self.options.habits
-        self._charges.asked(Asked.of(board.sfen, board.moves, board.position.turn, numbers))
-        return Turn.of(
+        move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
+        return self._clock.turn(
             numbers,
-            board.position,
-            habits,
+            board.sfen,
+            board.moves,
+            self.options.habits,
+            colour=board.position.turn,
+            ply=board.position.move_number - 1,
             began_ms=began_ms,
             now_ms=now_ms,
-            known=known,
-            delays=self._charges.delays(habits.clock.network_margin_ms),
+            watch=Watch(self._clock.promised(board.sfen, board.moves), move, known_ms),
+            known_ms=known_ms,
         )
 
     def _ponder(self, order: GoOrder, board: Board) -> None:
         request = self._request(board)
         if not order.infinite:
-            request = bounded(request, order.numbers, self.options.habits, self.live_nodes)
+            request = bounded(request, order.numbers, self.options.bounds, self.live_nodes)
         before = replace(request, moves=board.moves[:-1]) if board.moves else None
         self._to(ThinkingState.PONDERING)
         self._pondering = _Pondering(order, board, request, before, self._reporter(), self.live_nodes)
@@ -332,8 +338,9 @@ class Thinking:
         self._search, search.decision = search, decision
 
     def _answer(self, search: _Search, decision: Decision, now_ms: float) -> None:
-        if search.turn is not None and search.turn.clock is not None:
-            self._charges.answered(search.turn.answered(now_ms))
+        if search.turn is not None:
+            board = search.board
+            self._clock.answered(search.turn, board.sfen, board.moves, decision.score, now_ms, aimed=True)
         self._say(*search.reporter.decision(decision))
         move, pv = decision.move, decision.pv
         limit = self.options.number("ResignValue")

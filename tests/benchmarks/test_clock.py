@@ -1,4 +1,4 @@
-"""A tiny run of `benchmarks.clock`; what it measures is tested in tests/master/clock/test_games.py."""
+"""A tiny run of `benchmarks.clock`; what it measures is tested in tests/worker/clock/test_games.py."""
 
 from __future__ import annotations
 

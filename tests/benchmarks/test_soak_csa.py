@@ -9,8 +9,8 @@ import uvloop
 
 from benchmarks.far_side import Turn, Watch
 from benchmarks.soak_csa import read_record, soak, split_turns
-from master.csa.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove, RecordFile
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
 

@@ -47,7 +47,6 @@ PLAIN_SOURCES: Final = frozenset(
         "search/smp.py",
         "search/steps.py",
         "search/thread.py",
-        "search/timing.py",
         "shogi/notation.py",
         "shogi/position.py",
         "shogi/replay.py",

@@ -9,20 +9,21 @@ import functools
 import hashlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from worker.clock.outlook import Signs
 from worker.engine import Bound, EngineError, Entries, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.files import described
 from worker.jit.options import TUNING
 from worker.nnue import Network, NetworkFileError, load_network
 from worker.rules import EnteringKingRule, Rules
-from worker.score import INFINITE, MAX_PLY, is_mate, mate_in
+from worker.score import INFINITE, MAX_PLY, mate_in
 from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
@@ -30,14 +31,13 @@ from worker.search.smp import Ballot, elect
 from worker.search.state import NEVER
 from worker.search.steps import Steps
 from worker.search.thread import MAX_DEPTH, PvLine, SearchThread, Task
-from worker.search.timing import Iteration, Outlook
 from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, makemove, move_to_usi
 from worker.shogi.replay import Replay
 
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
-_SOFT_SHARE: Final = 0.6
-"""An iteration that begins later than this share of the soft time would hardly end within it."""
+_EFFORT_FROM_DEPTH: Final = 10
+"""Shallower iterations say nothing by how their nodes are spread over the moves."""
 _ONE_MOVE_DEPTH: Final = 6
 """The only legal move needs no time, but a score, and a reply to ponder on."""
 _BOUNDS_FROM_MS: Final = 3000
@@ -45,21 +45,6 @@ _BOUNDS_FROM_MS: Final = 3000
 _CHANGES_FROM_DEPTH: Final = 3
 """From there on another best move is reported within its iteration: a fleet's coordinator decides by reports, at any
 time. Shallower iterations are over at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Promise:
-    """The score of the last search, for the side and the move number that it was made at."""
-
-    turn: int = 0
-    move_number: int = -1
-    score: int = 0
-
-    def of(self, position: Position) -> int | None:
-        """The score that it promises for a position a few moves later; None: the position is not of the same game."""
-        if self.move_number < 0 or is_mate(self.score) or not 0 < position.move_number - self.move_number <= 4:
-            return None
-        return self.score if position.turn == self.turn else -self.score
 
 
 class NumbaEngine:
@@ -108,7 +93,6 @@ class NumbaEngine:
         self._parameters = tuning.array_of(tuning.complete({})) if TUNING else None
         self._lock = threading.Lock()
         self._stopped = False
-        self._promise = _Promise()
         self._replay = Replay()
         self._position = Position.startpos()
         self.set_position(STARTPOS)
@@ -126,7 +110,6 @@ class NumbaEngine:
         self._root_mate.rehearse(Position.from_sfen(_MATE_IN_ONE), 100)
 
     def new_game(self) -> None:
-        self._promise = _Promise()
         self._table.clear()
         for thread in self._threads:
             thread.clear()
@@ -245,11 +228,21 @@ class NumbaEngine:
             left = [move for move in position.legal_moves() if move not in ignored]
         return left
 
-    def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
-        with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
-            return self._go(limits, on_info)
+    def go(
+        self, limits: Limits, on_info: InfoCallback | None = None, goes_on: Callable[[Signs], bool] | None = None
+    ) -> SearchResult:
+        """Search; see `worker.engine.Engine.go`.
 
-    def _go(self, limits: Limits, on_info: InfoCallback | None) -> SearchResult:
+        Args:
+            goes_on: asked after each iteration whether another one is worth its time; None: it is, up to the limits. A
+                search that is asked so ends by itself, the only legal move's soon.
+        """
+        with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
+            return self._go(limits, on_info, goes_on)
+
+    def _go(
+        self, limits: Limits, on_info: InfoCallback | None, goes_on: Callable[[Signs], bool] | None
+    ) -> SearchResult:
         began = time.monotonic_ns()
         won = self._won_by_rule()
         if won is not None:
@@ -281,22 +274,19 @@ class NumbaEngine:
                 for info in infos:
                     on_info(info)
 
-        # Where the soft time is the hard one (byoyomi, the rest of a second that is charged) nothing is saved by ending
-        # early: an iteration that is cut short is worth more than none.
-        saves = limits.soft_ms is not None and (limits.movetime_ms is None or limits.soft_ms < limits.movetime_ms)
-        enough_ms = limits.soft_ms * _SOFT_SHARE if limits.soft_ms is not None and saves else None
-
-        outlook = Outlook(self._promise.of(self._position))
+        enough = False
 
         def on_iteration(depth: int) -> bool:
+            nonlocal enough
             show(self._infos(main.lines, elapsed_ms()))
-            if limits.soft_ms is not None and len(moves) == 1 and depth >= _ONE_MOVE_DEPTH:
-                return False
-            if enough_ms is None:
+            if goes_on is None:
                 return True
             top = main.lines[0]
-            factor = outlook.note(Iteration(depth, top.pv[0], top.score, main.effort, main.take_changes()))
-            return elapsed_ms() < enough_ms * factor
+            effort = main.effort if depth >= _EFFORT_FROM_DEPTH else None
+            changes = main.take_changes()
+            signs = Signs(elapsed_ms(), move_to_usi(top.pv[0]), top.score, changes=changes, effort=effort)
+            enough = not goes_on(signs) or (len(moves) == 1 and depth >= _ONE_MOVE_DEPTH)
+            return not enough
 
         def on_news(line: PvLine) -> None:
             if limits.multipv > 1:
@@ -319,7 +309,7 @@ class NumbaEngine:
         self._look_for_mate(limits)
         try:
             main.run(task, on_iteration, on_news)
-            if limits.infinite:
+            if limits.infinite and not enough:
                 if self._root_mate.line:
                     show(self._infos(self._or_mate(main.lines), elapsed_ms()))
                 # Every depth is done, or a mate found, but an infinite search ends by `stop` only.
@@ -391,8 +381,6 @@ class NumbaEngine:
 
     def _result(self, task: Task, time_ms: int) -> SearchResult:
         thread = self._best_thread(task)
-        if thread.lines and thread.lines[0].bound is Bound.EXACT:
-            self._promise = _Promise(self._position.turn, self._position.move_number, thread.lines[0].score)
         lines = self._or_mate(thread.lines)
         if not lines:
             # Stopped before the first move was searched: any move is better than none, but it has no score.

@@ -153,7 +153,7 @@ class UsiEngine:
             process.quit()
 
     def go(self, limits: Limits, on_info: InfoCallback | None = None) -> SearchResult:
-        """Search; see `worker.engine.Engine.go`. At ``soft_ms`` and ``movetime_ms`` the engine is told to stop.
+        """Search; see `worker.engine.Engine.go`. At ``movetime_ms`` the engine is told to stop.
 
         A mated side gets ``resign``, one that may declare ``win``, without the engine being asked.
 
@@ -224,8 +224,7 @@ class UsiEngine:
     ) -> SearchResult:
         """Read the search to its ``bestmove``."""
         began = time.monotonic()
-        budget_ms = min((ms for ms in (limits.soft_ms, limits.movetime_ms) if ms is not None), default=None)
-        end = None if budget_ms is None else began + budget_ms / 1000
+        end = None if limits.movetime_ms is None else began + limits.movetime_ms / 1000
         give_up: float | None = None
         nodes = 0
         lines: dict[int, SearchInfo] = {}

@@ -181,8 +181,6 @@ def parse_bestmove(line: str) -> tuple[str, str | None]:
 def go_line(limits: Limits, searchmoves: Sequence[str], dialect: Dialect) -> str:
     """The ``go`` for these limits in an engine's dialect.
 
-    ``soft_ms`` has no word in USI: the caller ends the search by ``stop``.
-
     Args:
         searchmoves: the root moves to search; empty: all.
 
@@ -197,14 +195,13 @@ def go_line(limits: Limits, searchmoves: Sequence[str], dialect: Dialect) -> str
     ):
         if wanted and not known:
             raise EngineError(f"this engine does not understand 'go {name}'")
-    budget = limits.movetime_ms if limits.movetime_ms is not None else limits.soft_ms
     if limits.nodes is not None:
         words += ["nodes", str(limits.nodes)]
     if limits.depth is not None:
         words += ["depth", str(limits.depth)]
-    if budget is not None:
+    if limits.movetime_ms is not None:
         words += ["movetime"] if dialect.movetime else ["btime", "0", "wtime", "0", "byoyomi"]
-        words.append(str(max(1, budget)))
+        words.append(str(max(1, limits.movetime_ms)))
     if limits.infinite:
         words.append("infinite")
     if searchmoves:

@@ -15,10 +15,12 @@ from dataclasses import replace
 
 from worker.book import BookError, BookPlayer, BookReply
 from worker.careful import careful_move
-from worker.engine import EngineError, Limits, SearchInfo, SearchResult
+from worker.clock import Signs, Watch
+from worker.clock.gui_clock import GuiClock
+from worker.clock.turn import CLOCK_WORDS, Turn
+from worker.engine import Bound, EngineError, Limits, SearchInfo, SearchResult
 from worker.mate import MateSolver
 from worker.search.engine import NumbaEngine
-from worker.search.timing import TimeLeft, budget
 from worker.shogi import STARTPOS, Position, move_to_usi
 from worker.text import Catalogue
 from worker.usi.options import Options
@@ -75,6 +77,12 @@ class UsiLoop:
         """The search that a pondering search turns into at ``ponderhit``."""
         self._discard = False
         """The running search is not to be answered."""
+        self._clock = GuiClock()
+        self._began = 0.0
+        """When the running search was asked for, by ``time.monotonic``."""
+        self._watch = Watch()
+        self._turn: Turn | None = None
+        """The time of the running search; None: its clock does not run, or it has none."""
 
     def run(self, lines: Iterable[str]) -> None:
         """Serve until ``quit`` or the end of the input.
@@ -264,36 +272,51 @@ class UsiLoop:
             began: when the order came, by ``time.monotonic``. To set up a long game takes ms, which are the search's.
         """
         options = self._options
-        clock = None if order.ponder else self._budget(order)
         bounded = not order.infinite
-        movetime = order.numbers.get("movetime", clock[1] if clock else None)
-        spent = int((time.monotonic() - began) * 1000)
+        self._began = began
+        self._watch = Watch(None if self._position is None else self._clock.promised(*self._position))
+        self._turn = None if order.ponder or order.infinite else self._turn_of(order, began, 0.0)
         limits = Limits(
-            movetime_ms=None if movetime is None else max(1, movetime - spent),
-            soft_ms=None if clock is None else max(1, clock[0] - spent),
+            movetime_ms=None if self._turn is None else self._turn.hard_ms,
             nodes=(order.numbers.get("nodes") or options.number("NodesLimit") or None) if bounded else None,
             depth=(order.numbers.get("depth") or options.number("DepthLimit") or None) if bounded else None,
             multipv=options.number("MultiPV"),
             searchmoves=order.searchmoves,
         )
         self._discard = False
-        self._search = threading.Thread(target=self._think, args=(engine, limits), name="search")
+        timed = bounded and "movetime" not in order.numbers and bool(order.numbers.keys() & CLOCK_WORDS)
+        self._search = threading.Thread(target=self._think, args=(engine, limits, timed), name="search")
         self._search.start()
 
-    def _budget(self, order: GoOrder) -> tuple[int, int] | None:
-        numbers = order.numbers
-        if self._position is None or not numbers.keys() & {"btime", "wtime", "byoyomi", "binc", "winc"}:
-            return None
-        sfen, moves = self._position
-        black = (sfen.split()[1] == "b") == (len(moves) % 2 == 0)
-        left = TimeLeft(
-            numbers.get("btime" if black else "wtime", 0),
-            numbers.get("binc" if black else "winc", 0),
-            numbers.get("byoyomi", 0),
-        )
-        return budget(left, self._options.time)
+    def _turn_of(self, order: GoOrder, began: float, known_ms: float) -> Turn | None:
+        """The time of the move that ``order`` asks for.
 
-    def _think(self, engine: NumbaEngine, limits: Limits) -> None:
+        Args:
+            began: when it came, by ``time.monotonic``.
+            known_ms: so long was it pondered on.
+        """
+        board = self._board()
+        assert self._position is not None
+        return self._clock.turn(
+            order.numbers,
+            *self._position,
+            self._options.habits,
+            colour=board.turn,
+            ply=board.move_number - 1,
+            began_ms=began * 1000,
+            now_ms=time.monotonic() * 1000,
+            watch=self._watch,
+            known_ms=known_ms,
+        )
+
+    def _goes_on(self, signs: Signs) -> bool:
+        """Whether the search is to begin another iteration. While pondering it always is."""
+        if self._turn is None:
+            self._watch.see(signs)
+            return True
+        return self._turn.goes_on(signs, time.monotonic() * 1000)
+
+    def _think(self, engine: NumbaEngine, limits: Limits, timed: bool) -> None:
         shown: list[SearchInfo] = []
         interval = self._options.number("PvInterval")
         showing = False
@@ -309,7 +332,7 @@ class UsiLoop:
                 self._write(info_line(info))
 
         try:
-            result = engine.go(limits, show)
+            result = engine.go(limits, show, self._goes_on if timed else None)
         except EngineError as error:
             self._complain(str(error))
             result = self._unsearched()
@@ -322,12 +345,21 @@ class UsiLoop:
             self._timer.cancel()
         if self._discard:
             return
+        self._keep(result)
         for info in result.lines:
             if info not in shown:
                 self._write(info_line(info))
         if result.lines and result.lines[0].score <= -self._options.number("ResignValue"):
             result = SearchResult("resign", None, result.nodes, result.time_ms)
         self._write(best_line(result.bestmove, result.ponder))
+
+    def _keep(self, result: SearchResult) -> None:
+        """Remember what the next move's time depends on: this one's score, and when it went out."""
+        if self._turn is None or self._position is None:
+            return
+        exact = result.lines and result.lines[0].bound is Bound.EXACT
+        score = result.lines[0].score if exact else None
+        self._clock.answered(self._turn, *self._position, score, time.monotonic() * 1000, aimed=False)
 
     def _unsearched(self) -> SearchResult:
         """A move by material alone: whoever waits for one gets it."""
@@ -352,9 +384,10 @@ class UsiLoop:
             engine.set_position(*self._position)
             self._begin(engine, begun, began)
             return
-        clock = self._budget(begun)
-        if clock is not None:
-            self._timer = threading.Timer(clock[0] / 1000, engine.stop)
+        if not order.infinite:
+            self._turn = self._turn_of(begun, began, (began - self._began) * 1000)
+        if self._turn is not None:
+            self._timer = threading.Timer(self._turn.soft_ms / 1000, engine.stop)
             self._timer.start()
         if order.infinite:
             self._after_hit = None

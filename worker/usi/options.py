@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from worker.clock.settings import ClockSettings
+from worker.clock.turn import Habits
 from worker.rules import EnteringKingRule, Rules
 from worker.score import MAX_EVAL
 from worker.search.effort import ROOT_MATE_NODES
-from worker.search.timing import TimeOptions
 
 if TYPE_CHECKING:
     from worker.book import BookSettings
@@ -23,6 +24,10 @@ EMPTY: Final = "<empty>"
 """The value by which USI says that a text is empty."""
 _NETWORK_NAME: Final = "nn.bin"
 _NO_BOOK: Final = "no_book"
+_MOST_KEPT: Final = 0.5
+"""The share of the time at stake that is kept back at the most: the delays' defaults are for times of many seconds."""
+_NO_TIME_MS: Final = 1000
+"""The time for a move where the GUI's clock words are all 0: none at all, or a game without limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ PLAY_OPTIONS: Final = {
     "NetworkDelay": Option("spin", "120", 0, 10_000),
     "NetworkDelay2": Option("spin", "1120", 0, 10_000),
     "MinimumThinkingTime": Option("spin", "0", 0, 60_000),
+    "SlowMover": Option("spin", "100", 1, 1000),
     "RoundUpToFullSecond": Option("check", "true"),
     "MaxMovesToDraw": Option("spin", "0", 0, 100_000),
     "DrawValueBlack": Option("spin", "-2", 1 - MAX_EVAL, MAX_EVAL - 1),
@@ -109,7 +115,6 @@ OPTIONS: Final = {
     "EvalDir": Option("string", EMPTY),
     **PLAY_OPTIONS,
     "Stochastic_Ponder": Option("check", "false"),
-    "SlowMover": Option("spin", "100", 1, 1000),
     "EnteringKingRule": Option(
         "combo", EnteringKingRule.CSA_27.value, choices=tuple(rule.value for rule in EnteringKingRule)
     ),
@@ -143,6 +148,24 @@ class OptionValues:
         """A text as it is, an empty one as ``""``."""
         value = self._values[name]
         return "" if value == EMPTY else value
+
+    @property
+    def habits(self) -> Habits:
+        """``NetworkDelay`` is kept back on each move, ``NetworkDelay2`` of the last of the time."""
+        delay, last_delay = self.number("NetworkDelay"), self.number("NetworkDelay2")
+        clock = ClockSettings(
+            network_margin_ms=delay,
+            most_reserve_ms=max(0, last_delay - delay),
+            most_kept=_MOST_KEPT,
+            slow_mover=self.number("SlowMover"),
+            unlimited_ms=_NO_TIME_MS,
+        )
+        return Habits(
+            clock=clock,
+            least_ms=self.number("MinimumThinkingTime"),
+            full_seconds=self.flag("RoundUpToFullSecond"),
+            max_moves=self.number("MaxMovesToDraw"),
+        )
 
     @property
     def book(self) -> BookSettings:
@@ -197,14 +220,4 @@ class Options(OptionValues):
             draw_black=self.number("DrawValueBlack"),
             draw_white=self.number("DrawValueWhite"),
             every_move=self.flag("GenerateAllLegalMoves"),
-        )
-
-    @property
-    def time(self) -> TimeOptions:
-        return TimeOptions(
-            delay_ms=self.number("NetworkDelay"),
-            last_delay_ms=self.number("NetworkDelay2"),
-            least_ms=self.number("MinimumThinkingTime"),
-            slow_mover=self.number("SlowMover"),
-            full_seconds=self.flag("RoundUpToFullSecond"),
         )

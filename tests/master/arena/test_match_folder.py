@@ -12,9 +12,9 @@ import pytest
 from master.arena.contestants import SettingsError, contestant
 from master.arena.match_folder import MatchFolder
 from master.arena.schedule import PlayedGame
-from master.csa.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove
 from tests.master.arena.matches import settings
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
 

@@ -13,7 +13,6 @@ import pytest
 from cluster.coordination.settings import Mode, Settings
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.voting.consultation import Vote
-from master.clock import ClockSettings
 from master.config import (
     ClockConfig,
     ClusterConfig,
@@ -28,6 +27,7 @@ from master.config import (
     sample,
 )
 from master.player.instructions import PlayerSettings
+from worker.clock import ClockSettings
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from master.csa.gamename import DEFAULT_GAME, GameNameError, check_game_name, parse_game_name, split_password
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from master.csa.offer import other_game
 from master.csa.summary import parse_summary
-from master.csa.timecontrol import TimeControl
 from tests.master.csa.summaries import WITH_SUMMARY, summary_lines
+from worker.clock.timecontrol import TimeControl
 
 OFFER = parse_summary(summary_lines("01_fischer_toryo.black")[1:-1])
 DEFAULT = replace(OFFER, game_id="test+default-1500-0+alice+bob+20261121082246", time=(TimeControl(1_500_000),) * 2)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from master.csa.offer import read_offer
 from master.csa.summary import GameSummary, PlayedMove, SummaryError, format_summary, parse_summary
-from master.csa.timecontrol import TimeControl
 from tests.master.csa.summaries import WITH_SUMMARY, summary_lines
+from worker.clock.timecontrol import TimeControl
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 

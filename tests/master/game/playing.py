@@ -11,7 +11,6 @@ import uvloop
 from rsshogi.record import Record
 
 from cluster.api import Listener
-from master.clock import ClockSettings
 from master.csa.address import ServerAddress
 from master.game.driver import GameSettings, play_game
 from master.player.events import GameOutcome
@@ -20,6 +19,7 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.csa.peer import Peer
 from tests.master.scripted import ScriptedSearcher
+from worker.clock import ClockSettings
 
 FAST = PlayerSettings(clock=ClockSettings(network_margin_ms=200, most_reserve_ms=50), guard_ms=50)
 

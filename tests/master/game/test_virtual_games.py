@@ -12,13 +12,13 @@ import pytest
 
 from benchmarks.clock import LINKS, Link
 from cluster.api import RetimeSearch, SearchRequest, StartSearch, StopSearch
-from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, MovePlayed
 from master.player.inputs import Connected, Input, LineSent, Prepared, ServerLine, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
 from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
 from tests.answers import make_decision, make_progress
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 MAX_MOVES = 80

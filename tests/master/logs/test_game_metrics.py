@@ -13,7 +13,6 @@ from prometheus_client import CollectorRegistry
 from master.commands.metrics_endpoint import serving
 from master.config import MetricsConfig
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.logs.game_metrics import GameMetrics
 from master.logs.log import open_log
 from master.logs.metrics_catalogue import GAME, LISTS, rows
@@ -28,6 +27,7 @@ from master.player.events import (
     MovePlayed,
 )
 from tests.master.command import ROOT
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
 TIME = TimeControl(60_000, byoyomi_ms=5_000)

@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import Decision, Progress, RetimeSearch
-from master.clock import ClockSettings
 from master.csa.position import csa_from_sfen
 from master.csa.summary import GameSummary, format_summary, parse_summary
-from master.csa.timecontrol import TimeControl
 from master.player.events import (
     Conclusion,
     GameBegan,
@@ -29,6 +27,8 @@ from master.player.instructions import Login, PlayerSettings, PrepareSearcher, S
 from tests.master.csa.summaries import summary_lines
 from tests.master.csa.transcripts import NAMES, server_lines
 from tests.master.player.table import BLACK, MATED, WHITE, Table, decision, progress
+from worker.clock import ClockSettings
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import Position, move_to_csa
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from master.csa.timecontrol import TimeControl
 from master.player.inputs import SearchFailed, Tick
 from master.player.instructions import PlayerSettings
 from tests.answers import make_known, root_line
 from tests.master.player.table import BLACK, Table, decision, progress
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import Position
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import RetimeSearch
-from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion
 from master.player.inputs import GiveUp, LineSent, Tick
 from master.player.instructions import PlayerSettings
 from tests.answers import make_progress
 from tests.master.player.table import BLACK, Table, progress
+from worker.clock.timecontrol import TimeControl
 
 # Time
 
@@ -35,7 +35,9 @@ def test_a_score_that_falls_buys_time() -> None:
         table.decide("7g7f", 10)
         table.hear("+7776FU,T0", "-3334FU,T0")
         table.tell(make_progress(3, 5, 3, score, ("2g2f",), 100))
-        soft.append(next(item.soft_ms for item in reversed(table.all) if isinstance(item, RetimeSearch)))
+        asked = table.requests[-1].soft_ms
+        assert asked is not None
+        soft.append([asked, *(item.soft_ms for item in table.all if isinstance(item, RetimeSearch))][-1])
     assert soft[0] < soft[1]
 
 

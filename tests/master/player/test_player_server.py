@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from master.csa.summary import format_summary
-from master.csa.timecontrol import TimeControl
 from master.player.events import Conclusion, GameFound, GameRefused, MovePlayed, Note
 from master.player.inputs import ConnectionLost, GiveUp, Leave, Prepared
 from master.player.instructions import PlayerSettings
 from tests.master.player.table import BLACK, WHITE, Table, decision
+from worker.clock.timecontrol import TimeControl
 
 TEBAN = "You are not allowed to specify TEBAN + for the game floodgate-300-10F"
 CLOSING = "As the service is going to shutdown shortly, starting new games is not allowed now."

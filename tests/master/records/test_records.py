@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
 from tests.master.command import ROOT
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cluster.api import NodeView
 from master.csa.summary import GameSummary
-from master.csa.timecontrol import TimeControl
 from master.player.events import (
     Clocks,
     Conclusion,
@@ -17,6 +16,7 @@ from master.player.events import (
     ThinkingBegan,
 )
 from tests.answers import make_ballot, make_decision, make_progress
+from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS, Position
 
 TIME = TimeControl(total_ms=10_000, increment_ms=1000)

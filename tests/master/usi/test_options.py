@@ -14,7 +14,6 @@ from worker.usi.options import OPTIONS, PLAY_OPTIONS
 ALONE = {
     "EvalDir",
     "Stochastic_Ponder",
-    "SlowMover",
     "EnteringKingRule",
     "GenerateAllLegalMoves",
     "RootMateSearchNodesLimit",

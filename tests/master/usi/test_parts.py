@@ -1,38 +1,19 @@
-"""The parts of the USI front: its options, the time of a move, and what is shown."""
+"""The parts of the USI front: its options, the limits of a search, and what is shown."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from cluster.api import NodeView, Progress, SearchRequest
-from master.clock import ClockSettings
+from master.usi.bounds import Bounds, bounded
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, info_lines, vote_line
-from master.usi.timing import Habits, Turn, bounded
-from tests.answers import make_ballot, make_known, make_progress, root_line
+from tests.answers import make_ballot, root_line
 from tests.master.usi.bench import PLAN
 from worker.score import mated_in
-from worker.shogi import STARTPOS, Position
+from worker.shogi import STARTPOS
 
-HABITS = Habits(ClockSettings(network_margin_ms=100, most_reserve_ms=0))
 REQUEST = SearchRequest(1, STARTPOS)
-
-
-def turn(
-    habits: Habits = HABITS, gone: float = 0, known_ms: int = 0, moves: tuple[str, ...] = (), **numbers: int
-) -> Turn:
-    position = Position.startpos()
-    position.push_all(moves)
-    known = make_known("2g2f", 30, 9, 1000, known_ms, known_ms) if known_ms else None
-    found = Turn.of(numbers, position, habits, began_ms=50, now_ms=50 + gone, known=known)
-    assert found is not None
-    return found
-
-
-def progress(elapsed_ms: int, move: str, agreement: float = 1.0) -> Progress:
-    return make_progress(1, elapsed_ms, 9, 30, (move,), 1000, agreement=agreement)
 
 
 class TestOptions:
@@ -53,69 +34,18 @@ class TestOptions:
         options = FleetOptions(PLAN)
         options.set("NetworkDelay", "200")
         options.set("NetworkDelay2", "900")
-        assert (options.clock.network_margin_ms, options.clock.most_reserve_ms) == (200, 700)
+        assert (options.habits.clock.network_margin_ms, options.habits.clock.most_reserve_ms) == (200, 700)
         options.set("NetworkDelay2", "100")
-        assert options.clock.most_reserve_ms == 0
+        assert options.habits.clock.most_reserve_ms == 0
 
 
-class TestTiming:
-    def test_no_words_of_time(self) -> None:
-        assert Turn.of({"nodes": 5}, Position.startpos(), HABITS, began_ms=0, now_ms=0, known=None) is None
-
-    def test_each_side_has_its_own_time(self) -> None:
-        assert turn(btime=1000, wtime=60_000).hard_ms <= 900
-        assert turn(btime=1000, wtime=60_000, moves=("7g7f",)).hard_ms > 900
-
-    def test_byoyomi_is_used_to_its_end(self) -> None:
-        found = turn(btime=0, wtime=0, byoyomi=3000)
-        assert 2000 < found.soft_ms <= found.hard_ms <= 2900
-
-    def test_the_increment_is_there_for_the_move(self) -> None:
-        """As USI has it: the GUI's time is that before it is added."""
-        assert 0 < turn(btime=0, wtime=0, binc=2000, winc=2000).hard_ms <= 1900
-
-    @pytest.mark.parametrize("known_ms", [0, 5000])
-    @pytest.mark.parametrize("numbers", [{"btime": 1550}, {"btime": 0, "byoyomi": 999}, {"btime": 10, "binc": 10}])
-    def test_milliseconds_are_not_rounded_up(self, numbers: dict[str, int], known_ms: int) -> None:
-        found = turn(known_ms=known_ms, **numbers)
-        assert found.soft_ms <= found.hard_ms
-        assert found.hard_ms <= max(20, sum(numbers.values()) - 100)
-
-    def test_a_move_may_have_a_least_time_within_the_limit(self) -> None:
-        slow = replace(HABITS, least_ms=5000)
-        assert turn(btime=60_000).soft_ms < 5000
-        assert turn(slow, btime=60_000).soft_ms == min(5000, turn(btime=60_000).hard_ms)
-        short = turn(slow, btime=1000)
-        assert short.soft_ms == short.hard_ms
-
-    def test_agreement(self) -> None:
-        found = turn(btime=60_000)
-        found.reconsidered(progress(100, "2g2f"))
-        agreed = found.soft_ms
-        assert found.reconsidered(progress(200, "2g2f", agreement=0.2))
-        assert agreed < found.soft_ms <= found.hard_ms
-        assert found.reconsidered(progress(300, "2g2f"))
-        assert found.soft_ms == agreed
-        assert not turn(movetime=500).reconsidered(progress(100, "2g2f", agreement=0.1))
-
-    def test_a_move_that_changes_late_gets_more_time_than_one_that_stays(self) -> None:
-        steady, changed = turn(btime=60_000), turn(btime=60_000)
-        for elapsed_ms in (100, 200, 400):
-            steady.reconsidered(progress(elapsed_ms, "2g2f"))
-            changed.reconsidered(progress(elapsed_ms, "2g2f" if elapsed_ms < 400 else "7g7f"))
-        assert steady.soft_ms < changed.soft_ms
-
-    def test_no_time_at_all_is_no_search_without_end(self) -> None:
-        assert turn(movetime=0).hard_ms == 1
-        assert turn(movetime=300, gone=400).hard_ms == 1
-        assert turn(btime=0, wtime=0).hard_ms > 0
-
+class TestBounds:
     def test_the_order_goes_before_the_options(self) -> None:
-        habits = replace(HABITS, nodes=900, depth=9)
-        assert bounded(REQUEST, {}, habits, 3) == replace(REQUEST, nodes=300, depth=9)
-        assert bounded(REQUEST, {"nodes": 10, "depth": 3}, habits, 3) == replace(REQUEST, nodes=3, depth=3)
-        assert bounded(REQUEST, {}, HABITS, 3) == REQUEST
-        assert bounded(REQUEST, {"nodes": 2}, HABITS, 3).nodes == 1
+        bounds = Bounds(nodes=900, depth=9)
+        assert bounded(REQUEST, {}, bounds, 3) == replace(REQUEST, nodes=300, depth=9)
+        assert bounded(REQUEST, {"nodes": 10, "depth": 3}, bounds, 3) == replace(REQUEST, nodes=3, depth=3)
+        assert bounded(REQUEST, {}, Bounds(), 3) == REQUEST
+        assert bounded(REQUEST, {"nodes": 2}, Bounds(), 3).nodes == 1
 
 
 def view(node: str, move: str, **fields: object) -> NodeView:

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.worker.search.playouts import positions
+from worker.clock import Signs
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules
 from worker.score import DRAW, MATE, mate_distance, mated_in
@@ -358,16 +359,34 @@ def test_rules_out_of_range_are_refused() -> None:
         Rules(draw_black=40_000)
 
 
-def test_time_that_cannot_be_saved_is_used() -> None:
+def test_who_is_asked_after_each_iteration_ends_the_search() -> None:
+    engine = NumbaEngine(hash_mb=4)
+    engine.set_position(STARTPOS)
+    seen: list[Signs] = []
+
+    def goes_on(signs: Signs) -> bool:
+        seen.append(signs)
+        return len(seen) < 11
+
+    result = engine.go(Limits(), goes_on=goes_on)
+    assert result.lines[0].depth == len(seen) == 11
+    assert (seen[-1].move, seen[-1].score) == (result.bestmove, result.lines[0].score)
+    assert [signs.effort is not None for signs in seen] == [False] * 9 + [True] * 2
+    assert 0 < (seen[-1].effort or 0) <= 1
+    assert sum(signs.changes or 0 for signs in seen) > 0
+    assert [signs.elapsed_ms for signs in seen] == sorted(signs.elapsed_ms for signs in seen)
+
+
+def test_without_anybody_to_ask_time_is_used_to_its_end() -> None:
     """No upper bound here: that is the deadline's business."""
     engine = NumbaEngine(hash_mb=4)
     engine.set_position(STARTPOS)
-    assert engine.go(Limits(soft_ms=300, movetime_ms=300)).time_ms >= 299
+    assert engine.go(Limits(movetime_ms=300)).time_ms >= 299
 
 
 def test_the_only_move_takes_no_time() -> None:
     engine = NumbaEngine(hash_mb=4)
     engine.set_position("k8/9/9/9/9/9/9/7r1/8K b - 1")
-    result = engine.go(Limits(soft_ms=3_600_000, movetime_ms=3_600_000))
+    result = engine.go(Limits(movetime_ms=3_600_000), goes_on=lambda _signs: True)
     assert result.bestmove == "1i2h"
     assert result.lines[0].depth >= 6

@@ -106,6 +106,20 @@ def test_no_bestmove_while_pondering(gui: Gui) -> None:
     gui.until("bestmove")
 
 
+def test_the_only_move_goes_out_at_once_after_the_hit(gui: Gui) -> None:
+    """The half hour of the clock would be over long after the test."""
+    gui.send("position sfen k8/9/9/9/9/9/9/7r1/8K b - 1", "go ponder btime 1800000 wtime 1800000")
+    assert gui.silent(0.3)
+    gui.send("ponderhit")
+    assert best(gui.until("bestmove")) == "1i2h"
+
+
+def test_a_least_time_reaches_the_search(gui: Gui) -> None:
+    gui.send("setoption name MinimumThinkingTime value 1500", "position startpos")
+    gui.send("go btime 60001 wtime 60001")
+    assert int(gui.until("bestmove")[-2].split(" time ")[1].split()[0]) >= 1500
+
+
 def test_mated_resigns_and_declares(gui: Gui) -> None:
     gui.send("position sfen 8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2", "go depth 3")
     assert best(gui.until("bestmove")) == "resign"

@@ -220,13 +220,13 @@ def test_stop_before_go_ends_it_at_once_and_set_position_forgets_it(make: Make) 
     assert time.monotonic() - began < 40
 
 
-def test_soft_time_is_ended_by_stop(make: Make, tmp_path: Path) -> None:
+def test_time_that_is_over_is_ended_by_stop(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     engine = make("hang", "log", str(log))
     engine.set_position(STARTPOS)
     with pytest.raises(EngineError, match="after stop"):
-        engine.go(Limits(soft_ms=50, movetime_ms=60_000))
-    assert "go movetime 60000" in heard(log)
+        engine.go(Limits(movetime_ms=50))
+    assert heard(log)[-2:] == ["go movetime 50", "stop"]
 
 
 def test_ends_of_the_game_need_no_engine(make: Make) -> None:

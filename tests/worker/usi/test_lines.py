@@ -108,8 +108,7 @@ def test_bestmove() -> None:
 def test_go() -> None:
     every = Dialect()
     assert go_line(Limits(), (), every) == "go infinite"
-    assert go_line(Limits(soft_ms=100), (), every) == "go movetime 100"
-    assert go_line(Limits(soft_ms=100, movetime_ms=300, nodes=5), (), every) == "go nodes 5 movetime 300"
+    assert go_line(Limits(movetime_ms=300, nodes=5), (), every) == "go nodes 5 movetime 300"
     assert go_line(Limits(), ("7g7f",), every) == "go infinite searchmoves 7g7f"
     gps = dialect_of("gpsshogi (smp) vm r3033 wordsize 64 gcc 12.2.0")
     assert go_line(Limits(movetime_ms=0), (), gps) == "go btime 0 wtime 0 byoyomi 1"

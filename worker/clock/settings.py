@@ -16,6 +16,11 @@ class ClockSettings:
     """The hard limit keeps back a tenth of the time at stake as well, up to this; or what the line did at its worst. So
     a line that is bad from the first turn on is survived where ten seconds are at stake (YaneuraOu's ``NetworkDelay2``
     is 1120)."""
+    most_kept: float = 1.0
+    """The hard limit keeps back no more than this share of the time at stake, margin and all, whatever the line did. At
+    1 the margin is kept back even where that leaves no time: the operator has named it for such a control."""
+    slow_mover: int = 100
+    """Percent of the share of the main time that the plan gives a move."""
     untouched_ms: int = 2500
     """So much of the main time (but no more than a sixth of all) is not planned with: it is there for the move that
     a busy machine or a slow line holds up."""

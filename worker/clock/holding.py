@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from master.clock.delays import Delays
-from master.clock.plan import most_moves, moves_to_limit
-from master.clock.settings import ClockSettings
-from master.csa.timecontrol import TimeControl
+from worker.clock.delays import Delays
+from worker.clock.plan import most_moves, moves_to_limit
+from worker.clock.settings import ClockSettings
+from worker.clock.timecontrol import TimeControl
 
 _LAST_MOVES: Final = 5
 """Own moves before the move limit from which on the time kept for accidents is spent."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from master.clock.delays import Delays
-from master.clock.holding import Holding
-from master.clock.outlook import Outlook
-from master.clock.plan import moves_to_limit, share
-from master.clock.settings import ClockSettings
-from master.csa.timecontrol import TimeControl
+from worker.clock.delays import Delays
+from worker.clock.holding import Holding
+from worker.clock.outlook import Outlook
+from worker.clock.plan import moves_to_limit, share
+from worker.clock.settings import ClockSettings
+from worker.clock.timecontrol import TimeControl
 
 _MOST_KNOWN = 0.75
 """The largest share of a move's cost that is saved because something is known already."""
@@ -66,10 +66,12 @@ class GameClock:
         turn: int = 0,
         now_ms: float = 0.0,
         delays: Delays | None = None,
+        typical_stretch: float = 1.0,
     ) -> None:
         """
         Args:
             delays: what is known of the line already, and learned from here on; None: nothing yet.
+            typical_stretch: what moves were found to need before.
         """
         self.controls = controls
         self.settings = settings or ClockSettings()
@@ -89,7 +91,7 @@ class GameClock:
         """Aimed at less charged, by colour, up to one unit: fractions of a unit that add up over the moves."""
         self._stretch: float | None = None
         """Stretch of this turn's target, where it was reconsidered."""
-        self._typical_stretch = 1.0
+        self._typical_stretch = typical_stretch
         """Running mean over our turns: what moves usually turn out to need. Without it the plan would not be kept to
         where most moves are easier than it thinks, as they are with a slow opponent and long pondering."""
         self._delay_ms = [control.delay_ms for control in controls]
@@ -118,11 +120,17 @@ class GameClock:
         if self._aim_ms is not None:
             owed = self._owed_ms[self.turn] + self._aim_ms - consumed_ms
             self._owed_ms[self.turn] = min(max(owed, -control.unit_ms), control.unit_ms)
-        if self._stretch is not None:
-            self._typical_stretch += _LEARNING * (self._stretch - self._typical_stretch)
+        self._typical_stretch = self.typical_stretch
         self._plan = self._aim_ms = self._sent_ms = self._stretch = None
         self.turn ^= 1
         self.turn_began_ms = now_ms
+
+    @property
+    def typical_stretch(self) -> float:
+        """The mean stretch of our moves, the one that is being made included."""
+        if self._stretch is None:
+            return self._typical_stretch
+        return self._typical_stretch + _LEARNING * (self._stretch - self._typical_stretch)
 
     def left_ms(self, colour: int, now_ms: float) -> int:
         """Main time left, for a viewer: runs down during the side's turn, and stands at 0 in byoyomi."""
@@ -145,7 +153,8 @@ class GameClock:
             # one: there is nothing to be had for a risk.
             return 0.0
         careful = self.delays.usual_ms + min(self.settings.most_reserve_ms, falls / 10)
-        return falls - max(careful, min(self.delays.worst_ms, falls / 2))
+        kept = max(careful, min(self.delays.worst_ms, falls / 2))
+        return falls - min(kept, falls * self.settings.most_kept)
 
     def budget(
         self,
@@ -195,9 +204,7 @@ class GameClock:
         Raises:
             ValueError: no budget was asked for in this turn.
         """
-        plan = self._plan
-        if plan is None:
-            raise ValueError("no budget of this turn to reconsider")
+        plan = self._running_plan()
         self._stretch = stretch = outlook.stretch
         target = plan.target_ms * stretch
         if stretch < 1.0:
@@ -206,6 +213,20 @@ class GameClock:
         soft = min(self._soft(target, plan), plan.hard_ms)
         self._aim(target, soft, now_ms)
         return max(self.settings.least_ms, int(soft - plan.gone_ms))
+
+    def soonest_ms(self) -> int:
+        """The time of this turn's move before which to make it saves nothing, counted as its budget was.
+
+        Raises:
+            ValueError: no budget was asked for in this turn.
+        """
+        plan = self._running_plan()
+        return max(0, int(min(self._soft(plan.lost_ms, plan), plan.hard_ms) - plan.gone_ms))
+
+    def _running_plan(self) -> _Plan:
+        if self._plan is None:
+            raise ValueError("no budget of this turn to reconsider")
+        return self._plan
 
     def _aim(self, target_ms: float, soft_ms: float, now_ms: float | None) -> None:
         self._aim_ms = target_ms
@@ -226,7 +247,8 @@ class GameClock:
         if control.unlimited:
             return float(self.settings.unlimited_ms)
         cost = holding.cost_ms or 0.0
-        planned = max(0.0, self.remaining_ms[self.turn] - holding.all_ms - cost) * share(ply, max_moves, score)
+        part = min(1.0, share(ply, max_moves, score) * self.settings.slow_mover / 100)
+        planned = max(0.0, self.remaining_ms[self.turn] - holding.all_ms - cost) * part
         usual = min(max(self._typical_stretch, _TYPICAL[0]), _TYPICAL[1])
         comes_back = control.increment_ms + self._delay_ms[self.turn]
         return (planned + comes_back) / usual + control.byoyomi_ms + cost

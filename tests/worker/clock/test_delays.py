@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from master.clock import ClockSettings, Delays, GameClock, Outlook
-from master.csa.timecontrol import TimeControl
+from worker.clock import ClockSettings, Delays, GameClock, Outlook
+from worker.clock.timecontrol import TimeControl
 
 SETTINGS = ClockSettings()
 FLOODGATE = TimeControl(total_ms=300_000, increment_ms=10_000)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from master.clock import ClockSettings, Delays
-from master.clock.holding import Holding
-from master.csa.timecontrol import TimeControl
+from worker.clock import ClockSettings, Delays
+from worker.clock.holding import Holding
+from worker.clock.timecontrol import TimeControl
 
 SETTINGS = ClockSettings()
 SUDDEN_DEATH = TimeControl(total_ms=900_000)

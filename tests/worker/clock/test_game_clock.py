@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from master.clock import Budget, ClockSettings, GameClock, Outlook
-from master.clock.plan import share
-from master.csa.timecontrol import TimeControl
+from worker.clock import Budget, ClockSettings, GameClock, Outlook
+from worker.clock.plan import share
+from worker.clock.timecontrol import TimeControl
 
 SETTINGS = ClockSettings()
 

@@ -11,6 +11,8 @@ import functools
 import math
 from typing import Final
 
+from worker.score import winning_probability
+
 _CORNERS: Final = ((8, 0.5), (32, 1.0), (70, 1.0), (120, 0.2))
 """Ply and weight: level before the first corner and behind the last."""
 _TAIL_MOVES: Final = 8
@@ -19,16 +21,9 @@ _LIKELY_LENGTH: Final = 120
 """Ply at which most games are over."""
 _MANY_MOVES: Final = 100
 """Own moves that a game may well last from any ply on, where no limit says less or more."""
-_LOGISTIC_CP: Final = 600.0
-"""A score by this is a winning probability of 73 %, as in YaneuraOu."""
 _SHORTEST_LIFE: Final = 0.15
 _MOST: Final = 0.3
 """No move gets more than this share, unless the move limit says that the game is about to end."""
-
-
-def winning_probability(score: int) -> float:
-    """Winning probability, 0 to 1, of the side that the score (centipawns, or a mate) is for."""
-    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, score / _LOGISTIC_CP))))
 
 
 def moves_to_limit(ply: int, max_moves: int | None) -> int | None:

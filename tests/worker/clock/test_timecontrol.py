@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from master.csa.timecontrol import TimeControl
+from worker.clock.timecontrol import TimeControl
 
 FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
 BYOYOMI = TimeControl(total_ms=1_000, byoyomi_ms=3_000)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from master.clock import Delays
+from worker.clock.delays import Delays
 
 _SECOND_MS: Final = 1000
 _MOST_MS: Final = 10_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from master.clock.plan import most_moves, moves_to_limit, share, winning_probability
+from worker.clock.plan import most_moves, moves_to_limit, share
 from worker.score import MATE
 
 
@@ -55,9 +55,3 @@ def test_moves_to_the_limit() -> None:
     assert moves_to_limit(5, None) is None
     assert most_moves(100, 256) == 78
     assert most_moves(100, None) == 100
-
-
-def test_winning_probability() -> None:
-    assert winning_probability(0) == 0.5
-    assert winning_probability(600) == pytest.approx(0.731, abs=0.001)
-    assert winning_probability(-MATE) == pytest.approx(1 - winning_probability(MATE)) == pytest.approx(0.0)

@@ -1,29 +1,28 @@
-"""The limits of one search, and its time, by the words of its ``go`` line."""
+"""Our time for one move, by the words of its ``go`` line: the single engine's and the fleet's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import Final
 
-from cluster.api import Known, Progress, SearchRequest
-from master.clock import MOST_LATE_MS, ClockSettings, Delays, GameClock, Watch
-from master.csa.timecontrol import TimeControl
-from master.usi.charges import Answered
-
-if TYPE_CHECKING:
-    from worker.shogi import Position
+from worker.clock.charges import Answered
+from worker.clock.delays import Delays
+from worker.clock.game_clock import MOST_LATE_MS, GameClock
+from worker.clock.outlook import Signs, Watch
+from worker.clock.settings import ClockSettings
+from worker.clock.timecontrol import TimeControl
 
 CLOCK_WORDS: Final = frozenset({"btime", "wtime", "byoyomi", "binc", "winc"})
 _SECOND_MS: Final = 1000
 _LONGEST_MS: Final = 10**9
-_MOST_NODES: Final = 1 << 53
-_DEEPEST: Final = 500
+_BEGIN_SHARE: Final = 0.6
+"""An iteration that begins later than this share of the soft time would hardly end within it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The options about time and limits."""
+    """The options about time."""
 
     clock: ClockSettings
     least_ms: int = 0
@@ -32,32 +31,16 @@ class Habits:
     """Whether a GUI whose times are whole seconds counts only these, so that the rest of each second is free."""
     max_moves: int = 0
     """The number of moves after which the game is drawn; 0: never."""
-    nodes: int = 0
-    """The most nodes of the fleet where the order names none; 0: no limit. ``depth`` likewise."""
-    depth: int = 0
-
-
-def bounded(request: SearchRequest, numbers: Mapping[str, int], habits: Habits, live_nodes: int) -> SearchRequest:
-    """``request`` with the node and depth limits of a ``go`` line.
-
-    Args:
-        numbers: of the line, among them ``nodes`` of the whole fleet, and ``depth``.
-        live_nodes: how many nodes share the node limit.
-    """
-    nodes, depth = numbers.get("nodes") or habits.nodes, numbers.get("depth") or habits.depth
-    return replace(
-        request,
-        nodes=max(1, min(nodes, _MOST_NODES) // max(1, live_nodes)) if nodes else None,
-        depth=min(depth, _DEEPEST) if depth else None,
-    )
 
 
 @dataclass(slots=True)
 class Turn:
-    """Our time for one move, in milliseconds of the driver's clock."""
+    """Our time for one move, in milliseconds of the caller's clock."""
 
     soft_ms: int
     hard_ms: int
+    soonest_ms: int
+    """Before it to move saves nothing."""
     clock: GameClock | None = None
     """The clock, where the time is ours to choose."""
     watch: Watch = field(default_factory=Watch)
@@ -72,13 +55,17 @@ class Turn:
     def of(
         cls,
         numbers: Mapping[str, int],
-        position: Position,
+        colour: int,
+        ply: int,
         habits: Habits,
         *,
         began_ms: float,
         now_ms: float,
-        known: Known | None,
+        watch: Watch | None = None,
+        known_ms: float = 0.0,
+        score: int | None = None,
         delays: Delays | None = None,
+        typical_stretch: float = 1.0,
     ) -> Turn | None:
         """The times of a ``go`` line; None: it has none.
 
@@ -86,40 +73,67 @@ class Turn:
 
         Args:
             numbers: of the line, among them ``btime``, ``wtime``, ``binc``, ``winc``, ``byoyomi``, ``movetime``.
-            position: whose side to move has the time.
+            colour: whose move it is.
+            ply: moves made so far in the game.
             began_ms: when the own time began to run.
             now_ms: what has gone of it since then is taken off.
-            known: what was found about the position while pondering.
+            watch: follows the search; None: a new one.
+            known_ms: so much search of this position was done before the turn began.
+            score: of our last move, for us; None: not known.
             delays: what the GUI's clock was found to take beyond our own; None: nothing is known of that.
+            typical_stretch: as `GameClock.typical_stretch` has it of the moves before.
         """
         gone = int(now_ms - began_ms)
         if "movetime" in numbers:
             left = max(1, min(numbers["movetime"], _LONGEST_MS) - gone)
-            return cls(left, left)
+            return cls(left, left, left)
         if not numbers.keys() & CLOCK_WORDS:
             return None
         controls = _control(numbers, "b", habits), _control(numbers, "w", habits)
-        clock = GameClock(controls, habits.clock, turn=position.turn, now_ms=began_ms, delays=delays)
-        move, known_ms = ("", 0) if known is None else (known.move, known.fleet_ms)
-        budget = clock.budget(now_ms, position.move_number - 1, habits.max_moves or None, known_ms)
-        watch = Watch(move=move, known_ms=known_ms)
-        turn = cls(budget.soft_ms, budget.hard_ms, clock, watch, habits.least_ms - gone, began_ms, now_ms)
+        clock = GameClock(
+            controls, habits.clock, turn=colour, now_ms=began_ms, delays=delays, typical_stretch=typical_stretch
+        )
+        budget = clock.budget(now_ms, ply, habits.max_moves or None, known_ms, score)
+        turn = cls(
+            budget.soft_ms,
+            budget.hard_ms,
+            min(max(clock.soonest_ms(), habits.least_ms - gone), budget.hard_ms),
+            clock,
+            watch or Watch(score),
+            habits.least_ms - gone,
+            began_ms,
+            now_ms,
+        )
         turn._aimed_ms = turn.soft_ms = turn._within(budget.soft_ms)
         return turn
 
-    def reconsidered(self, progress: Progress) -> bool:
+    def reconsidered(self, signs: Signs) -> bool:
         """Whether ``soft_ms`` is another, now that the search has come so far."""
         if self.clock is None:
             return False
-        outlook = self.watch.see(progress.elapsed_ms, progress.move, progress.score, progress.agreement)
-        before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(outlook))
-        self._aimed_ms = max(self.soft_ms, progress.elapsed_ms)
+        before, self.soft_ms = self.soft_ms, self._within(self.clock.reconsidered(self.watch.see(signs)))
+        self._aimed_ms = max(self.soft_ms, signs.elapsed_ms)
         return self.soft_ms != before
 
-    def answered(self, now_ms: float) -> Answered:
-        """The move goes out."""
+    def goes_on(self, signs: Signs, now_ms: float) -> bool:
+        """Whether an engine that is asked between its iterations is to begin another one.
+
+        Where that saves nothing (byoyomi, the rest of a second that is charged) it is never worth to end early: an
+        iteration that is cut short is worth more than none.
+        """
+        if self.clock is None:
+            return True
+        self.reconsidered(signs)
+        return now_ms - self._told_ms < max(self.soonest_ms, self.soft_ms * _BEGIN_SHARE)
+
+    def answered(self, now_ms: float, *, aimed: bool = True) -> Answered:
+        """The move goes out.
+
+        Args:
+            aimed: whether the searcher was to answer at ``soft_ms``; else it may end an iteration behind that.
+        """
         late = [max(0.0, now_ms - self._told_ms - moment) for moment in (self._aimed_ms, self.hard_ms)]
-        return Answered(now_ms - self._began_ms, min(late[0], MOST_LATE_MS), late[1])
+        return Answered(now_ms - self._began_ms, min(late[0], MOST_LATE_MS) if aimed else 0.0, late[1])
 
     def _within(self, soft_ms: int) -> int:
         return min(max(soft_ms, self._least_ms), self.hard_ms)

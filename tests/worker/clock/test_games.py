@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.clock import BAD_LINKS, CONTROLS, DELAY_KEPT, GUARD_MS, KINDS, LINKS, SETTINGS, play
-from master.clock import GameClock, Watch
-from master.csa.timecontrol import TimeControl
+from worker.clock import GameClock, Watch
+from worker.clock.timecontrol import TimeControl
 
 
 @pytest.mark.parametrize("name", CONTROLS)
