@@ -11,8 +11,10 @@ from worker.clock.turn import Habits, Turn
 
 
 class GuiClock:
-    """The memory of one GUI's clock, and of the game that it plays; the single engine and the fleet have one each. Times are
-    milliseconds of the caller's clock."""
+    """The memory of one GUI's clock, and of the game that it plays; the single engine and the fleet have one each.
+
+    Times are milliseconds of the caller's clock.
+    """
 
     def __init__(self) -> None:
         self.charges = Charges()
