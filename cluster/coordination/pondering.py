@@ -222,7 +222,7 @@ class Pondering:
             if len(roots) == self._width:
                 break
         self._likely = {reply: likely[reply] for reply in roots}
-        seats = highest_averages(self._likely, len(self._roster), len(self._roster))
+        seats = seats_by_weight(self._likely, len(self._roster), len(self._roster))
         speeds = self._roster.speeds
         nodes = sorted(self._roster, key=lambda node_id: -speed_class(speeds[node_id]))
         dealt: dict[str, list[str]] = {}
@@ -252,7 +252,7 @@ def likelihoods(lines: Sequence[TreeLine], temperature: float) -> dict[str, floa
     return {move: weight / total for move, weight in weights.items()}
 
 
-def highest_averages(weights: Mapping[str, float], seats: int, head_start: int = 0) -> dict[str, int]:
+def seats_by_weight(weights: Mapping[str, float], seats: int, head_start: int = 0) -> dict[str, int]:
     """``seats`` dealt by ``weights``, each to the highest weight for one seat more (D'Hondt), as if each had
     ``head_start`` already.
 

@@ -12,11 +12,9 @@ compared when reading: trainers differ in them, and YaneuraOu itself only warns.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import struct
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from worker.files import replace_file
 from worker.nnue.features import FEATURE_SETS, FeatureSet
 
 VERSION: Final = 0x7AF32F16
@@ -312,16 +311,4 @@ def write_network(path: str | os.PathLike[str], network: NetworkFile) -> None:
     Raises:
         OSError: it cannot be written; what stood under the name is left as it was.
     """
-    target = Path(path)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(serialise_network(network))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    replace_file(Path(path), serialise_network(network), to_disk=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cluster.api import Pondered, PonderSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import FALLBACK, NodeJoined, NodeLost, Received
-from cluster.coordination.pondering import highest_averages, likelihoods
+from cluster.coordination.pondering import likelihoods, seats_by_weight
 from cluster.coordination.settings import Mode, Settings
 from cluster.network.messages import Heartbeat
 from cluster.split.tree import TreeLine
@@ -469,7 +469,7 @@ def test_likelihoods() -> None:
 
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=8), st.integers(0, 100))
 def test_a_likelier_reply_never_has_fewer_nodes(weights: list[float], seats: int) -> None:
-    dealt = highest_averages({str(index): weight for index, weight in enumerate(weights)}, seats)
+    dealt = seats_by_weight({str(index): weight for index, weight in enumerate(weights)}, seats)
     assert sum(dealt.values()) == seats
     for one, first in enumerate(weights):
         for other, second in enumerate(weights):
