@@ -1,13 +1,19 @@
-"""The bench's signature is the same in every process."""
+"""The bench's signature is the same in every process, and changes only on purpose."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+from worker.nnue.format import write_network
 from worker.search.bench import POSITIONS, run_bench
+from worker.training.generation0 import build
 
 SCRIPT = "from worker.search.bench import run_bench; print(run_bench(depth=7).signature)"
+SIGNATURE = "45b67f44a4292c08"
+"""The tree of today's search at depth 9 with generation 0, whichever net ships. Whoever changes the search on purpose
+writes the new one here; if only the speed was meant to change, there is a fault."""
 
 
 def test_signature_is_equal_in_every_process() -> None:
@@ -17,3 +23,9 @@ def test_signature_is_equal_in_every_process() -> None:
     other = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=240, check=True)
     assert other.stdout.strip() == here.signature
     assert run_bench(depth=6).signature != here.signature
+
+
+def test_the_search_is_the_one_that_was_measured(tmp_path: Path) -> None:
+    net = tmp_path / "nn.bin"
+    write_network(net, build())
+    assert run_bench(depth=9, eval_file=str(net)).signature == SIGNATURE
