@@ -25,7 +25,7 @@ MAX_EVAL: Final = MATE_BOUND - 1
 DRAW: Final = 0
 
 WIN_SCALE: Final = 1150.0
-"""Centipawns of the network that ships at which the side ahead wins e to 1: the fit of 1,000 of its games against
+"""Centipawns of our own networks at which the side ahead wins e to 1: the fit of 1,000 games of generation 3 against
 itself (docs/explanation/time.md)."""
 
 
