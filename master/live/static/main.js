@@ -151,7 +151,7 @@ function paintGraph(ply) {
   const game = state.game, mine = game.mine;
   const points = game.moves.map((move) => ({ ply: move.ply, ms: move.ms, colour: move.colour, own: move.colour === mine ? move.score : null, other: move.colour === mine ? null : move.score }));
   const running = state.thoughts[mine];
-  if (running && !running.done && running.score !== undefined && running.score !== null) points.push({ ply: running.ply + 1, own: running.score, other: null, ms: null, colour: mine });
+  if (!game.result && running && !running.done && running.score !== undefined && running.score !== null) points.push({ ply: running.ply + 1, own: running.score, other: null, ms: null, colour: mine });
   const width = Math.max(280, document.querySelector(".wide").clientWidth - 34);
   const names = [`${"☗☖"[mine]} ${game.names[mine]}`, `${"☖☗"[mine]} ${game.names[mine ^ 1]}`];
   const legend = el("span", { class: "legend" }, el("span", {}, el("i", { class: "ours" }), names[0]), points.some((point) => point.other !== null && point.other !== undefined) ? el("span", {}, el("i", { class: "theirs" }), names[1]) : null);
