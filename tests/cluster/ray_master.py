@@ -28,7 +28,7 @@ def on_progress(progress: Progress) -> None:
 
 
 def on_decision(decision: Decision) -> None:
-    tell("decision", **asdict(decision))
+    tell("decision", **asdict(decision), score=decision.score, depth=decision.depth, pv=decision.pv)
 
 
 def on_event(name: str, fields: dict[str, object]) -> None:
