@@ -27,6 +27,8 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(not installed(), reason="no browser: apt-get install chromium chromium-driver (.ci/run does)"),
 ]
+CONTESTED = 600
+"""Centipawns up to which a game is open."""
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"
 NODES, MOVES = (4, 256) if "PICTURES" in os.environ else (2, 14)
 
@@ -175,13 +177,14 @@ def _figures(browser: Browser, site: Site) -> None:
 
 
 def _most_divided(site: Site) -> int:
-    """The ply of our move over which the nodes agreed least, not of the first or the last ones."""
+    """The ply of our move over which the nodes agreed least while the game was open, not of the first or last ones."""
     game = site.section("game", "1")
     found = {}
     for move in game["moves"][4:-2]:
         details = site.details("1", move["ply"] - 1)
         thought = details[game["mine"]] if details is not None and move["colour"] == game["mine"] else None
-        if thought is not None and thought["ballots"]:
+        contested = thought is not None and thought["score"] is not None and abs(thought["score"]) < CONTESTED
+        if contested and thought["ballots"]:
             members = [ballot["members"] for ballot in thought["ballots"] if ballot["move"] == move["usi"]]
             found[move["ply"]] = sum(members) / sum(ballot["members"] for ballot in thought["ballots"])
     return min(found, key=lambda ply: (found[ply], -ply), default=len(game["moves"]))
