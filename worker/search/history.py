@@ -174,7 +174,11 @@ def learn_table_move(th: Any, bonus: int) -> None:
 def learn_table_cut(th: Any, ply: int, table_move: int, captures: bool, prior: int, depth: int) -> None:
     """Raise the table's move that cuts off at ``ply``, if it is quiet, and lower an early move that led here.
 
-    ``prior``: the move that led here where it is quiet, else 0.
+    Args:
+        table_move: packed (`worker.shogi`).
+        captures: whether it is a capture.
+        prior: the move that led here where it is quiet, else 0.
+        depth: of the node that is cut off, plies.
     """
     if not captures:
         bonus = min(p.TABLE_BONUS[0] * depth + p.TABLE_BONUS[1], np.int64(p.TABLE_BONUS[2]))
