@@ -15,7 +15,8 @@ from worker.files import described
 
 if TYPE_CHECKING:
     from worker.nnue import Network
-    from worker.training.compare import Ranking, Sample
+    from worker.training.compare import Ranking, ResultLoss
+    from worker.training.samples import Sample
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -169,9 +170,10 @@ def compare(
 ) -> None:
     """Compare what two networks say of the same positions: rms, correlation, and where they differ most.
 
-    The positions are quiet ones of teacher games (--data), else of random games. Of teacher games also how each network
-    ranks the move that was played among the legal ones, by its evaluation after each, without a search: the share of
-    pairs that it orders as the teacher (pair rate), and the mean rank.
+    The positions are quiet ones of teacher games (--data), else of random games. Teacher games also show how each
+    network ranks the move that was played among the legal ones, by its evaluation after each, without a search (the
+    share of pairs that it orders as the teacher: pair rate; and the mean rank), and how well it foretells the results
+    of the games (result loss in nats: less is better, chance has 0.693).
 
     Examples:
 
@@ -184,11 +186,11 @@ def compare(
         comparison,
         evaluations,
         most_different,
-        random_samples,
         ranking,
-        teacher_samples,
+        result_loss,
     )
     from worker.training.corpus import CorpusError, shard_files
+    from worker.training.samples import random_samples, teacher_samples
 
     try:
         networks = [load_network(path) for path in (first, second)]
@@ -204,23 +206,29 @@ def compare(
     values = interruptible(lambda: [evaluations(network, samples) for network in networks])
     ranks = interruptible(lambda: [ranking(network, samples) if data else None for network in networks])
     facts: dict[str, Any] = {"a": str(first), "b": str(second), **comparison(values[0], values[1])}
-    for name, rank in zip("ab", ranks, strict=True):
+    foretold = [result_loss(one, samples) for one in values]
+    for name, rank, loss in zip("ab", ranks, foretold, strict=True):
         facts[f"ranking_{name}"] = None if rank is None else asdict(rank)
+        facts[f"results_{name}"] = None if loss is None else asdict(loss)
     places = most_different(values[0], values[1], show)
     facts["most_different"] = [
-        {"sfen": samples[place].position.sfen(), "where": samples[place].where, "a": int(values[0][place]),
+        {"sfen": samples[place].sfen, "where": samples[place].where, "a": int(values[0][place]),
          "b": int(values[1][place])}
         for place in places
     ]  # fmt: skip
     if as_json:
         print(json.dumps(facts))
         return
-    print(_compare_text(facts, networks, ranks))
+    print(_compare_text(facts, networks, ranks, foretold))
     for place in places:
         _show(samples[place], int(values[0][place]), int(values[1][place]))
 
 
-def _compare_text(facts: dict[str, Any], networks: list[Network], ranks: list[Ranking | None]) -> str:
+def _compare_text(
+    facts: dict[str, Any], networks: list[Network], ranks: list[Ranking | None], foretold: list[ResultLoss | None]
+) -> str:
+    from worker.training.compare import LATE_PLY
+
     rows = [
         ("A", networks[0].name),
         ("B", networks[1].name),
@@ -238,6 +246,11 @@ def _compare_text(facts: dict[str, Any], networks: list[Network], ranks: list[Ra
                     f"pair rate {rank.pair_rate:.1%}, mean rank {rank.mean_rank:.2f}, first {rank.first:.1%}",
                 )
             )
+    for name, loss in zip("AB", foretold, strict=True):
+        if loss is not None:
+            parts = [(f"before move {LATE_PLY}", loss.early), ("later", loss.late)]
+            told = ", ".join(f"{where} {part:.4f}" for where, part in parts if part is not None)
+            rows.append((f"result loss, {name}", f"{loss.loss:.4f} ({told}); scale {loss.scale:,.0f} centipawns"))
     wide = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:{wide}}  {value}" for name, value in rows)
 
@@ -249,4 +262,4 @@ def _show(sample: Sample, a: int, b: int) -> None:
 
     move = played_text(sample)
     print(f"\n{sample.where}: A {a:+d}, B {b:+d} for the side to move" + (f"; played: {move}" if move else ""))
-    print_board(Console(), sample.position)
+    print_board(Console(), sample.position())

@@ -1,102 +1,35 @@
-"""Two networks over the same positions: the difference of their evaluations, their rankings of the teacher's moves."""
+"""Two networks over the same positions: their evaluations, the moves they prefer, the results they foretell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from worker.nnue import Network, NnueState, centipawns, evaluate_full
-from worker.selfplay.walk import whole_move
-from worker.shogi import Position, move_to_usi
-from worker.training.corpus import CorpusError
+from worker.shogi import move_to_usi
 from worker.training.evaluate import rank_moves
-from worker.training.packed import unpacked_position
-from worker.training.positions import walk
-from worker.training.shard import ShardError, read_shard
+from worker.training.samples import Sample
+from worker.training.tally import BINS, add_points, fitted_scale
 
-_MOST_SHARDS: Final = 8
-_PLIES: Final = (4, 100)
 DECIDED: Final = 3000
 """Centipawns, beyond which all scores are alike."""
+LATE_PLY: Final = 100
+"""The first move of what counts as the late part of a game."""
+_LEAST: Final = 1e-6
+"""A probability that a loss takes for 0, so that one position cannot be worth more than all others."""
 
 Values = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A position, and where it is from."""
-
-    position: Position
-    move: int
-    """The teacher's; 0: there is none."""
-    where: str
-
-
-def random_samples(count: int, seed: int = 1) -> list[Sample]:
-    """Positions of random games, one of each; the same for the same arguments."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    found: list[Sample] = []
-    while len(found) < count:
-        position = Position.startpos()
-        plies = int(rng.integers(*_PLIES))
-        for _ in range(plies):
-            moves = position.legal_moves()
-            if not moves:
-                break
-            position.push(moves[int(rng.integers(len(moves)))])
-        if not position.in_check() and not position.is_mated():
-            found.append(Sample(position, 0, f"random game {len(found) + 1}, ply {plies}"))
-    return found
-
-
-def teacher_samples(files: Sequence[Path], count: int) -> list[Sample]:
-    """Quiet positions of teacher games, from some of the shards, evenly.
-
-    Raises:
-        CorpusError: a shard is damaged; the text names it.
-        OSError: one cannot be read.
-    """
-    chosen = [files[place] for place in sorted({i * len(files) // _MOST_SHARDS for i in range(_MOST_SHARDS)})]
-    found: list[Sample] = []
-    for number, path in enumerate(chosen):
-        wanted = count * (number + 1) // len(chosen) - count * number // len(chosen)
-        try:
-            shard = read_shard(path)
-            every = max(1, shard.header["positions"] // (2 * max(1, wanted)))
-            found += _of_shard(shard, path.name, wanted, every)
-        except ShardError as error:
-            raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
-    return found
-
-
-def _of_shard(shard: Any, name: str, wanted: int, every: int) -> list[Sample]:
-    found: list[Sample] = []
-    seen = 0
-    for number, walked in enumerate(walk(shard, records=True)):
-        assert walked.records is not None
-        for place in np.flatnonzero(walked.quiet):
-            seen += 1
-            if seen % every:
-                continue
-            if len(found) == wanted:
-                return found
-            record = walked.records[place]
-            position = unpacked_position(record["sfen"].tobytes(), int(record["game_ply"]))
-            move = int(whole_move(position.record, int(walked.game.moves[place])))
-            found.append(Sample(position, move, f"{name}, game {number}, move {int(record['game_ply'])}"))
-    return found
 
 
 def evaluations(network: Network, samples: Sequence[Sample]) -> Values:
     """Centipawns from the side to move, int64 [n]."""
     state = NnueState(network)
     return np.array(
-        [int(centipawns(evaluate_full(one.position.record, state.record), network.fv_scale)) for one in samples],
+        [int(centipawns(evaluate_full(one.position().record, state.record), network.fv_scale)) for one in samples],
         np.int64,
     )
 
@@ -122,7 +55,7 @@ def ranking(network: Network, samples: Sequence[Sample]) -> Ranking | None:
     for one in samples:
         if not one.move:
             continue
-        count = int(rank_moves(one.position.record, state.record, one.move, told))
+        count = int(rank_moves(one.position().record, state.record, one.move, told))
         if count < 2:
             continue
         above = float(told[0]) + float(told[1]) / 2
@@ -132,6 +65,50 @@ def ranking(network: Network, samples: Sequence[Sample]) -> Ranking | None:
     if not ranks:
         return None
     return Ranking(worse / pairs, float(np.mean(ranks)), float(np.mean(np.array(ranks) == 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLoss:
+    """The misfit of a network's evaluations to the results of the games that the positions are from.
+
+    A position counts -p log q - (1 - p) log(1 - q), with the points p of the side to move and
+    q = 1 / (1 + exp(-evaluation / scale)). Chance alone has 0.693.
+
+    Attributes:
+        scale: centipawns, the one that fits best.
+        loss: mean over all positions, in nats.
+        early, late: mean over those before and from move `LATE_PLY` on; None where there is none.
+    """
+
+    scale: float
+    loss: float
+    early: float | None
+    late: float | None
+
+
+def result_loss(values: Values, samples: Sequence[Sample]) -> ResultLoss | None:
+    """Measure evaluations (int64 [n], centipawns) of samples against the results of their games.
+
+    Returns:
+        None: no sample has a result, or the evaluations explain nothing.
+    """
+    known = np.array([one.points is not None for one in samples], bool)
+    points = np.array([one.points for one in samples if one.points is not None], np.float64)
+    plies = np.array([one.ply for one in samples], np.int64)[known]
+    evaluated = values[known].clip(-DECIDED, DECIDED)
+    weights, sums = np.zeros(BINS), np.zeros(BINS)
+    add_points(weights, sums, evaluated, np.round(2 * points - 1).astype(np.int8))
+    scale = fitted_scale(weights, sums)
+    if scale is None:
+        return None
+    chance = np.clip(1 / (1 + np.exp(-evaluated / scale)), _LEAST, 1 - _LEAST)
+    losses = -(points * np.log(chance) + (1 - points) * np.log(1 - chance))
+    early, late = (float(part.mean()) if len(part) else None for part in _parted(losses, plies < LATE_PLY))
+    return ResultLoss(scale, float(losses.mean()), early, late)
+
+
+def _parted(values: npt.NDArray[np.float64], first: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.float64], ...]:
+    return values[first], values[~first]
 
 
 def comparison(first: Values, second: Values) -> dict[str, float | int | None]:

@@ -20,7 +20,8 @@ from worker.nnue import default_network
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture
 from worker.training.batches import START, training_batches
-from worker.training.compare import evaluations, ranking, teacher_samples
+from worker.training.compare import evaluations, ranking
+from worker.training.samples import teacher_samples
 from worker.training.corpus import shard_files
 from worker.training.exactness import measure
 from worker.training.features import row_tables

@@ -1,0 +1,99 @@
+"""Positions over which networks are compared: of teacher games, or of random games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from worker.selfplay.walk import whole_move
+from worker.shogi import Position
+from worker.training.corpus import CorpusError
+from worker.training.packed import unpacked_position
+from worker.training.positions import walk
+from worker.training.shard import Shard, ShardError, read_shard
+
+_MOST_SHARDS: Final = 8
+_PLIES: Final = (4, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A position, and where it is from. It is kept as text: a `Position` takes 300 KB.
+
+    Attributes:
+        sfen: the position.
+        ply: number of the move that is to be made.
+        where: game and move, for a reader.
+        move: the teacher's; 0: there is none.
+        points: of the side to move in that game, 0, 1/2 or 1; None: the game has no result.
+    """
+
+    sfen: str
+    ply: int
+    where: str
+    move: int = 0
+    points: float | None = None
+
+    def position(self) -> Position:
+        """Make the position."""
+        return Position.from_sfen(self.sfen)
+
+
+def random_samples(count: int, seed: int = 1) -> list[Sample]:
+    """Positions of random games, one of each; the same for the same arguments."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    found: list[Sample] = []
+    while len(found) < count:
+        position = Position.startpos()
+        plies = int(rng.integers(*_PLIES))
+        for _ in range(plies):
+            moves = position.legal_moves()
+            if not moves:
+                break
+            position.push(moves[int(rng.integers(len(moves)))])
+        if not position.in_check() and not position.is_mated():
+            found.append(Sample(position.sfen(), plies + 1, f"random game {len(found) + 1}, ply {plies}"))
+    return found
+
+
+def teacher_samples(files: Sequence[Path], count: int) -> list[Sample]:
+    """Quiet positions of teacher games, from some of the shards, evenly.
+
+    Raises:
+        CorpusError: a shard is damaged; the text names it.
+        OSError: one cannot be read.
+    """
+    chosen = [files[place] for place in sorted({i * len(files) // _MOST_SHARDS for i in range(_MOST_SHARDS)})]
+    found: list[Sample] = []
+    for number, path in enumerate(chosen):
+        wanted = count * (number + 1) // len(chosen) - count * number // len(chosen)
+        try:
+            shard = read_shard(path)
+            every = max(1, shard.header["positions"] // (2 * max(1, wanted)))
+            found += _of_shard(shard, path.name, wanted, every)
+        except ShardError as error:
+            raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
+    return found
+
+
+def _of_shard(shard: Shard, name: str, wanted: int, every: int) -> Iterator[Sample]:
+    seen = found = 0
+    for number, walked in enumerate(walk(shard, records=True)):
+        assert walked.records is not None
+        for place in np.flatnonzero(walked.quiet):
+            seen += 1
+            if seen % every:
+                continue
+            if found == wanted:
+                return
+            found += 1
+            record = walked.records[place]
+            ply = int(record["game_ply"])
+            position = unpacked_position(record["sfen"].tobytes(), ply)
+            move = int(whole_move(position.record, int(walked.game.moves[place])))
+            points = (int(record["game_result"]) + 1) / 2
+            yield Sample(position.sfen(), ply, f"{name}, game {number}, move {ply}", move, points)
