@@ -34,7 +34,9 @@ help:
 play: $(STAMP)
 	@exec $(BIN)/gougi play $(ARGS)
 
-# One process compiles the searcher before the tests start many.
+# The tests start a thousand processes: what Python makes of our sources is kept for the next, whatever the environment
+# says of bytecode. One process compiles the searcher before they start.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP)
 	@$(BIN)/gougi warm
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(TESTS)

@@ -6,15 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
+
+from tests.master.forks import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 GOUGI = (sys.executable, "-m", "master")
 _MARK = "TEST_PROCESS_MARK"
+_forks: Server | None = None
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -27,19 +32,45 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 
 
 def gougi(
-    *words: str, cwd: Path, env: Mapping[str, str] | None = None, text: str | None = None, timeout_s: float = 240
+    *words: str,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    text: str | None = None,
+    timeout_s: float = 240,
+    stdout: IO[str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``gougi WORDS`` in ``cwd`` to its end; ``text`` is its standard input."""
-    return subprocess.run(
-        [*GOUGI, *words],
-        cwd=cwd,
-        env=environment(cwd, env),
-        input=text or "",
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
+    """Run ``gougi WORDS`` in ``cwd`` to its end; ``text`` is its standard input. Its output may go to a file."""
+    begins_with = environment(cwd, env)
+    server = _server()
+    if not server.fits(begins_with):
+        return subprocess.run(
+            [*GOUGI, *words],
+            cwd=cwd,
+            env=begins_with,
+            input=text or "",
+            stdout=stdout or subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    reads, writes = os.pipe()
+    with open(reads) as given, tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as errors:
+        with open(writes, "w") as giving:
+            giving.write(text or "")  # a pipe holds more than any test gives
+        streams = [given.fileno(), (stdout or said).fileno(), errors.fileno()]
+        code = server.run(words, cwd, begins_with, streams, timeout_s)
+        said.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess([*GOUGI, *words], code, said.read(), errors.read())
+
+
+def _server() -> Server:
+    """Find or start this process's server of forks."""
+    global _forks
+    if _forks is None or not _forks.usable:
+        _forks = Server(ROOT, environment(ROOT))
+    return _forks
 
 
 class Running:

@@ -113,17 +113,7 @@ def told(result: subprocess.CompletedProcess[str], what: str = "") -> None:
 
 def onto_full_device(words: str, cwd: Path, text: str = "") -> subprocess.CompletedProcess[str]:
     with open("/dev/full", "w") as full:
-        return subprocess.run(
-            [*GOUGI, *words.split()],
-            cwd=cwd,
-            env=environment(cwd),
-            input=text,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        return gougi(*words.split(), cwd=cwd, text=text, stdout=full)
 
 
 def test_every_command_is_tried() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.terraform import provider
+
 ROOT = Path(__file__).parents[2]
 MODULE = ROOT / "terraform"
 MIRRORS = ("/opt/tf-plugins", "/usr/local/share/tf-plugins", "/usr/share/tf-plugins")
@@ -21,12 +23,13 @@ class Terraform:
 
     def __init__(self, scratch: Path, mirror: str) -> None:
         rc = scratch / "terraform.rc"
-        rc.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{mirror}"\n  }}\n}}\n')
+        rc.write_text(provider.settings(Path(mirror)))
         aws = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
         known = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self.env = {
             **known,
             **aws,
+            **provider.UNHURRIED,
             "AWS_DEFAULT_REGION": "ap-northeast-1",
             "AWS_EC2_METADATA_DISABLED": "true",
             "CHECKPOINT_DISABLE": "1",

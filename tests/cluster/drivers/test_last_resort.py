@@ -11,6 +11,7 @@ from cluster.api import Decision, PonderSearch, Progress, SearchRequest, StartSe
 from cluster.coordination.events import FALLBACK, AskLastResort, Event, Instruction, LastWord, NodeLost, Tick
 from cluster.coordination.root import Root
 from cluster.coordination.settings import Settings
+from cluster.drivers import last_resort
 from cluster.drivers.last_resort import LAST_RESORT, LastResort
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.network.messages import Job
@@ -18,6 +19,7 @@ from tests.cluster.coordination.bench import TIMED, Bench
 from tests.cluster.engines import HashEngine
 from tests.cluster.heard import Heard
 from worker.engine import Bound, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS, Position
 
 ROOK_TO_TAKE = "4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1"
@@ -200,6 +202,22 @@ class TestCoordinator:
 
 @pytest.mark.usefixtures("warm")
 class TestSearch:
+    @pytest.fixture
+    def unhurried(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """All of its nodes are searched, however busy the machine is."""
+        monkeypatch.setattr(last_resort, "_MOST_MS", 60_000)
+
+    def test_it_is_bounded_by_nodes_and_by_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[Limits] = []
+        go = NumbaEngine.go
+        monkeypatch.setattr(NumbaEngine, "go", lambda self, limits: asked.append(limits) or go(self, limits))
+        resort = LastResort()
+        resort.load()
+        resort.search(Job(1, 1, STARTPOS))
+        [limits] = asked
+        assert (limits.nodes, limits.movetime_ms, limits.depth) == (2000, 20, None)
+
+    @pytest.mark.usefixtures("unhurried")
     def test_it_sees_what_hangs(self) -> None:
         resort = LastResort()
         resort.load()
@@ -211,6 +229,7 @@ class TestSearch:
         assert only is not None
         assert only.pv[0] in ("8c8d", "3c3d")
 
+    @pytest.mark.usefixtures("unhurried")
     def test_it_raises_nothing(self) -> None:
         resort = LastResort()
         assert resort.search(Job(1, 1, STARTPOS)) is None, "it is not loaded"
@@ -218,6 +237,7 @@ class TestSearch:
         assert resort.search(Job(1, 1, "no position")) is None
         assert resort.search(Job(1, 1, STARTPOS)) is not None
 
+    @pytest.mark.usefixtures("unhurried")
     def test_a_driver_has_it_loaded(self) -> None:
         """An engine that searches and never says a word, in a real driver."""
 

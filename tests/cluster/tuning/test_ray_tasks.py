@@ -22,6 +22,7 @@ from cluster.tuning.run import Played, Run
 from cluster.tuning.settings import GameSettings, PlayError
 from tests.cluster.processes import family
 from tests.cluster.tuning.runs import OPENINGS, settings
+from tests.worker.builds import OTHER
 from worker.nnue.network import default_file
 
 NET = default_file().read_bytes()
@@ -49,7 +50,8 @@ def players() -> list[int]:
 @pytest.fixture
 def terms(monkeypatch: pytest.MonkeyPatch) -> PairTerms:
     """Terms of a process of the tuning build, which this one is not; those that it starts are."""
-    monkeypatch.setenv("GOUGI_TUNE", "1")
+    for name, value in OTHER.items():
+        monkeypatch.setenv(name, value)
     code = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=880, check=True).stdout
     return PairTerms(GAMES, settings().names, code.strip())
 

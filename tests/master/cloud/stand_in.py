@@ -20,6 +20,7 @@ from moto.server import ThreadedMotoServer
 
 from master.cloud.reports import MachineReport
 from tests.master.command import ROOT
+from tests.terraform import provider
 
 PLUGINS = Path("/opt/tf-plugins")
 REGION = "us-east-1"
@@ -50,15 +51,16 @@ def moto() -> Iterator[str]:
 
 def environment(folder: Path, url: str) -> dict[str, str]:
     """For terraform and gougi: the stand-in instead of AWS, the mirror instead of the registry."""
-    settings = folder / "terraform.rc"
-    settings.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{PLUGINS}"\n  }}\n}}\n')
+    rc = folder / "terraform.rc"
+    rc.write_text(provider.settings(PLUGINS))
     return {
         **CREDENTIALS,
+        **provider.UNHURRIED,
         "AWS_ENDPOINT_URL": url,
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_CONFIG_FILE": str(folder / "none"),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
-        "TF_CLI_CONFIG_FILE": str(settings),
+        "TF_CLI_CONFIG_FILE": str(rc),
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.master.command import Running, gougi
+from tests.worker.builds import OTHER
 from worker.nnue.format import write_network
 from worker.training import generation0
 
@@ -59,13 +60,13 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     # Its quick games are not all won by the same colour: so parameters move.
     write_network(tmp_path / "net.bin", generation0.build())
     words = ("tune", *TINY, "--net", "net.bin", "--iterations", "24", "--openings", "openings")
-    whole = gougi(*words, "--out", "whole", "--json", cwd=tmp_path, timeout_s=900)
+    whole = gougi(*words, "--out", "whole", "--json", cwd=tmp_path, env=OTHER, timeout_s=900)
     assert whole.returncode == 0, whole.stderr
     found = json.loads(whole.stdout)
     assert (found["taken"], found["games"], found["finished"]) == (24, 48, True)
     assert any(row["change"] for row in found["parameters"])
 
-    running = Running((*words, "--out", "broken"), tmp_path)
+    running = Running((*words, "--out", "broken"), tmp_path, OTHER)
     try:
         results = tmp_path / "broken" / "results.jsonl"
         running.wait_for("a fleet of 2 nodes", 300)
@@ -80,11 +81,11 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
         file.write(b'{"iteration": 1')
     standing = json.loads(gougi("tune", "show", "broken", "--json", cwd=tmp_path).stdout)
     assert 10 <= standing["games"] < 48
-    again = gougi(*words, "--out", "broken", "--json", cwd=tmp_path)
+    again = gougi(*words, "--out", "broken", "--json", cwd=tmp_path, env=OTHER)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout) == {**found, "folder": "broken"}
 
-    other = gougi(*words, "--out", "broken", "--seed", "2", cwd=tmp_path)
+    other = gougi(*words, "--out", "broken", "--seed", "2", cwd=tmp_path, env=OTHER)
     assert other.returncode == 2 and "seed was 1 and is 2" in other.stderr
     shown = gougi("tune", "show", "whole", "--plot", "plot.svg", cwd=tmp_path).stdout
     assert "RAZOR_BASE" in shown and "24/24 iterations, 48/48 games" in shown

@@ -14,23 +14,27 @@ from master.game.journal import read
 from master.game.replay import LoggedGame, Replay, ReplayError, read_log
 from master.logs.files import LogFile
 from master.logs.log import open_log
-from master.player.instructions import Emit
+from master.player.instructions import Emit, PlayerSettings
 from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.answers import make_known
 from tests.master.command import gougi
 from tests.master.game.playing import both
 from tests.master.scripted import ScriptedSearcher
+from worker.clock import ClockSettings
 
 pytestmark = pytest.mark.timeout(60)
+
+UNHURRIED = PlayerSettings(clock=ClockSettings(network_margin_ms=1200, most_reserve_ms=50), guard_ms=50)
 
 
 async def play() -> None:
     async with PracticeServer(ServerOptions(port=0, room=RoomOptions(max_moves=8))) as host:
-        # One side never decides: its moves come of the hard deadline. The other one knows something of each reply.
+        # One side never decides: its moves come of the hard deadline, with a second to spare on a machine that
+        # is busy. The other one knows something of each reply.
         alice = ScriptedSearcher(delay_s=0.02)
         alice.knows = make_known("7g7f", 30, 12, 1000, 200, 100)
-        await both(host, alice, ScriptedSearcher(None), "test-0-1")
+        await both(host, alice, ScriptedSearcher(None), "test-0-2", settings=UNHURRIED)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import worker.search
+from tests.worker.builds import OTHER
 from worker.engine import EngineError, Limits
 from worker.search import parameters
 from worker.search.engine import NumbaEngine
@@ -94,7 +95,7 @@ def in_tuning_build(program: str, timeout_s: float) -> list[str]:
     """The lines that a program of the tuning build prints."""
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "GOUGI_TUNE": "1"},
+        env={**os.environ, **OTHER},
         capture_output=True,
         text=True,
         timeout=timeout_s,
