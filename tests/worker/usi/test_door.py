@@ -20,7 +20,7 @@ class Gui:
         self.lines: queue.Queue[str | BaseException | None] = queue.Queue()
         self.heard: queue.Queue[str] = queue.Queue()
         self.poured: queue.Queue[str | None] = queue.Queue()
-        """What comes through the door."""
+        """The lines that come through the door."""
         self.door = Door(self._lines(), self.heard.put, "id name x\nusiok")
 
     def _lines(self) -> Iterator[str]:
