@@ -89,6 +89,8 @@ class Dialogue:
         while not lines or not lines[-1].startswith(words):
             line = self.engine.receive(deadline)
             if line is None:
+                if time.monotonic() < deadline:
+                    continue  # an empty line, by which an engine says that it is there
                 raise SoakError(f"no {' or '.join(words)} within {self.patience if patience is None else patience:g} s")
             self.note(f"< {line}")
             if line.startswith("info string error"):

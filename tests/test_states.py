@@ -12,8 +12,8 @@ import pytest
 
 from cluster.coordination.states import COORDINATOR, GROUP, SEARCH
 from master.player.states import TRANSITIONS as PLAYER
-from master.usi.states import FRONT, THINKING
 from worker.states import States, TransitionError
+from worker.usi.states import FRONT, THINKING
 
 DIAGRAMS = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "diagrams"
 ARROW = re.compile(r"\s*(\w+) --> (\w+): (.+)")

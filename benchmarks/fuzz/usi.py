@@ -8,11 +8,17 @@ from typing import Final
 
 from benchmarks.fuzz.target import Target
 from cluster.api import Decision, StartSearch
-from master.usi.events import (
+from master.usi.events import Event, FleetPlan
+from master.usi.front import FleetFront
+from master.usi.options import FleetOptions
+from worker.book import BookReply
+from worker.engine import EngineError, Limits
+from worker.mate import MateResult, MateStatus
+from worker.shogi import Position, move_to_usi
+from worker.usi.door import Door
+from worker.usi.events import (
     AskBook,
     BookReplied,
-    Event,
-    FleetPlan,
     GuiGone,
     GuiLine,
     MateSolved,
@@ -22,12 +28,6 @@ from master.usi.events import (
     SolveMate,
     Tick,
 )
-from master.usi.front import UsiFront
-from master.usi.options import FleetOptions
-from worker.book import BookReply
-from worker.engine import EngineError, Limits
-from worker.mate import MateResult, MateStatus
-from worker.shogi import Position, move_to_usi
 from worker.usi.lines import (
     dialect_of,
     go_line,
@@ -36,7 +36,7 @@ from worker.usi.lines import (
     parse_nodes,
     parse_option,
 )
-from worker.usi.loop import NoEngineError, UsiLoop
+from worker.usi.loop import UsiLoop
 from worker.warm import warm_up
 
 _DIALOGUES: Final = (
@@ -61,7 +61,7 @@ class Fleet(Target):
 
     def one(self, data: bytes) -> None:
         plan = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
-        front = UsiFront(FleetOptions(plan), strict=True)
+        front = FleetFront(FleetOptions(plan), strict=True)
         now = 0.0
         due: list[Event] = [GuiLine(line, 0.0) for line in data.decode("utf-8", "replace").split("\n")]
         due += [GuiLine("stop", 0.0), GuiGone()]
@@ -104,8 +104,7 @@ class Single(Target):
             for line in data.decode("utf-8", "replace").split("\n")
             if not (line.split()[:1] == ["setoption"] and any(name in line for name in _LARGE))
         ]
-        with contextlib.suppress(NoEngineError):
-            UsiLoop(lambda _line: None).run([*lines, "quit"])
+        UsiLoop(lambda _line: None).run(Door([*lines, "quit"], lambda _line: None, ""))
 
 
 class Engine(Target):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError, interruptible
+from master.commands.common import INTERRUPTED, CommandError, interruptible
 from master.commands.page import PageOption, live_page
 from master.commands.players import make_fleet
 from master.commands.settings import ConfigFile, load
@@ -77,15 +77,13 @@ def _single() -> int:
 
 
 def _serve_single(door: Door, write: Callable[[str], None]) -> int:
-    from worker.usi.loop import NoEngineError, UsiLoop
+    from worker.usi.loop import UsiLoop
 
     loop = UsiLoop(write)
-    door.on_quit(loop.quit_came)
-    try:
-        loop.run(door)
-    except NoEngineError as error:
-        raise CommandError(str(error), FAILED) from error
-    return 0
+    code = loop.run(door)
+    if loop.error:
+        raise CommandError(loop.error, code)
+    return code
 
 
 def _fleet(settings: Config, records: str | None) -> int:

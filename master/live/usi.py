@@ -11,7 +11,8 @@ from typing import Any
 
 from cluster.api import Decision, Progress, StartSearch
 from master.live.facts import Fact, decision_fact, fleet_fact, progress_fact
-from master.usi.events import Event, FleetEvent, GuiLine, Instruction
+from master.usi.events import Event, FleetEvent, Instruction
+from worker.usi.events import GuiLine
 
 _RESULTS = {"win": ("WIN", 0), "lose": ("LOSE", 1), "draw": ("DRAW", None)}
 

@@ -11,8 +11,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
@@ -29,18 +28,18 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.usi.events import (
+from master.usi.events import Event, FleetEvent, FleetPlan, Instruction
+from master.usi.front import FleetFront
+from master.usi.options import FleetOptions
+from worker.book import BookPlayer
+from worker.usi.aides import Mates, ask_book, open_book
+from worker.usi.door import Door
+from worker.usi.events import (
     AskBook,
-    BookReplied,
-    Event,
-    FleetEvent,
-    FleetPlan,
+    Failed,
     GuiGone,
     GuiLine,
-    Instruction,
-    MateSolved,
     NewGame,
-    NotStarted,
     Prepare,
     Prepared,
     Quit,
@@ -49,18 +48,11 @@ from master.usi.events import (
     StopMate,
     Tick,
 )
-from master.usi.front import UsiFront
-from master.usi.options import FleetOptions
-from worker.book import BookError, BookPlayer, BookReply
-from worker.mate import MateResult, MateSolver, MateStatus
-from worker.shogi import Position
-from worker.shogi.replay import Replay
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger("usi")
 
 MOST_MATE_MB: Final = 1024
 """The mate solver's share of ``USI_Hash``: it is one process on the master's machine."""
-_UNSOLVED: Final = MateResult(MateStatus.UNKNOWN, (), 0, 0)
 
 Log = Callable[[str, dict[str, object]], None]
 
@@ -95,28 +87,30 @@ class UsiDriver:
         self._build = build
         self._write = write
         self._on_event = on_event
-        self._front = UsiFront(options)
+        self._front = FleetFront(options)
         self._book = BookPlayer(rng or random.Random())
-        self._replay = Replay()
-        """Replay of the positions that the book is asked for."""
+        self._mates: Mates | None = None
         self._searcher: Searcher | None = None
         self._preparing: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._hears = SearchListener(self._events.put_nowait, self._events.put_nowait, self._events.put_nowait)
         self._lines: SimpleQueue[str | None] = SimpleQueue()
-        self._mates = ThreadPoolExecutor(1, thread_name_prefix="mate")
-        self._solver: MateSolver | None = None
         self._code: int | None = None
         self.error = ""
         """The reason for an exit code other than 0."""
 
-    async def run(self, lines: Iterable[str]) -> int:
-        """Serve until ``quit`` or the end of ``lines``, which are read in a thread. Returns the exit code.
+    async def run(self, door: Door) -> int:
+        """Serve until ``quit`` or the end of the GUI's lines. Returns the exit code.
 
         Cancelled, or at the end, everything that was opened is closed.
         """
         loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, args=(lines, loop), name="gui-in", daemon=True).start()
+        self._mates = Mates(lambda solved: self._tell(loop, solved), MOST_MATE_MB)
+
+        def hear(line: str | None) -> None:
+            self._tell(loop, GuiGone() if line is None else GuiLine(line, _now_ms()))
+
+        door.pour(hear)
         writer = threading.Thread(target=self._write_all, args=(loop,), name="gui-out", daemon=True)
         writer.start()
         try:
@@ -128,7 +122,7 @@ class UsiDriver:
                     instruction = instructions.popleft()
                     if isinstance(instruction, AskBook):
                         # Answered at once: a search that begins must not wait for the lines that came behind its go.
-                        instructions += self._front.handle(self._ask_book(instruction), _now_ms())
+                        instructions += self._front.handle(ask_book(self._book, instruction), _now_ms())
                     else:
                         await self._carry_out(instruction)
                     self._watch(instruction)
@@ -162,24 +156,17 @@ class UsiDriver:
                 self._order(lambda searcher: searcher.retime(search_id, soft_ms))
             case StopSearch(search_id):
                 self._order(lambda searcher: searcher.stop(search_id))
-            case SolveMate():
-                loop = asyncio.get_running_loop()
-                try:
-                    solver = self._solver = MateSolver(min(instruction.memory_mb, MOST_MATE_MB))
-                except MemoryError:
-                    self._events.put_nowait(MateSolved(_UNSOLVED))
-                else:
-                    loop.run_in_executor(self._mates, self._solve, solver, instruction, loop)
-            case StopMate():
-                if self._solver is not None:
-                    self._solver.stop()
+            case SolveMate() if self._mates is not None:
+                self._mates.solve(instruction)
+            case StopMate() if self._mates is not None:
+                self._mates.stop()
             case Quit(code, error):
                 self._code, self.error = code, error
 
     # --- the fleet and the book -----------------------------------------------------------------------------------
 
     async def _prepare(self, order: Prepare) -> None:
-        fleet_error = book_error = ""
+        fleet_error = ""
         final = False
         before = self._searcher
         try:
@@ -190,10 +177,7 @@ class UsiDriver:
         except Exception as error:
             log.exception("fleet_not_opened")
             fleet_error = f"the fleet was not opened: {type(error).__name__}: {error}"
-        try:
-            await asyncio.to_thread(self._book.open, order.book)
-        except BookError as error:
-            book_error = str(error)
+        book_error = await asyncio.to_thread(open_book, self._book, order.book)
         stays = before is not None and before is self._searcher
         self._events.put_nowait(Prepared(fleet_error, stays, final, book_error))
 
@@ -226,7 +210,7 @@ class UsiDriver:
                 raise FleetError("the fleet is not open")
             self._searcher.start(request, self._hears)
         except (FleetError, ValueError) as error:
-            self._events.put_nowait(NotStarted(request.search_id, str(error)))
+            self._events.put_nowait(Failed(request.search_id, str(error)))
 
     def _order(self, call: Callable[[Searcher], None]) -> None:
         """An order that no answer depends on."""
@@ -236,35 +220,7 @@ class UsiDriver:
             except (FleetError, ValueError):
                 log.exception("order_not_heeded")
 
-    def _ask_book(self, question: AskBook) -> BookReplied:
-        try:
-            position = self._replay.position(question.sfen, question.moves)
-            return BookReplied(self._book.reply(position, question.settings, question.only))
-        except BookError as error:
-            return BookReplied(BookReply(None, notes=(f"error: {error}",)))
-
-    def _solve(self, solver: MateSolver, order: SolveMate, loop: asyncio.AbstractEventLoop) -> None:
-        """Solve a mate, on the mates' thread."""
-        result = _UNSOLVED
-        try:
-            position = Position.from_sfen(order.sfen)
-            position.push_all(order.moves)
-            deadline = None if order.limit_ms is None else time.monotonic_ns() + order.limit_ms * 1_000_000
-            result = solver.solve(position, deadline_ns=deadline)
-        except Exception:
-            log.exception("mate_search_failed")
-        self._tell(loop, MateSolved(result))  # the GUI waits for a word, whatever happens
-
     # --- the GUI --------------------------------------------------------------------------------------------------
-
-    def _read(self, lines: Iterable[str], loop: asyncio.AbstractEventLoop) -> None:
-        """Bring the lines to the loop, each with its moment of arrival; runs on a thread of its own."""
-        try:
-            for line in lines:
-                self._tell(loop, GuiLine(line.rstrip("\r\n"), _now_ms()))
-        except (OSError, ValueError):  # the stream is broken or closed, or holds no text
-            log.exception("gui_not_readable")
-        self._tell(loop, GuiGone())
 
     def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
         """Write until there is None to write, or nobody to read; runs on a thread of its own."""
@@ -285,9 +241,8 @@ class UsiDriver:
 
     async def _close(self) -> None:
         """End the mate search, the opening or the fleet that is open."""
-        if self._solver is not None:
-            self._solver.stop()
-        self._mates.shutdown(wait=False, cancel_futures=True)
+        if self._mates is not None:
+            self._mates.close(wait=False)
         if self._preparing is not None:
             self._preparing.cancel()
             await asyncio.gather(self._preparing, return_exceptions=True)

@@ -7,7 +7,6 @@ from typing import Final
 from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode
 from cluster.voting.consultation import Vote
-from master.usi.bounds import Bounds
 from master.usi.events import FleetPlan
 from worker.usi.options import PLAY_OPTIONS, Option, OptionValues, engine_options
 
@@ -64,7 +63,3 @@ class FleetOptions(OptionValues):
             draw_black=self.number("DrawValueBlack"),
             draw_white=self.number("DrawValueWhite"),
         )
-
-    @property
-    def bounds(self) -> Bounds:
-        return Bounds(self.number("NodesLimit"), self.number("DepthLimit"))

@@ -77,10 +77,9 @@ class BookPlayer:
         self._book: Book | None = None
         self._opened: tuple[Path | None, bool] = (None, False)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a book to ask."""
-        return self._book is not None
+    def has(self, settings: BookSettings) -> bool:
+        """Whether the book that the settings name, or none, is what is open already."""
+        return self._opened == (settings.file, settings.on_the_fly)
 
     def open(self, settings: BookSettings) -> None:
         """Open the book that the settings name, if it is not open already.
@@ -88,13 +87,12 @@ class BookPlayer:
         Raises:
             BookError: it cannot be read; there is no book then.
         """
-        wanted = settings.file, settings.on_the_fly
-        if wanted == self._opened:
+        if self.has(settings):
             return
         self._book, self._opened = None, (None, False)
         if settings.file is not None:
             self._book = Book(settings.file, settings.on_the_fly)
-        self._opened = wanted
+        self._opened = settings.file, settings.on_the_fly
 
     def reply(self, position: Position, settings: BookSettings, only: Sequence[str] = ()) -> BookReply:
         """The book's move for a position.

@@ -5,13 +5,15 @@ Nothing compiled is imported here. Loading takes half a second at best, and many
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from queue import SimpleQueue
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from worker.usi.options import Option
+
+_log = logging.getLogger(__name__)
 
 
 def introduction(name: str, options: Mapping[str, Option]) -> str:
@@ -23,8 +25,6 @@ def introduction(name: str, options: Mapping[str, Option]) -> str:
 class Door:
     """Reads the GUI's lines on a thread of its own: answers ``usi``, and hands on all others, in their order.
 
-    Iterate over it, once, for those; it raises what the reading raised.
-
     Args:
         lines: of the GUI.
         write: writes one line, or several with line ends between them; called from this thread too.
@@ -34,41 +34,30 @@ class Door:
     def __init__(self, lines: Iterable[str], write: Callable[[str], None], introduction: str) -> None:
         self._write = write
         self._introduction = introduction
-        self._read: SimpleQueue[str | BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._quits = False
-        self._on_quit: Callable[[], None] | None = None
+        self._kept: list[str | None] = []
+        self._take = self._kept.append
         threading.Thread(target=self._serve, args=(lines,), name="gui-door", daemon=True).start()
 
-    def __iter__(self) -> Iterator[str]:
-        while (line := self._read.get()) is not None:
-            if isinstance(line, BaseException):
-                raise line
-            yield line
-
-    def on_quit(self, call: Callable[[], None]) -> None:
-        """Have ``call`` made as soon as ``quit`` is read, whatever is still before it; at once where it was already."""
+    def pour(self, take: Callable[[str | None], None]) -> None:
+        """Hand on the lines, each without its end, at last None: those so far at once, the others as they come, on the
+        door's thread."""
         with self._lock:
-            self._on_quit = call
-            if self._quits:
-                call()
+            for line in self._kept:
+                take(line)
+            self._take = take
 
     def _serve(self, lines: Iterable[str]) -> None:
         try:
             for line in lines:
-                word = line.strip()
-                if word == "usi":
+                if line.strip() == "usi":
                     self._write(self._introduction)
-                    continue
-                if word == "quit":
-                    self._quit()
-                self._read.put(line)
-        except BaseException as error:
-            self._read.put(error)
-        self._read.put(None)
+                else:
+                    self._hand_on(line.rstrip("\r\n"))
+        except (OSError, ValueError) as error:  # a stream is broken or closed
+            _log.warning("the GUI cannot be read: %s", error)
+        self._hand_on(None)
 
-    def _quit(self) -> None:
+    def _hand_on(self, line: str | None) -> None:
         with self._lock:
-            self._quits = True
-            if self._on_quit is not None:
-                self._on_quit()
+            self._take(line)

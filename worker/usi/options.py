@@ -6,10 +6,11 @@ Nothing compiled is imported here: ``usi`` is answered before that is loaded.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from worker.clock.settings import ClockSettings
 from worker.clock.turn import Habits
@@ -124,8 +125,13 @@ OPTIONS: Final = {
 """The single engine's. RootMateSearchNodesLimit (ふかうら王's name) 0 means that none is searched for."""
 
 
-class OptionValues:
+class OptionValues(ABC):
     """The values of the options of ``table`` as they are now."""
+
+    @property
+    @abstractmethod
+    def plan(self) -> Any:
+        """The values that decide over the searcher: another plan is another one."""
 
     def __init__(self, table: Mapping[str, Option]) -> None:
         self.table = table
@@ -201,7 +207,7 @@ class Options(OptionValues):
         super().__init__(OPTIONS)
 
     @property
-    def engine(self) -> tuple[int, int, str | None, int | None]:
+    def plan(self) -> tuple[int, int, str | None, int | None]:
         """The values that an engine is built from: (hash in MB, threads, network file, FV_SCALE)."""
         return self.number("USI_Hash"), self.number("Threads"), self._network(), self.number("FV_SCALE") or None
 

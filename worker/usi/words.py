@@ -15,7 +15,9 @@ from worker.engine import Bound, SearchInfo
 from worker.mate import MateResult, MateStatus
 from worker.score import to_usi
 from worker.shogi import STARTPOS, move_to_usi
+from worker.text import Catalogue
 
+_WORDS: Final = Catalogue("worker")
 _LONGEST_MS: Final = 10**9
 _GO_NUMBERS: Final = {
     **dict.fromkeys(("btime", "wtime", "binc", "winc", "byoyomi", "movetime"), (0, _LONGEST_MS)),
@@ -36,6 +38,16 @@ def info_line(info: SearchInfo) -> str:
         f"info depth {info.depth} seldepth {info.seldepth} multipv {info.multipv} score {score} nodes {info.nodes} "
         f"nps {info.nps} hashfull {info.hashfull} time {info.time_ms} pv {' '.join(info.pv)}"
     )
+
+
+def compiling_line(stage: str, number: int, total: int) -> str:
+    """The ``info`` line about a stage of the compilation."""
+    return f"info string {_WORDS.text('compiling {number}/{total} {stage}', number=number, total=total, stage=stage)}"
+
+
+def error_line(why: str) -> str:
+    """An error as one line of text."""
+    return f"info string {_WORDS.text('error: {why}', why=_WORDS.error(' '.join(why.split())))}"
 
 
 def best_line(move: str, ponder: str | None = None) -> str:

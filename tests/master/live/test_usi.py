@@ -7,10 +7,11 @@ from dataclasses import replace
 from cluster.api import SearchRequest, StartSearch
 from master.live.page import Site
 from master.live.usi import UsiTeller
-from master.usi.events import Event, FleetEvent, GuiLine, Instruction
+from master.usi.events import Event, FleetEvent, Instruction
 from tests.master.live.told import HEAD
 from tests.master.ui.shown import DECISION, PROGRESS
 from worker.shogi import STARTPOS
+from worker.usi.events import GuiLine
 
 GO = "go btime 60000 wtime 50000 binc 1000 winc 1000"
 

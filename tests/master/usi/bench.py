@@ -11,23 +11,12 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
-from master.usi.events import (
-    AskBook,
-    BookReplied,
-    Event,
-    FleetPlan,
-    GuiLine,
-    Instruction,
-    NewGame,
-    Prepare,
-    Prepared,
-    Say,
-    Tick,
-)
-from master.usi.front import UsiFront
+from master.usi.events import Event, FleetPlan, Instruction
+from master.usi.front import FleetFront
 from master.usi.options import FleetOptions
 from tests.answers import make_decision, make_progress
 from worker.book import BookReply
+from worker.usi.events import AskBook, BookReplied, GuiLine, NewGame, Prepare, Prepared, Say, Tick
 
 PLAN = FleetPlan(nodes=2, hash_mb=16, threads=1, eval_file="", fv_scale=0, mode="auto", vote="majority")
 TIMES = "btime 60000 wtime 60000 binc 1000 winc 1000"
@@ -48,7 +37,7 @@ class Bench:
         self.done: list[Instruction] = []
         self.asked: list[AskBook] = []
         """The book's questions."""
-        self.front = UsiFront(FleetOptions(plan), strict=True)
+        self.front = FleetFront(FleetOptions(plan), strict=True)
         if ready:
             self.send("isready")
             self.feed(Prepared())

@@ -7,25 +7,25 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import RetimeSearch, StartSearch, StopSearch
-from master.usi.events import (
-    FleetEvent,
-    GuiGone,
-    GuiLine,
-    MateSolved,
-    NewGame,
-    NotStarted,
-    Prepare,
-    Prepared,
-    Quit,
-    SolveMate,
-    StopMate,
-)
+from master.usi.events import FleetEvent
 from tests.master.usi.bench import PLAN, TIMES, Bench, decision, thinking
 from tests.worker.search.gui import BAD_NUMBERS
 from worker.book import BookReply
 from worker.mate import MateResult, MateStatus
 from worker.score import mate_in
 from worker.shogi import STARTPOS
+from worker.usi.events import (
+    Failed,
+    GuiGone,
+    GuiLine,
+    MateSolved,
+    NewGame,
+    Prepare,
+    Prepared,
+    Quit,
+    SolveMate,
+    StopMate,
+)
 
 MATED = "8k/8G/8P/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
 
@@ -59,7 +59,7 @@ class TestReady:
         assert [type(found) for found in bench.done] == [Prepare]
         bench.feed(Prepared())
         assert bench.take() == ["readyok"]
-        assert [type(found) for found in bench.done] == [Prepare, StartSearch, StopSearch, Prepare]
+        assert [type(found) for found in bench.done] == [Prepare, StartSearch, Prepare]
         bench.decide("7g7f")
         bench.feed(Prepared())
         assert [line.split()[0] for line in bench.take()] == ["info", "bestmove", "readyok"]
@@ -168,6 +168,25 @@ class TestGo:
             request = bench.request
             assert (request.soft_ms, request.hard_ms, request.nodes, request.depth) == wanted, go
 
+    @pytest.mark.parametrize(
+        ("options", "go", "nodes", "depth"),
+        [
+            (("900", "9"), "go", 300, 9),
+            (("900", "9"), "go nodes 10 depth 3", 3, 3),
+            (("0", "0"), "go", None, None),
+            (("0", "0"), "go nodes 2", 1, None),
+        ],
+    )
+    def test_the_order_goes_before_the_options(
+        self, options: tuple[str, str], go: str, nodes: int | None, depth: int | None
+    ) -> None:
+        bench = Bench()
+        bench.feed(FleetEvent("node_joined", {"node": "n", "live": 3}))
+        for name, value in zip(("NodesLimit", "DepthLimit"), options, strict=True):
+            bench.send(f"setoption name {name} value {value}")
+        bench.send("position startpos", go)
+        assert (bench.request.nodes, bench.request.depth) == (nodes, depth)
+
     def test_the_rules_and_lines_that_are_set(self) -> None:
         bench = Bench()
         for option in ("MultiPV value 3", "MaxMovesToDraw value 256", "DrawValueBlack value -50", "NodesLimit value 9"):
@@ -211,21 +230,21 @@ class TestGo:
 
     def test_a_search_that_is_refused_is_answered_by_some_legal_move(self) -> None:
         bench = thinking("go depth 3 searchmoves 7g7e")
-        bench.feed(NotStarted(bench.request.search_id, "7g7e is not legal"))
+        bench.feed(Failed(bench.request.search_id, "7g7e is not legal"))
         error, move = bench.take()
         assert error == "info string error: 7g7e is not legal"
         assert len(move.split()[1]) == 4
 
     def test_a_refused_search_without_end_is_answered_at_stop(self) -> None:
         bench = thinking("go infinite")
-        bench.feed(NotStarted(bench.request.search_id, "no fleet"))
+        bench.feed(Failed(bench.request.search_id, "no fleet"))
         assert bench.take() == ["info string error: no fleet"]
         bench.send("stop")
         assert len(bench.moves()) == 1
 
     def test_where_nothing_is_known_the_move_is_chosen_by_material(self) -> None:
         bench = thinking("go btime 1000", "position sfen 4k4/9/9/4r4/9/9/4R4/9/3K5 b - 1")
-        bench.feed(NotStarted(bench.request.search_id, "no fleet"))
+        bench.feed(Failed(bench.request.search_id, "no fleet"))
         assert bench.moves() == ["bestmove 5g5d"]
 
     def test_words_that_mean_nothing_here_leave_nobody_waiting(self) -> None:

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.api import Pondered, PonderSearch, StartSearch, StopSearch
-from master.usi.events import (
-    BookReplied,
-    Prepare,
-    Prepared,
-    Quit,
-)
-from master.usi.states import ThinkingState
 from master.usi.thinking import LINGER_MS
 from tests.answers import make_known
 from tests.master.usi.bench import TIMES, Bench, thinking
 from worker.book import BookReply
 from worker.shogi import STARTPOS
+from worker.usi.events import BookReplied, Prepare, Prepared, Quit
+from worker.usi.states import ThinkingState
 
 KNOWN = make_known("2g2f", 20, 7, 900, 3000, 3000, ("2g2f", "8c8d"))
 
@@ -140,7 +135,7 @@ class TestPonder:
         assert bench.front.thinking is ThinkingState.BOOK
         bench.feed(BookReplied(BookReply(None)))
         kinds = [type(found) for found in bench.done]
-        assert kinds == [StartSearch, StopSearch, StopSearch, Prepare], "each line in its turn"
+        assert kinds == [StartSearch, StopSearch, Prepare], "each line in its turn"
         bench.decide("7g7f")
         bench.feed(Prepared())
         assert bench.take() == [
@@ -149,7 +144,7 @@ class TestPonder:
             "readyok",
         ]
         [asked] = bench.asked
-        assert (asked.sfen, asked.moves, asked.only) == (STARTPOS, (), ())
+        assert (asked.position.sfen(), asked.only) == (STARTPOS, ())
 
     def test_a_gui_that_goes_while_the_book_is_asked(self) -> None:
         bench = Bench()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.api import NodeView, Progress, SearchRequest
-from master.usi.bounds import Bounds, bounded
+from cluster.api import NodeView, Progress
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, info_lines, vote_line
 from tests.answers import make_ballot, root_line
 from tests.master.usi.bench import PLAN
 from worker.score import mated_in
-from worker.shogi import STARTPOS
-
-REQUEST = SearchRequest(1, STARTPOS)
 
 
 class TestOptions:
@@ -37,15 +33,6 @@ class TestOptions:
         assert (options.habits.clock.network_margin_ms, options.habits.clock.most_reserve_ms) == (200, 700)
         options.set("NetworkDelay2", "100")
         assert options.habits.clock.most_reserve_ms == 0
-
-
-class TestBounds:
-    def test_the_order_goes_before_the_options(self) -> None:
-        bounds = Bounds(nodes=900, depth=9)
-        assert bounded(REQUEST, {}, bounds, 3) == replace(REQUEST, nodes=300, depth=9)
-        assert bounded(REQUEST, {"nodes": 10, "depth": 3}, bounds, 3) == replace(REQUEST, nodes=3, depth=3)
-        assert bounded(REQUEST, {}, Bounds(), 3) == REQUEST
-        assert bounded(REQUEST, {"nodes": 2}, Bounds(), 3).nodes == 1
 
 
 def view(node: str, move: str, **fields: object) -> NodeView:

@@ -8,21 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.api import Decision, Pondered, PonderSearch, StartSearch
-from master.usi.events import (
-    Event,
-    FleetEvent,
-    GuiLine,
-    MateSolved,
-    NotStarted,
-    Prepare,
-    Prepared,
-    Say,
-    SolveMate,
-    Tick,
-)
+from master.usi.events import Event, FleetEvent
 from tests.answers import make_known, make_progress
 from tests.master.usi.bench import Bench, decision
 from worker.mate import MateResult, MateStatus
+from worker.usi.events import Failed, GuiLine, MateSolved, Prepare, Prepared, Say, SolveMate, Tick
 
 LINES = (
     "isready",
@@ -77,7 +67,7 @@ class Storm:
                     assert self.starts < request.search_id, "search ids rise"
                     self.starts = request.search_id
                     line = decision(request, "7g7f" if not request.moves else "2g2f")
-                    self.due.append(line if self.rng.random() < 0.9 else NotStarted(request.search_id, "no"))
+                    self.due.append(line if self.rng.random() < 0.9 else Failed(request.search_id, "no"))
                 case PonderSearch(request) if self.knows:
                     known = make_known("2g2f", 1, 1, 1, 1, 1, ("2g2f",))
                     self.due.append(Pondered(request.search_id, {"3c3d": known}))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 
 from worker.usi.door import Door, introduction
-from worker.usi.loop import NoEngineError, UsiLoop
+from worker.usi.loop import UsiLoop
 from worker.usi.options import OPTIONS
 
 
@@ -24,11 +24,8 @@ class Gui:
 
     def _run(self, loop: UsiLoop) -> None:
         door = Door(self._lines(), self._say, introduction("Gougi test", OPTIONS))
-        door.on_quit(loop.quit_came)
-        try:
-            loop.run(door)
-        except NoEngineError as error:
-            self.error = str(error)
+        loop.run(door)
+        self.error = loop.error
 
     def _say(self, lines: str) -> None:
         for line in lines.splitlines():

@@ -230,11 +230,11 @@ def test_infinite_heeds_no_node_limit(gui: Gui) -> None:
 
 def test_the_network_file_may_be_named_by_its_folder() -> None:
     options = Options()
-    assert options.engine == (128, 1, None, None)
+    assert options.plan == (128, 1, None, None)
     options.set("EvalDir", "eval")
-    assert options.engine[2] == "eval/nn.bin"
+    assert options.plan[2] == "eval/nn.bin"
     options.set("EvalFile", "kp.bin")
-    assert options.engine[2] == "eval/kp.bin"
+    assert options.plan[2] == "eval/kp.bin"
 
 
 def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui) -> None:

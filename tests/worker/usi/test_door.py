@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +19,8 @@ class Gui:
     def __init__(self) -> None:
         self.lines: queue.Queue[str | BaseException | None] = queue.Queue()
         self.heard: queue.Queue[str] = queue.Queue()
+        self.poured: queue.Queue[str | None] = queue.Queue()
+        """The lines that come through the door."""
         self.door = Door(self._lines(), self.heard.put, "id name x\nusiok")
 
     def _lines(self) -> Iterator[str]:
@@ -32,36 +33,37 @@ class Gui:
         for line in lines:
             self.lines.put(line)
 
+    def comes(self) -> list[str | None]:
+        """The lines that come through the door, to the end."""
+        lines: list[str | None] = []
+        while not lines or lines[-1] is not None:
+            lines.append(self.poured.get(timeout=20))
+        return lines
+
 
 def test_usi_is_answered_though_nobody_serves() -> None:
     gui = Gui()
     gui.send("setoption name A value b", " usi ", "isready", "usi")
     assert [gui.heard.get(timeout=20) for _ in range(2)] == ["id name x\nusiok"] * 2
-    gui.send("usinewgame", None)
-    assert [line.strip() for line in gui.door] == ["setoption name A value b", "isready", "usinewgame"]
+    gui.door.pour(gui.poured.put)
+    gui.send("usinewgame", " quit", None)
+    assert gui.comes() == ["setoption name A value b", "isready", "usinewgame", " quit", None]
 
 
-@pytest.mark.parametrize("early", [True, False])
-def test_quit_is_known_at_once_and_handed_on_in_its_turn(early: bool) -> None:
-    gui, known = Gui(), threading.Event()
-    if early:
-        gui.door.on_quit(known.set)
-    gui.send("isready", "quit", None)
-    if not early:
-        assert list(gui.door) == ["isready\n", "quit\n"]
-        gui.door.on_quit(known.set)
-    assert known.wait(20)
-    if early:
-        assert list(gui.door) == ["isready\n", "quit\n"]
-
-
-def test_what_reading_raised_is_raised() -> None:
+def test_a_line_comes_as_soon_as_it_is_read() -> None:
     gui = Gui()
-    gui.send("isready", OSError("gone"), None)
-    served = iter(gui.door)
-    assert next(served) == "isready\n"
-    with pytest.raises(OSError, match="gone"):
-        next(served)
+    gui.door.pour(gui.poured.put)
+    for line in ("isready", "quit"):
+        gui.send(line)
+        assert gui.poured.get(timeout=20) == line
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), ValueError("closed")])
+def test_what_cannot_be_read_is_the_end(error: Exception) -> None:
+    gui = Gui()
+    gui.send("isready", error)
+    gui.door.pour(gui.poured.put)
+    assert gui.comes() == ["isready", None]
 
 
 @pytest.mark.parametrize("module", ["worker.usi.door", "worker.usi.options", "master.usi.options"])

@@ -1,0 +1,277 @@
+"""The USI front with a single engine behind it, line by line, in virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.worker.usi.bench import TIMES, Bench, info, thinking
+from worker.engine import SearchResult
+from worker.mate import MateResult, MateStatus
+from worker.shogi import STARTPOS
+from worker.usi.events import Failed, GuiGone, MateSolved, NewGame, Prepare, Prepared, Quit, SolveMate, StopMate
+from worker.usi.single import BeginSearch, EndSearch, Searched
+from worker.usi.states import FrontState, ThinkingState
+
+PONDER = f"go ponder {TIMES}"
+GAME = "position startpos moves 7g7f 3c3d"
+
+
+class TestReady:
+    @pytest.mark.parametrize(
+        ("line", "does"),
+        [
+            ("position startpos", []),
+            ("go nodes 9", [BeginSearch]),
+            ("go mate 9", [SolveMate]),
+            ("usinewgame", [NewGame]),
+        ],
+    )
+    def test_whatever_needs_the_engine_builds_it(self, line: str, does: list[type]) -> None:
+        bench = Bench(ready=False)
+        bench.send(line)
+        assert [type(found) for found in bench.done] == [Prepare]
+        bench.feed(Prepared())
+        assert bench.take() == [], "nobody asked whether it is ready"
+        assert [type(found) for found in bench.done[1:]] == does
+
+    def test_without_a_position_it_is_the_usual_beginning(self) -> None:
+        bench = Bench()
+        bench.send("go nodes 9")
+        assert (bench.search.sfen, bench.search.moves) == (STARTPOS, ())
+
+    def test_another_engine_is_built_where_an_option_asks_for_it(self) -> None:
+        bench = Bench()
+        bench.send("setoption name MultiPV value 2", "isready")
+        bench.feed(Prepared())
+        bench.send("setoption name USI_Hash value 7", "position startpos", "go nodes 9")
+        plans = [found.plan for found in bench.done if isinstance(found, Prepare)]
+        assert plans == [None, (7, 1, None, None)]
+        bench.feed(Prepared())
+        assert bench.take() == ["readyok"]
+        assert bench.search.limits.nodes == 9
+
+    def test_is_ready_disturbs_no_search(self) -> None:
+        bench = thinking("go infinite")
+        bench.send("isready")
+        bench.feed(Prepared())
+        assert bench.take() == ["readyok"]
+        assert bench.ended == []
+        assert bench.front.thinking is ThinkingState.SEARCHING
+
+    def test_a_search_ends_for_another_engine(self) -> None:
+        bench = thinking("go infinite")
+        bench.send("setoption name Threads value 2", "isready")
+        assert bench.ended == [bench.search.search_id]
+        bench.find("7g7f")
+        bench.feed(Prepared())
+        assert [line.split()[0] for line in bench.take()] == ["info", "bestmove", "readyok"]
+
+    def test_the_gui_hears_that_something_goes_on(self) -> None:
+        bench = Bench(ready=False)
+        bench.send("isready")
+        bench.tick(11_000)
+        assert bench.take() == ["", ""]
+
+    def test_without_an_engine_it_ends(self) -> None:
+        """A GUI that waits for ``readyok`` would wait for ever."""
+        bench = Bench()
+        bench.send("setoption name EvalFile value /no/such", "isready")
+        bench.feed(Prepared("/no/such: no such file", final=True))
+        assert bench.take() == ["info string error: /no/such: no such file"]
+        assert bench.done[-1] == Quit(1, "/no/such: no such file")
+
+    @pytest.mark.parametrize("end", ["quit", ""])
+    def test_what_comes_before_the_end_is_done(self, end: str) -> None:
+        bench = Bench(ready=False)
+        bench.send("isready", "go nodes 9")
+        bench.send(end) if end else bench.feed(GuiGone())
+        assert [type(found) for found in bench.done] == [Prepare]
+        bench.feed(Prepared())
+        assert [type(found) for found in bench.done[1:]] == [BeginSearch, EndSearch, Quit]
+        assert bench.front.state is FrontState.OVER
+        bench.find("7g7f")
+        assert bench.take()[-1] == "bestmove 7g7f", "it is answered all the same"
+        bench.send("go nodes 9", "hello")
+        assert bench.take() == []
+
+
+class TestGo:
+    def test_a_search_is_shown_and_answered(self) -> None:
+        bench = thinking()
+        search = bench.search
+        assert search.asks
+        assert search.limits.movetime_ms is not None
+        assert 0 < search.limits.movetime_ms < 61_000
+        bench.show(info("2g2f"))
+        bench.find("7g7f", "3c3d")
+        assert bench.take() == [
+            "info depth 9 seldepth 11 multipv 1 score cp 30 nodes 5000 nps 7142 hashfull 100 time 700 pv 2g2f",
+            "info depth 9 seldepth 11 multipv 1 score cp 30 nodes 5000 nps 7142 hashfull 100 time 700 pv 7g7f 3c3d",
+            "bestmove 7g7f ponder 3c3d",
+        ]
+
+    def test_a_line_is_said_once(self) -> None:
+        bench = thinking("go nodes 9")
+        bench.show(info("7g7f"))
+        assert len(bench.take()) == 1
+        bench.find("7g7f")
+        assert bench.take() == ["bestmove 7g7f"]
+
+    def test_iterations_come_at_intervals_and_whole(self) -> None:
+        bench = thinking("go infinite")
+        for depth, time_ms in ((1, 0), (2, 299), (3, 300), (4, 599)):
+            for number in (1, 2):
+                bench.show(info("7g7f", depth=depth, time_ms=time_ms, multipv=number))
+        assert [line.split()[2] for line in bench.take()] == ["1", "1", "3", "3"]
+
+    def test_limits(self) -> None:
+        for go, wanted in (
+            ("go nodes 5001", (None, 5001, None)),
+            ("go depth 7", (None, None, 7)),
+            ("go movetime 900", (900, None, None)),
+            ("go infinite depth 3", (None, None, None)),
+        ):
+            limits = thinking(go).search.limits
+            assert (limits.movetime_ms, limits.nodes, limits.depth) == wanted, go
+            assert not thinking(go).search.asks
+
+    def test_it_ends_between_iterations_where_the_time_is_up(self) -> None:
+        bench = thinking()
+        assert bench.iterate(1)
+        assert not bench.iterate(50_000)
+
+    def test_a_long_iteration_is_left_to_the_hard_limit(self) -> None:
+        bench = thinking()
+        assert bench.front.wake_ms() is None
+
+    def test_a_search_that_fails_is_answered_by_some_legal_move(self) -> None:
+        bench = thinking("go depth 3 searchmoves 7g7e")
+        bench.feed(Failed(bench.search.search_id, "7g7e is not legal"))
+        error, move = bench.take()
+        assert error == "info string error: 7g7e is not legal"
+        assert len(move.split()[1]) == 4
+
+    def test_a_second_go_has_the_first_answered_first(self) -> None:
+        bench = thinking("go infinite")
+        first = bench.search
+        bench.send("go depth 3")
+        assert bench.ended == [first.search_id]
+        bench.find("7g7f", search=first)
+        bench.find("2g2f")
+        assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
+
+    def test_an_analysis_does_not_resign(self) -> None:
+        for go, answer in (("go depth 3", "bestmove resign"), ("go infinite", "bestmove 7g7f")):
+            bench = Bench()
+            bench.send("setoption name ResignValue value 600", "position startpos", go, "stop")
+            bench.find("7g7f", score=-600)
+            assert bench.moves() == [answer]
+
+    @pytest.mark.parametrize("go", ["go infinite", "go"])
+    def test_an_answer_before_the_stop_is_held(self, go: str) -> None:
+        bench = thinking(go)
+        bench.feed(Searched(bench.search.search_id, SearchResult("resign", None, 0, 0)))
+        assert bench.front.thinking is ThinkingState.HELD
+        assert bench.take() == []
+        bench.send("stop", "stop")
+        assert bench.take() == ["bestmove resign"]
+
+
+class TestPonder:
+    def test_nothing_is_answered_before_the_hit(self) -> None:
+        bench = thinking(PONDER, GAME)
+        assert (bench.search.moves, bench.search.limits.movetime_ms) == (("7g7f", "3c3d"), None)
+        assert bench.iterate(50_000), "its clock does not run"
+        bench.find("2g2f")
+        assert bench.take() == []
+        bench.send("ponderhit")
+        assert bench.moves() == ["bestmove 2g2f"]
+
+    def test_a_hit_gives_the_search_its_time(self) -> None:
+        bench = thinking(PONDER, GAME)
+        bench.tick(30_000)
+        bench.send("ponderhit")
+        assert bench.ended == []
+        bench.tick(60_000)
+        assert bench.ended == [bench.search.search_id]
+        bench.find("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+        assert bench.front.wake_ms() is None
+
+    def test_what_is_due_holds_while_the_gui_waits_for_a_book(self) -> None:
+        bench = thinking(PONDER, GAME)
+        bench.send("ponderhit", "isready")
+        bench.tick(60_000)
+        assert bench.ended == [bench.search.search_id]
+
+    def test_between_iterations_it_may_end_sooner(self) -> None:
+        bench = thinking(PONDER, GAME)
+        bench.iterate(30_000)
+        bench.send("ponderhit")
+        assert not bench.iterate(50_000)
+
+    def test_times_may_come_with_the_hit(self) -> None:
+        """ShogiHome's early ponder."""
+        bench = thinking("go ponder", GAME)
+        assert bench.search.asks
+        bench.send("ponderhit btime 2000 wtime 2000 byoyomi 0")
+        bench.tick(2000)
+        assert bench.ended == [bench.search.search_id]
+
+    def test_a_miss_is_answered_too(self) -> None:
+        bench = thinking(PONDER, GAME)
+        bench.send("stop")
+        assert bench.ended == [bench.search.search_id]
+        bench.send("ponderhit")
+        assert bench.take() == ["info string error: ponderhit: nothing is pondered on"]
+        bench.find("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+
+    def test_a_miss_after_the_end_of_the_search(self) -> None:
+        bench = thinking(PONDER, GAME)
+        bench.find("2g2f")
+        bench.send("stop")
+        assert bench.moves() == ["bestmove 2g2f"]
+
+    @pytest.mark.parametrize("found", [False, True])
+    def test_an_endless_ponder_stays_so_after_the_hit(self, found: bool) -> None:
+        bench = thinking("go ponder infinite", GAME)
+        if found:
+            bench.find("2g2f")
+        bench.send("ponderhit")
+        if not found:
+            bench.find("2g2f")
+        assert bench.moves() == []
+        bench.send("stop")
+        assert bench.moves() == ["bestmove 2g2f"]
+
+    def test_stochastic_pondering_leaves_the_reply_open(self) -> None:
+        bench = Bench()
+        bench.send("setoption name Stochastic_Ponder value true", GAME, PONDER)
+        blind = bench.search
+        assert blind.moves == ("7g7f",)
+        bench.send("ponderhit")
+        assert bench.ended == [blind.search_id]
+        assert bench.search.moves == ("7g7f", "3c3d")
+        assert bench.search.limits.movetime_ms is not None
+        bench.find("8c8d", search=blind)
+        assert bench.take() == [], "it is nobody's move"
+        bench.find("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+
+
+class TestMate:
+    def test_one_mate_after_the_other(self) -> None:
+        bench = thinking("go mate infinite")
+        bench.send("go mate 3000")
+        assert [type(found) for found in bench.done] == [SolveMate, StopMate, SolveMate]
+        for _ in range(2):
+            bench.feed(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
+        assert bench.take() == ["info nodes 1 time 1", "checkmate nomate"] * 2
+
+    def test_a_mate_is_answered_at_the_end(self) -> None:
+        bench = thinking("go mate infinite")
+        bench.send("quit")
+        assert [type(found) for found in bench.done] == [SolveMate, StopMate, Quit]
+        bench.feed(MateSolved(MateResult(MateStatus.UNKNOWN, (), 1, 1)))
+        assert bench.take()[-1] == "checkmate timeout"

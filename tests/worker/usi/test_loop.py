@@ -1,0 +1,73 @@
+"""The single engine's session, its threads and its engine."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+
+from worker.usi.door import Door
+from worker.usi.loop import UsiLoop
+from worker.warm import warm_up
+
+
+@pytest.fixture(autouse=True, scope="module")
+def warm() -> None:
+    """Everything compiled: nobody waits for a compiler here."""
+    warm_up()
+
+
+class Session:
+    """A loop whose GUI's lines are those that are `send`."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.is_deaf = False
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self.code: int | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self.code = UsiLoop(self._hear).run(Door(iter(self._lines.get, None), self._hear, ""))
+
+    def _hear(self, line: str) -> None:
+        if self.is_deaf:
+            raise BrokenPipeError
+        self.said.append(line)
+
+    def send(self, *lines: str | None) -> None:
+        for line in lines:
+            self._lines.put(line)
+
+    def end(self) -> list[str]:
+        """Wait for its end; returns what it said."""
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return self.said
+
+
+@pytest.mark.parametrize("end", ["quit", None])
+def test_what_was_asked_before_the_end_is_answered(end: str | None) -> None:
+    session = Session()
+    session.send("setoption name USI_Hash value 1", "isready", "position startpos", "go infinite", end)
+    answers = [line.split()[0] for line in session.end() if line.startswith(("readyok", "bestmove"))]
+    assert answers == ["readyok", "bestmove"]
+    assert session.code == 0
+
+
+def test_a_mate_is_answered_before_the_end() -> None:
+    session = Session()
+    session.send(
+        "setoption name USI_Hash value 1", "position sfen 8k/9/8P/9/9/9/9/9/9 b G 1", "go mate infinite", "quit"
+    )
+    assert [line.split()[0] for line in session.end() if line.startswith("checkmate")] == ["checkmate"]
+
+
+def test_a_gui_that_is_gone_ends_it() -> None:
+    session = Session()
+    session.is_deaf = True
+    session.send("setoption name USI_Hash value 1", "isready")
+    session.end()
+    assert session.code == 0

@@ -1,0 +1,310 @@
+"""The searches behind ``go``: one at a time, each answered by one ``bestmove``, the book before them.
+
+`Thinking` has what is the same whoever searches: when a search begins and ends, its clock, when its ``bestmove`` may go
+out. A subclass has the searches themselves, and what is found on the opponent's time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, TypeVar
+
+from worker.book import BookReply
+from worker.careful import careful_move
+from worker.clock import Watch
+from worker.clock.gui_clock import GuiClock
+from worker.clock.turn import Turn
+from worker.shogi import Position, move_to_usi
+from worker.states import States
+from worker.usi.events import AskBook, Say
+from worker.usi.options import OptionValues
+from worker.usi.states import THINKING, ThinkingState
+from worker.usi.words import GoOrder, best_line, book_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The position that the GUI has set."""
+
+    sfen: str
+    moves: tuple[str, ...]
+    position: Position
+    """Not to be changed."""
+
+    def careful_move(self) -> str:
+        """A move by material alone, or ``resign`` where there is none: an answer where nothing is known."""
+        return "resign" if self.position.is_mated() else move_to_usi(careful_move(self.position))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A ``go`` or a hit."""
+
+    order: GoOrder
+    board: Board
+    began_ms: float
+    """The time at which it came: what is to be done takes of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastWord:
+    """The end of a search: its ``bestmove``, and the lines before that."""
+
+    move: str
+    ponder: str | None = None
+    score: int | None = None
+    """From the side to move; None: no search stands behind the move."""
+    exact: bool = True
+    """Whether ``score`` is no mere bound."""
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Search:
+    """A search that the GUI waits for."""
+
+    search_id: int
+    asked: Asked
+    turn: Turn | None
+    """The time of its move; None: it has none, or its clock does not run yet."""
+    endless: bool
+    """Analysis: only ``stop`` ends it."""
+    held: bool
+    """No ``bestmove`` may go out before ``stop`` or a hit."""
+    last: LastWord | None = None
+    """The last word of a search whose ``bestmove`` is held."""
+
+
+S = TypeVar("S", bound=Search)
+
+
+class Thinking(ABC, Generic[S]):
+    """See the module's text. Times are milliseconds of the driver's clock; what is to be done is added to ``out``.
+
+    Args:
+        strict: see `worker.states.States`.
+    """
+
+    _aimed: ClassVar[bool]
+    """Whether a search ends at its soft time; else it may end an iteration behind that."""
+
+    def __init__(self, options: OptionValues, *, strict: bool = False) -> None:
+        self.options = options
+        self.out: list[Any] = []
+        self._states = States(THINKING, ThinkingState.IDLE, strict=strict)
+        self._clock = GuiClock()
+        self._now_ms = 0.0
+        self._wake_ms: float | None = None
+        """The time at which the search is to end, or else what is pondered on."""
+        self._last_id = 0
+        self._asked: Asked | None = None
+        """A ``go`` or a hit for which the book is asked."""
+        self._expected: Asked | None = None
+        """The last ``go ponder``."""
+        self._search: S | None = None
+        self._ending: dict[int, S] = {}
+        """Searches that another one has taken the place of, whose last words are still to come."""
+
+    # --- whoever searches -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def complain(self, why: str) -> None:
+        """Say an error."""
+
+    @abstractmethod
+    def heard(self, event: object, now_ms: float) -> None:
+        """Take an event of a search."""
+
+    @abstractmethod
+    def _begin(self, asked: Asked) -> None:
+        """Search for a move, or go on with what is pondered on."""
+
+    @abstractmethod
+    def _ponder(self, asked: Asked) -> None:
+        """Search on the opponent's time."""
+
+    @abstractmethod
+    def _halt(self, search_id: int) -> None:
+        """Have the search say its last word now."""
+
+    @abstractmethod
+    def _end_pondering(self) -> None:
+        """End, without an answer, what is searched on the opponent's time; nothing where that is not done."""
+
+    # --- the GUI's orders -----------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> ThinkingState:
+        return self._states.now
+
+    def go(self, asked: Asked, now_ms: float) -> None:
+        """Search. What still runs is answered first."""
+        search = self._search
+        self.stop(now_ms)
+        self._wake_ms = None
+        if search is not None and self._search is search:
+            self._search, self._ending[search.search_id] = None, search
+        if asked.order.ponder:
+            self._to(ThinkingState.PONDERING)
+            self._expected = asked
+            self._ponder(asked)
+        else:
+            self._think(asked)
+
+    def hit(self, numbers: dict[str, int], began_ms: float, now_ms: float) -> None:
+        """The expected reply was played.
+
+        Args:
+            numbers: times of the ``ponderhit`` line (ShogiHome's early ponder), which are newer than those of its
+                ``go``; empty: it had none.
+
+        Raises:
+            ValueError: nobody ponders.
+        """
+        self._now_ms = now_ms
+        if self.state is not ThinkingState.PONDERING or self._expected is None:
+            raise ValueError("ponderhit: nothing is pondered on")
+        before = self._expected
+        order = replace(before.order, ponder=False, numbers=numbers or before.order.numbers)
+        self._think(Asked(order, before.board, began_ms))
+
+    def stop(self, now_ms: float) -> None:
+        """Answer now what is to be answered."""
+        self._now_ms = now_ms
+        search = self._search
+        if search is None:
+            return
+        search.held = False
+        if search.last is not None:
+            self._settle(search, search.last)
+        else:
+            if self.state is ThinkingState.PONDERING:
+                self._to(ThinkingState.SEARCHING)
+            self._halt(search.search_id)
+
+    def end(self, now_ms: float) -> None:
+        """The game is over, or something else than a search comes next: answer, and leave the searcher idle."""
+        self.stop(now_ms)
+
+    def book_replied(self, reply: BookReply, now_ms: float) -> None:
+        """The book's answer: its move goes out, or the search begins."""
+        self._now_ms = now_ms
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return
+        self.say(*book_lines(reply))
+        if reply.move is not None:
+            self._end_pondering()
+            self._to(ThinkingState.IDLE)
+        else:
+            self._begin(asked)
+
+    def failed(self, search_id: int, why: str, now_ms: float) -> None:
+        """The searcher gives a search up: the game goes on with any move."""
+        search = self._find(search_id)
+        if search is not None:
+            self.complain(why)
+            self._over(search_id, LastWord(search.asked.board.careful_move()), now_ms)
+
+    def wake_ms(self) -> float | None:
+        """The time of the next step that needs no event."""
+        return self._wake_ms
+
+    def tick(self, now_ms: float) -> None:
+        """Do what is due."""
+        self._now_ms = now_ms
+        if self._wake_ms is not None and now_ms >= self._wake_ms:
+            self._wake_ms = None
+            if self._search is not None:
+                self._halt(self._search.search_id)
+            else:
+                self._end_pondering()
+
+    def say(self, *lines: str) -> None:
+        """Say these lines."""
+        self.out += [Say(line) for line in lines]
+
+    # --- for subclasses -------------------------------------------------------------------------------------------
+
+    def _next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+    def _find(self, search_id: int) -> S | None:
+        """The search of that id that waits for its last word."""
+        search = self._search
+        return search if search is not None and search.search_id == search_id else self._ending.get(search_id)
+
+    def _over(self, search_id: int, last: LastWord, now_ms: float) -> None:
+        """A search has said its last word."""
+        self._now_ms = now_ms
+        search = self._find(search_id)
+        if search is None:
+            return
+        if search is self._search:
+            self._settle(search, last)
+        else:
+            del self._ending[search_id]
+            self._answer(search, last)
+
+    def _settle(self, search: S, last: LastWord) -> None:
+        """The present search is over: answer it, unless that has to wait."""
+        if search.held:
+            search.last = last
+            if self.state is ThinkingState.SEARCHING:
+                self._to(ThinkingState.HELD)
+            return
+        self._search = self._wake_ms = None
+        self._to(ThinkingState.IDLE)
+        self._answer(search, last)
+
+    def _bounds(self, order: GoOrder) -> tuple[int | None, int | None]:
+        """The most nodes and the depth of a search: of its line, else of the options; None: no limit."""
+        if order.infinite:
+            return None, None
+        numbers, number = order.numbers, self.options.number
+        return (
+            numbers.get("nodes") or number("NodesLimit") or None,
+            numbers.get("depth") or number("DepthLimit") or None,
+        )
+
+    def _turn(self, asked: Asked, watch: Watch, known_ms: float) -> Turn | None:
+        """The time of the move that is asked for, ``known_ms`` of which were pondered; None: it has none."""
+        order, board = asked.order, asked.board
+        if order.infinite:
+            return None
+        return self._clock.turn(
+            order.numbers,
+            board.sfen,
+            board.moves,
+            self.options.habits,
+            colour=board.position.turn,
+            ply=board.position.move_number - 1,
+            began_ms=asked.began_ms,
+            now_ms=self._now_ms,
+            watch=watch,
+            known_ms=known_ms,
+        )
+
+    def _to(self, state: ThinkingState) -> None:
+        self._states.to(state, self._now_ms)
+
+    def _think(self, asked: Asked) -> None:
+        if asked.order.infinite:
+            self._begin(asked)
+            return
+        self._asked = asked
+        self._to(ThinkingState.BOOK)
+        self.out.append(AskBook(asked.board.position, self.options.book, asked.order.searchmoves))
+
+    def _answer(self, search: S, last: LastWord) -> None:
+        board, turn, score = search.asked.board, search.turn, last.score
+        if turn is not None:
+            exact = score if last.exact else None
+            self._clock.answered(turn, board.sfen, board.moves, exact, self._now_ms, aimed=self._aimed)
+        self.say(*last.lines)
+        if not search.endless and score is not None and score <= -self.options.number("ResignValue"):
+            self.say(best_line("resign"))
+        else:
+            self.say(best_line(last.move, last.ponder))
