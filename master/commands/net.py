@@ -173,7 +173,8 @@ def compare(
     The positions are quiet ones of teacher games (--data), else of random games. Teacher games also show how each
     network ranks the move that was played among the legal ones, by its evaluation after each, without a search (the
     share of pairs that it orders as the teacher: pair rate; and the mean rank), and how well it foretells the results
-    of the games (result loss in nats: less is better, chance has 0.693).
+    of the games (result loss in nats: less is better, chance has 0.693). Positions of games that gougi train holds out
+    come first: no network has learned from them.
 
     Examples:
 
@@ -206,6 +207,7 @@ def compare(
     values = interruptible(lambda: [evaluations(network, samples) for network in networks])
     ranks = interruptible(lambda: [ranking(network, samples) if data else None for network in networks])
     facts: dict[str, Any] = {"a": str(first), "b": str(second), **comparison(values[0], values[1])}
+    facts["held_out"] = sum(sample.is_held_out for sample in samples)
     foretold = [result_loss(one, samples) for one in values]
     for name, rank, loss in zip("ab", ranks, foretold, strict=True):
         facts[f"ranking_{name}"] = None if rank is None else asdict(rank)
@@ -232,7 +234,7 @@ def _compare_text(
     rows = [
         ("A", networks[0].name),
         ("B", networks[1].name),
-        ("positions", f"{facts['positions']:,}"),
+        ("positions", f"{facts['positions']:,}, {facts['held_out']:,} of them of games that gougi train holds out"),
         ("B less A", f"{facts['rms']:.1f} centipawns rms, {facts['mean']:+.1f} on average"),
         ("correlation", "none" if facts["correlation"] is None else f"{facts['correlation']:.4f}"),
         ("B by A", "none" if facts["slope"] is None else f"{facts['slope']:.3f}"),

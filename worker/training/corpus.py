@@ -26,9 +26,10 @@ from worker.training.replay import (
     RECORD_DTYPE,
     TRAINING,
     VALIDATION,
+    game_hash,
     replay_games,
 )
-from worker.training.shard import Shard, ShardError, read_shard
+from worker.training.shard import Game, Shard, ShardError, read_shard
 from worker.training.tally import BINS, add_points, fitted_scale
 
 CHUNK_SHARDS: Final = 32
@@ -77,6 +78,17 @@ class Split:
             raise ValueError(f"validation is {self.validation}: expected more than 0, up to 0.5")
 
 
+def _threshold(validation: float) -> int:
+    """The games whose hash is below it are for validation."""
+    return min(int(validation * 2.0**64), (1 << 64) - 1)
+
+
+def is_for_validation(game: Game, validation: float) -> bool:
+    """Whether a training run that keeps this share of the games for validation learns nothing from a game."""
+    content = np.frombuffer(game.to_bytes(), np.uint8)
+    return int(game_hash(content.ctypes.data, len(game.moves))) < _threshold(validation)
+
+
 class Replayer:
     """Replays shards; one for each thread."""
 
@@ -84,7 +96,7 @@ class Replayer:
         self._split = split
         self._tables = tables(K_P)
         self._position = new_record()
-        self._below = np.uint64(min(int(split.validation * 2.0**64), (1 << 64) - 1))
+        self._below = np.uint64(_threshold(split.validation))
 
     def records(self, shard: Shard, part: int) -> Records:
         """The positions of a shard's training or validation games, in their order.

@@ -11,10 +11,11 @@ import numpy as np
 
 from worker.selfplay.walk import whole_move
 from worker.shogi import Position
-from worker.training.corpus import CorpusError
+from worker.training.corpus import CorpusError, is_for_validation
 from worker.training.packed import unpacked_position
 from worker.training.positions import walk
 from worker.training.shard import Shard, ShardError, read_shard
+from worker.training.train_settings import HELD_OUT
 
 _MOST_SHARDS: Final = 8
 _PLIES: Final = (4, 100)
@@ -30,6 +31,7 @@ class Sample:
         where: game and move, for a reader.
         move: the teacher's; 0: there is none.
         points: of the side to move in that game, 0, 1/2 or 1; None: the game has no result.
+        is_held_out: no network that was trained with the usual share for validation has learned from the game.
     """
 
     sfen: str
@@ -37,6 +39,7 @@ class Sample:
     where: str
     move: int = 0
     points: float | None = None
+    is_held_out: bool = False
 
     def position(self) -> Position:
         """Make the position."""
@@ -63,37 +66,48 @@ def random_samples(count: int, seed: int = 1) -> list[Sample]:
 def teacher_samples(files: Sequence[Path], count: int) -> list[Sample]:
     """Quiet positions of teacher games, from some of the shards, evenly.
 
+    As many as there are come from games that `gougi train` holds out, so that no network has learned from them.
+
     Raises:
         CorpusError: a shard is damaged; the text names it.
         OSError: one cannot be read.
     """
     chosen = [files[place] for place in sorted({i * len(files) // _MOST_SHARDS for i in range(_MOST_SHARDS)})]
-    found: list[Sample] = []
-    for number, path in enumerate(chosen):
-        wanted = count * (number + 1) // len(chosen) - count * number // len(chosen)
+    held_out: list[Sample] = []
+    others: list[Sample] = []
+    for path in chosen:
         try:
             shard = read_shard(path)
-            every = max(1, shard.header["positions"] // (2 * max(1, wanted)))
-            found += _of_shard(shard, path.name, wanted, every)
+            every = max(1, shard.header["positions"] * len(chosen) // (2 * count))
+            for sample in _of_shard(shard, path.name, every):
+                (held_out if sample.is_held_out else others).append(sample)
         except ShardError as error:
             raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
-    return found
+    held_out = _evenly(held_out, count)
+    return held_out + _evenly(others, count - len(held_out))
 
 
-def _of_shard(shard: Shard, name: str, wanted: int, every: int) -> Iterator[Sample]:
-    seen = found = 0
+def _of_shard(shard: Shard, name: str, every: int) -> Iterator[Sample]:
+    """The quiet positions of the games held out, and of the others one in ``every``."""
+    seen = 0
     for number, walked in enumerate(walk(shard, records=True)):
         assert walked.records is not None
+        is_held_out = is_for_validation(walked.game, HELD_OUT)
         for place in np.flatnonzero(walked.quiet):
             seen += 1
-            if seen % every:
+            if seen % every and not is_held_out:
                 continue
-            if found == wanted:
-                return
-            found += 1
             record = walked.records[place]
             ply = int(record["game_ply"])
             position = unpacked_position(record["sfen"].tobytes(), ply)
             move = int(whole_move(position.record, int(walked.game.moves[place])))
             points = (int(record["game_result"]) + 1) / 2
-            yield Sample(position.sfen(), ply, f"{name}, game {number}, move {ply}", move, points)
+            where = f"{name}, game {number}, move {ply}"
+            yield Sample(position.sfen(), ply, where, move, points, is_held_out)
+
+
+def _evenly(samples: list[Sample], count: int) -> list[Sample]:
+    """At most ``count`` of them."""
+    if len(samples) <= count:
+        return samples
+    return [samples[i * len(samples) // count] for i in range(count)]

@@ -13,6 +13,8 @@ LAST_RATE: Final = 0.01
 """The learning rate at the end, as a share of the highest."""
 VALIDATIONS: Final = 50
 """Validations of a run, when no early stop ends it."""
+HELD_OUT: Final = 0.02
+"""Share of the games that a run learns nothing from, unless it is given another one."""
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
 """That a validation looks at, from and to; in between such a share of a run as takes little of its time."""
 _VALIDATION_SHARE: Final = 150
@@ -50,7 +52,7 @@ class TrainSettings:
     """Centipawns to a unit of the logistic function; None: what the positions fit."""
     quantised: float = 0.2
     """Share of the run, at its end, that computes with the evaluator's integers."""
-    validation: float = 0.02
+    validation: float = HELD_OUT
     """Share of the games that nothing is learned from."""
     every: bool = False
     """Whether positions that are not quiet are learned from too."""
