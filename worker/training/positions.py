@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,6 +36,8 @@ QUIET_SCORE: Final = 3000
 class WalkedGame:
     """A game's positions before each move; arrays are valid until the next game is walked."""
 
+    number: int
+    """The game's place in its shard, from 0."""
     game: Game
     keys: npt.NDArray[np.uint64]
     facts: npt.NDArray[np.uint8]
@@ -52,8 +54,10 @@ class WalkedGame:
         return quiet
 
 
-def walk(shard: Shard, *, records: bool = False) -> Iterator[WalkedGame]:
-    """Go through a shard's games.
+def walk(
+    shard: Shard, *, records: bool = False, wanted: Callable[[Game], bool] = lambda _game: True
+) -> Iterator[WalkedGame]:
+    """Go through a shard's games, those that are ``wanted``.
 
     Raises:
         ShardError: a game is not legal; the text says which.
@@ -62,6 +66,8 @@ def walk(shard: Shard, *, records: bool = False) -> Iterator[WalkedGame]:
     facts = aligned_zeros(LONGEST_GAME, np.uint8)
     out = aligned_zeros(LONGEST_GAME, PACKED_SFEN_VALUE) if records else None
     for number, game in enumerate(shard.games()):
+        if not wanted(game):
+            continue
         count = len(game.moves)
         try:
             position = unpacked_position(game.start, game.move_number)
@@ -77,7 +83,7 @@ def walk(shard: Shard, *, records: bool = False) -> Iterator[WalkedGame]:
         outcomes = (first * black_first).astype(np.int8)
         if out is not None:
             _fill(out[:count], game, outcomes)
-        yield WalkedGame(game, keys[:count], facts[:count], outcomes, None if out is None else out[:count])
+        yield WalkedGame(number, game, keys[:count], facts[:count], outcomes, None if out is None else out[:count])
 
 
 def _turn(game: Game) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,10 +14,10 @@ from worker.shogi import Position
 from worker.training.corpus import CorpusError, is_for_validation
 from worker.training.packed import unpacked_position
 from worker.training.positions import walk
-from worker.training.shard import Shard, ShardError, read_shard
+from worker.training.shard import Game, ShardError, read_shard
 from worker.training.train_settings import HELD_OUT
 
-_MOST_SHARDS: Final = 8
+_MOST_SHARDS: Final = 40
 _PLIES: Final = (4, 100)
 
 
@@ -73,37 +73,35 @@ def teacher_samples(files: Sequence[Path], count: int) -> list[Sample]:
         OSError: one cannot be read.
     """
     chosen = [files[place] for place in sorted({i * len(files) // _MOST_SHARDS for i in range(_MOST_SHARDS)})]
-    held_out: list[Sample] = []
-    others: list[Sample] = []
-    for path in chosen:
-        try:
-            shard = read_shard(path)
-            every = max(1, shard.header["positions"] * len(chosen) // (2 * count))
-            for sample in _of_shard(shard, path.name, every):
-                (held_out if sample.is_held_out else others).append(sample)
-        except ShardError as error:
-            raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
-    held_out = _evenly(held_out, count)
-    return held_out + _evenly(others, count - len(held_out))
+    found: list[Sample] = []
+    for held_out in (True, False):
+        wanted = count - len(found)
+        if wanted:
+            found += _evenly([one for path in chosen for one in _of_shard(path, held_out, wanted)], wanted)
+    return found
 
 
-def _of_shard(shard: Shard, name: str, every: int) -> Iterator[Sample]:
-    """The quiet positions of the games held out, and of the others one in ``every``."""
-    seen = 0
-    for number, walked in enumerate(walk(shard, records=True)):
-        assert walked.records is not None
-        is_held_out = is_for_validation(walked.game, HELD_OUT)
-        for place in np.flatnonzero(walked.quiet):
-            seen += 1
-            if seen % every and not is_held_out:
-                continue
-            record = walked.records[place]
-            ply = int(record["game_ply"])
-            position = unpacked_position(record["sfen"].tobytes(), ply)
-            move = int(whole_move(position.record, int(walked.game.moves[place])))
-            points = (int(record["game_result"]) + 1) / 2
-            where = f"{name}, game {number}, move {ply}"
-            yield Sample(position.sfen(), ply, where, move, points, is_held_out)
+def _of_shard(path: Path, held_out: bool, most: int) -> list[Sample]:
+    """Quiet positions of the games that are held out, or of the others: all, or ``most`` and evenly."""
+
+    def is_wanted(game: Game) -> bool:
+        return is_for_validation(game, HELD_OUT) is held_out
+
+    found: list[Sample] = []
+    try:
+        for walked in walk(read_shard(path), records=True, wanted=is_wanted):
+            assert walked.records is not None
+            for place in np.flatnonzero(walked.quiet):
+                record = walked.records[place]
+                ply = int(record["game_ply"])
+                position = unpacked_position(record["sfen"].tobytes(), ply)
+                move = int(whole_move(position.record, int(walked.game.moves[place])))
+                points = (int(record["game_result"]) + 1) / 2
+                where = f"{path.name}, game {walked.number}, move {ply}"
+                found.append(Sample(position.sfen(), ply, where, move, points, held_out))
+    except ShardError as error:
+        raise CorpusError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
+    return _evenly(found, most)
 
 
 def _evenly(samples: list[Sample], count: int) -> list[Sample]:
