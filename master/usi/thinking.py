@@ -27,7 +27,7 @@ from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from worker.clock import Signs, Watch
 from worker.usi.states import ThinkingState
-from worker.usi.thinking import Asked, LastWord, Search, Thinking
+from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking
 from worker.usi.words import best_line
 
 LINGER_MS: Final = 2000
@@ -131,7 +131,7 @@ class FleetThinking(Thinking[_FleetSearch]):
         if search is not None:
             lines = tuple(search.reporter.decision(decision))
             ponder = next(iter(decision.pv[1:2]), None)
-            last = LastWord(decision.move, ponder, decision.score, lines=lines)
+            last = SearchOutcome(decision.move, ponder, decision.score, lines=lines)
             self._over(decision.search_id, last, now_ms)
 
     def _begin(self, asked: Asked) -> None:

@@ -16,7 +16,7 @@ from worker.engine import Bound, Limits, SearchInfo, SearchResult
 from worker.rules import Rules
 from worker.usi.options import Options
 from worker.usi.states import ThinkingState
-from worker.usi.thinking import Asked, LastWord, Search, Thinking
+from worker.usi.thinking import Asked, Search, SearchOutcome, Thinking
 from worker.usi.words import error_line, info_line
 
 
@@ -122,7 +122,7 @@ class SingleThinking(Thinking[_SingleSearch]):
         if search is None:
             return
         best = result.lines[0] if result.lines else None
-        last = LastWord(
+        last = SearchOutcome(
             result.bestmove,
             result.ponder,
             None if best is None else best.score,

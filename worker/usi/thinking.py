@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class LastWord:
+class SearchOutcome:
     """The end of a search: its ``bestmove``, and the lines before that."""
 
     move: str
@@ -72,7 +72,7 @@ class Search:
     """Analysis: only ``stop`` ends it."""
     held: bool
     """No ``bestmove`` may go out before ``stop`` or a hit."""
-    last: LastWord | None = None
+    last: SearchOutcome | None = None
     """The last word of a search whose ``bestmove`` is held."""
 
 
@@ -205,7 +205,7 @@ class Thinking(ABC, Generic[S]):
         search = self._find(search_id)
         if search is not None:
             self.complain(why)
-            self._over(search_id, LastWord(search.asked.board.careful_move()), now_ms)
+            self._over(search_id, SearchOutcome(search.asked.board.careful_move()), now_ms)
 
     def wake_ms(self) -> float | None:
         """The time of the next step that needs no event."""
@@ -236,7 +236,7 @@ class Thinking(ABC, Generic[S]):
         search = self._search
         return search if search is not None and search.search_id == search_id else self._ending.get(search_id)
 
-    def _over(self, search_id: int, last: LastWord, now_ms: float) -> None:
+    def _over(self, search_id: int, last: SearchOutcome, now_ms: float) -> None:
         """A search has said its last word."""
         self._now_ms = now_ms
         search = self._find(search_id)
@@ -248,7 +248,7 @@ class Thinking(ABC, Generic[S]):
             del self._ending[search_id]
             self._answer(search, last)
 
-    def _settle(self, search: S, last: LastWord) -> None:
+    def _settle(self, search: S, last: SearchOutcome) -> None:
         """The present search is over: answer it, unless that has to wait."""
         if search.held:
             search.last = last
@@ -298,7 +298,7 @@ class Thinking(ABC, Generic[S]):
         self._to(ThinkingState.BOOK)
         self.out.append(AskBook(asked.board.position, self.options.book, asked.order.searchmoves))
 
-    def _answer(self, search: S, last: LastWord) -> None:
+    def _answer(self, search: S, last: SearchOutcome) -> None:
         board, turn, score = search.asked.board, search.turn, last.score
         if turn is not None:
             exact = score if last.exact else None
