@@ -75,7 +75,7 @@ class Browser:
 
     def _end(self) -> None:
         self._driver.terminate()
-        self._driver.wait(10)
+        self._driver.wait(60)  # on a busy machine it ends its browser first
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
