@@ -8,7 +8,8 @@ import pytest
 
 from cluster.api import RetimeSearch, StartSearch, StopSearch
 from master.usi.events import FleetEvent
-from tests.master.usi.bench import PLAN, TIMES, Bench, decision, thinking
+from tests.master.usi.bench import PLAN, Bench, decision, thinking
+from tests.usi_bench import TIMES
 from tests.worker.search.gui import BAD_NUMBERS
 from worker.book import BookReply
 from worker.mate import MateResult, MateStatus

@@ -7,7 +7,8 @@ from dataclasses import replace
 from cluster.api import Pondered, PonderSearch, StartSearch, StopSearch
 from master.usi.thinking import LINGER_MS
 from tests.answers import make_known
-from tests.master.usi.bench import TIMES, Bench, thinking
+from tests.master.usi.bench import Bench, thinking
+from tests.usi_bench import TIMES
 from worker.book import BookReply
 from worker.shogi import STARTPOS
 from worker.usi.events import BookReplied, Prepare, Prepared, Quit

@@ -11,35 +11,14 @@ from cluster.api import Decision, Pondered, PonderSearch, StartSearch
 from master.usi.events import Event, FleetEvent
 from tests.answers import make_known, make_progress
 from tests.master.usi.bench import Bench, decision
+from tests.usi_bench import LINES
 from worker.mate import MateResult, MateStatus
 from worker.usi.events import Failed, GuiLine, MateSolved, Prepare, Prepared, Say, SolveMate, Tick
 
-LINES = (
-    "isready",
+OPTIONS = (
     "setoption name Nodes value 3",
-    "setoption name MultiPV value 2",
     "setoption name Nodes value many",
-    "usinewgame",
-    "position startpos",
-    "position startpos moves 7g7f 3c3d",
-    "position startpos moves 7g7e",
-    "go btime 1000 wtime 1000 byoyomi 500",
-    "go ponder btime 1000 wtime 1000",
-    "go ponder",
-    "go infinite",
-    "go nodes 100",
-    "go",
-    "go mate 100",
-    "go mate infinite",
-    "go there",
-    "go btime abc wtime",
-    "go mate soon",
-    "ponderhit",
-    "ponderhit btime 5 wtime 5",
-    "stop",
-    "gameover win",
-    "",
-    "bestmove 7g7f",
+    "setoption name MultiPV value 2",
 )
 
 
@@ -101,7 +80,7 @@ class Storm:
 
 
 @settings(max_examples=150)
-@given(seed=st.integers(0, 2**32), texts=st.lists(st.sampled_from(LINES), max_size=60))
+@given(seed=st.integers(0, 2**32), texts=st.lists(st.sampled_from(LINES + OPTIONS), max_size=60))
 def test_everything_is_answered_once(seed: int, texts: list[str]) -> None:
     storm = Storm(seed)
     storm.knows = seed % 2 == 1

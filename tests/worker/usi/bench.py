@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-from worker.book import BookReply
+from tests.usi_bench import TIMES, UsiBench
 from worker.clock import Signs
 from worker.engine import Bound, SearchInfo, SearchResult
-from worker.usi.events import AskBook, BookReplied, GuiLine, Prepared, Say, Tick
 from worker.usi.front import UsiFront
 from worker.usi.options import Options
 from worker.usi.single import BeginSearch, EndSearch, Iterated, Searched, Shown, SingleThinking
-
-TIMES = "btime 60000 wtime 60000 binc 1000 winc 1000"
 
 
 def info(*pv: str, depth: int = 9, score: int = 30, time_ms: int = 700, multipv: int = 1) -> SearchInfo:
     return SearchInfo(depth, depth + 2, score, Bound.EXACT, 5000, time_ms, 100, pv, multipv)
 
 
-class Bench:
-    """``said`` are the lines for the GUI since the last `take`, ``done`` all other instructions."""
+class Bench(UsiBench):
+    """A single engine behind the front."""
 
     def __init__(self, *, ready: bool = True) -> None:
-        self.now = 1000.0
-        self.book = BookReply(None)
-        self.said: list[str] = []
-        self.done: list[object] = []
         options = Options()
-        self.front = UsiFront(options, SingleThinking(options, strict=True), strict=True)
-        if ready:
-            self.send("isready")
-            self.feed(Prepared())
-            assert self.take() == ["readyok"]
-            self.done.clear()
-
-    def feed(self, event: object, after: float = 0) -> None:
-        self.now += after
-        for instruction in self.front.handle(event, self.now):
-            if isinstance(instruction, Say):
-                self.said.append(instruction.text)
-            elif isinstance(instruction, AskBook):
-                self.feed(BookReplied(self.book))
-            else:
-                self.done.append(instruction)
-
-    def send(self, *lines: str, after: float = 0) -> None:
-        for line in lines:
-            self.feed(GuiLine(line, self.now + after), after)
-
-    def tick(self, after: float) -> None:
-        """Go on in time, with a `Tick` whenever one is due."""
-        end = self.now + after
-        while (wake := self.front.wake_ms()) is not None and wake <= end:
-            self.feed(Tick(), max(0.0, wake - self.now))
-        self.now = end
-
-    def take(self) -> list[str]:
-        said, self.said = self.said, []
-        return said
-
-    def moves(self) -> list[str]:
-        """The ``bestmove`` lines since the last `take`, which this is."""
-        return [line for line in self.take() if line.startswith("bestmove")]
+        super().__init__(UsiFront(options, SingleThinking(options, strict=True), strict=True), ready=ready)
 
     @property
     def search(self) -> BeginSearch:

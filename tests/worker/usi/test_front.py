@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worker.usi.bench import TIMES, Bench, info, thinking
+from tests.usi_bench import TIMES
+from tests.worker.usi.bench import Bench, info, thinking
 from worker.engine import SearchResult
 from worker.mate import MateResult, MateStatus
 from worker.shogi import STARTPOS
