@@ -1,4 +1,4 @@
-"""Book and mate solver of a USI driver, whoever searches behind it."""
+"""Book and mate solver of a USI driver, the same for every searcher."""
 
 from __future__ import annotations
 

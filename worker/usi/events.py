@@ -1,4 +1,4 @@
-"""Events and instructions of the USI front, whoever thinks behind it."""
+"""Events and instructions of the USI front that every searcher shares."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Tick:
 
 
 Event = GuiLine | GuiGone | Prepared | Failed | BookReplied | MateSolved | Tick
-"""To them come those of whoever thinks."""
+"""A searcher adds its own events, such as the end of a search."""
 
 # --- out -------------------------------------------------------------------------------------------------------------
 
@@ -128,4 +128,4 @@ class Quit:
 
 
 Instruction = Say | Prepare | NewGame | AskBook | SolveMate | StopMate | Quit
-"""To them come those of whoever thinks."""
+"""A searcher adds its own instructions, such as the start of a search."""

@@ -1,7 +1,7 @@
 """The searches behind ``go``: one at a time, each answered by one ``bestmove``, the book before them.
 
-`Thinking` has what is the same whoever searches: when a search begins and ends, its clock, when its ``bestmove`` may go
-out. A subclass has the searches themselves, and what is found on the opponent's time.
+`Thinking` has what every searcher shares: when a search begins and ends, its clock, when its ``bestmove`` may go out. A
+subclass has the searches themselves, and what is found on the opponent's time.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Thinking(ABC, Generic[S]):
         self._ending: dict[int, S] = {}
         """Searches that another one has taken the place of, whose last words are still to come."""
 
-    # --- whoever searches -----------------------------------------------------------------------------------------
+    # --- for each searcher -----------------------------------------------------------------------------------------
 
     @abstractmethod
     def complain(self, why: str) -> None:
