@@ -30,11 +30,12 @@ from master.analysis.session import Pace, Session
 from master.analysis.statistics import statistics
 from master.analysis.store import Store
 from master.analysis.strength import Calibration, Level, elo_of, virtual_score
+from worker.arena.adjudication import Adjudicator, Resignation
+from worker.arena.game import Choice, play_game
 from worker.arena.openings import make_openings
 from worker.engine import Limits
 from worker.search.engine import NumbaEngine
 from worker.shogi import Position
-from worker.shogi.position import Repetition
 
 RESIGN_CP, RESIGN_MOVES, MOST_MOVES = 3000, 4, 256
 
@@ -43,26 +44,17 @@ def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, Numb
     """One game; black has ``levels[0]`` nodes a move. A side that is far behind for several moves resigns."""
     for engine in engines:
         engine.new_game()
-    position = Position.from_sfen(opening)
-    moves: list[str] = []
-    behind = [0, 0]
-    winner: int | None = None
-    while len(moves) < MOST_MOVES:
-        side = position.turn
-        if position.repetition() is not Repetition.NONE:
-            winner = {Repetition.WIN: side, Repetition.LOSE: 1 - side}.get(position.repetition())
-            break
-        engine = engines[side]
-        engine.set_position(opening, moves)
-        result = engine.go(Limits(nodes=levels[side]))
-        score = result.lines[0].score if result.lines else 0
-        behind[side] = behind[side] + 1 if score < -RESIGN_CP else 0
-        if result.bestmove in ("resign", "win") or behind[side] == RESIGN_MOVES:
-            winner = side if result.bestmove == "win" else 1 - side
-            break
-        moves.append(result.bestmove)
-        position.push_usi(result.bestmove)
-    return {"levels": levels, "sfen": opening, "moves": moves, "winner": winner}
+    resignation = Resignation(RESIGN_CP, RESIGN_MOVES)
+
+    def think(side: int, moves: tuple[str, ...]) -> Choice:
+        engines[side].set_position(opening, moves)
+        result = engines[side].go(Limits(nodes=levels[side]))
+        score = result.lines[0].score if result.lines else None
+        return Choice("resign" if resignation.resigns(side, score) else result.bestmove, score)
+
+    last = Position.from_sfen(opening).move_number + MOST_MOVES - 1
+    outcome = play_game(opening, think, Adjudicator(0, 1), last)
+    return {"levels": levels, "sfen": opening, "moves": outcome.moves, "winner": outcome.winner}
 
 
 def play_all(folder: Path, levels: list[int], games: int) -> list[dict[str, object]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +40,18 @@ class Figures:
             "p99": round(self.percentile(99), 3),
             "worst": round(max(self.samples), 3),
         }
+
+
+@contextmanager
+def busy(load: int) -> Iterator[None]:
+    """Have ``load`` processes beside what is measured, which do nothing but compute."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def machine() -> dict[str, Any]:

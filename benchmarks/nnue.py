@@ -24,7 +24,7 @@ from worker.nnue import Network, NnueState, default_network, load_network
 from worker.nnue.accumulator import accumulator, refresh
 from worker.nnue.evaluation import evaluate
 from worker.nnue.format import parse_architecture
-from worker.nnue.kernels import exchange_row, exchange_two_rows, forward
+from worker.nnue.kernels import kernels
 from worker.nnue.state import SLOTS
 from worker.shogi import Position
 from worker.shogi.makemove import make, unmake
@@ -38,7 +38,7 @@ def forwards(nn: Any, count: int) -> Any:
     """Forward passes over the accumulators of the first plies."""
     total = 0
     for i in range(count):
-        total += forward(accumulator(nn, i & 15, 0), accumulator(nn, i & 15, 1), nn)
+        total += kernels.forward(accumulator(nn, i & 15, 0), accumulator(nn, i & 15, 1), nn)
     return total
 
 
@@ -52,9 +52,9 @@ def updates(nn: Any, rows: Any, count: int, captures: bool) -> None:
         if captures:
             added2 = nn.transformer_weight + rows[(i + 256) & 1023] * nn.row_bytes
             removed2 = nn.transformer_weight + rows[(i + 768) & 1023] * nn.row_bytes
-            exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
+            kernels.exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
         else:
-            exchange_row(target, source, nn.row_bytes, added, removed)
+            kernels.exchange_row(target, source, nn.row_bytes, added, removed)
 
 
 @jit()

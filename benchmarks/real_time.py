@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import sys
@@ -35,11 +34,11 @@ from rich.table import Table
 
 from benchmarks.figures import machine
 from benchmarks.nemesis.processes import log_events
+from cluster.machine.processes import ProcessStat, command_of, descendants
 from cluster.machine.status import masters
 from worker.search.bench import POSITIONS
 from worker.usi.process import UsiProcess
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 _START_S = 200.0
 _CLEARED_S = 0.5
 _COUNTED_S = 10.0
@@ -47,13 +46,6 @@ _SETTLED_S = 10.0
 """Seconds of waiting after the nodes are there: Ray's own processes still start then."""
 _MOVES = 8
 """Positions of a round."""
-
-
-def _used(stat: Path) -> tuple[str, float]:
-    """Name and CPU seconds of a process or thread."""
-    head, _, tail = stat.read_text().rpartition(")")
-    fields = tail.split()
-    return head.partition("(")[2], (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 @dataclass
@@ -104,19 +96,11 @@ class EngineProcess:
 
     def family(self) -> dict[int, str]:
         """The process and all its descendants, and the kind of each."""
-        children = defaultdict[int, list[int]](list)
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                children[int(stat.read_text().rpartition(")")[2].split()[1])].append(int(stat.parent.name))
         known = {node["pid"]: "node" for master in masters() for node in master["nodes"]}
-        found, left = {self.process.pid: "master"}, [self.process.pid]
-        while left:
-            for pid in children[left.pop()]:
-                with suppress(OSError):
-                    words = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-                    other = "fallback" if "cluster.node.process" in words else "others"
-                    found[pid] = known.get(pid, other)
-                left.append(pid)
+        found = {self.process.pid: "master"}
+        for child in descendants(self.process.pid):
+            other = "fallback" if "cluster.node.process" in command_of(child.pid) else "others"
+            found[child.pid] = known.get(child.pid, other)
         return found
 
     def cpu(self) -> defaultdict[str, float]:
@@ -124,16 +108,15 @@ class EngineProcess:
         used = defaultdict[str, float](float)
         for pid, kind in self.family().items():
             with suppress(OSError):
-                _, all_s = _used(Path(f"/proc/{pid}/stat"))
-                used[kind] += all_s
+                used[kind] += ProcessStat.read(Path(f"/proc/{pid}/stat")).cpu_s
                 if kind != "node":
                     continue
                 # Search threads come and go, and carry the process's name: their time is the rest.
-                for task in Path(f"/proc/{pid}/task").glob("[0-9]*/stat"):
-                    name, its_s = _used(task)
-                    if name != "python":
-                        used[f"node: {name}"] += its_s
-                        used["node"] -= its_s
+                for file in Path(f"/proc/{pid}/task").glob("[0-9]*/stat"):
+                    task = ProcessStat.read(file)
+                    if task.name != "python":
+                        used[f"node: {task.name}"] += task.cpu_s
+                        used["node"] -= task.cpu_s
         return used
 
 

@@ -23,19 +23,16 @@ import json
 import os
 import signal
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from benchmarks.figures import machine
+from benchmarks.figures import busy, machine
 from cluster.api import Listener, SearchRequest
 from cluster.drivers.ray_driver import RaySearcher
-from cluster.machine.processes import in_session
+from cluster.machine.processes import command_of, in_session
 from cluster.node.nursery_link import holder, nursery_name
 from worker.shogi import STARTPOS
 
@@ -92,15 +89,7 @@ class Fleet:
 
 def _called(session: int, word: str) -> list[int]:
     """The processes of a session with a given word in their command line."""
-    found = []
-    for pid in sorted(in_session(session)):
-        try:
-            line = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if word.encode() in line:
-            found.append(pid)
-    return found
+    return [pid for pid in sorted(in_session(session)) if word in command_of(pid)]
 
 
 def _send(pids: list[int], number: int = signal.SIGKILL) -> None:
@@ -204,14 +193,9 @@ def main(
     chosen = fault or list(FAULTS)
     if unknown := [name for name in chosen if name not in FAULTS]:
         raise typer.BadParameter(f"{unknown[0]!r}: expected one of {', '.join(FAULTS)}", param_hint="--fault")
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
-    try:
+    with busy(load):
         results = asyncio.run(measure(nodes, rounds, chosen))
         average = os.getloadavg()[0]
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
     if as_json:
         typer.echo(json.dumps({"machine": machine(), "nodes": nodes, "load": average, **results}))
         return

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import json
 import random
-import statistics
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -25,6 +24,7 @@ from rich.progress import track
 from rsshogi.core import Board
 from rsshogi.types import RepetitionState
 
+from benchmarks.figures import Figures
 from benchmarks.usi_dialogue import Dialogue, Scene, SoakError
 from tests.worker.search.playouts import STARTS
 from worker.engine import EngineError
@@ -230,16 +230,6 @@ def soak_games(dialogue: Dialogue, seed: int, first: int, number: int, movetime:
         yield play_game(dialogue, random.Random(f"{seed} game {game}"), movetime)
 
 
-def spread(times: list[float]) -> dict[str, float]:
-    """Number, median, 99th percentile and maximum, in ms."""
-    if not times:
-        return {"number": 0}
-    ordered = sorted(times)
-    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-    figures = {"median": statistics.median(ordered), "p99": p99, "max": ordered[-1]}
-    return {"number": len(ordered), **{name: round(value, 2) for name, value in figures.items()}}
-
-
 def report(dialogue: Dialogue, number: int, run: Callable[[Dialogue], Iterator[str]]) -> int:
     """Run to the end, to the first fault or to Ctrl-C; print the figures. The exit code."""
     done: Counter[str] = Counter()
@@ -254,7 +244,8 @@ def report(dialogue: Dialogue, number: int, run: Callable[[Dialogue], Iterator[s
         code = 1
     except KeyboardInterrupt:
         code = 130
-    figures = {"done": dict(done), "stop_ms": spread(dialogue.stop_ms), "overrun_ms": spread(dialogue.overrun_ms)}
+    stop, overrun = Figures(dialogue.stop_ms), Figures(dialogue.overrun_ms)
+    figures: dict[str, Any] = {"done": dict(done), "stop_ms": stop.facts(), "overrun_ms": overrun.facts()}
     if code == 0:
         figures["memory_mb"] = {"after_one": round(before), "in_the_end": round(dialogue.memory_mb())}
     print(json.dumps(figures))

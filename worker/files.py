@@ -52,11 +52,15 @@ def disk_is_full(error: BaseException | None) -> bool:
 
 
 def append_text(path: Path, text: str) -> None:
-    """Add text to a file, which is made where it is missing. Raises OSError that names ``path``."""
+    """Add text to a file, which is made where it is missing: all of it, or none. Raises OSError that names ``path``."""
+    length = None
     try:
         with path.open("ab") as file:
+            length = file.tell()
             file.write(text.encode())
     except OSError as error:
+        if length is not None:
+            os.truncate(path, length)
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

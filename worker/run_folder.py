@@ -3,43 +3,88 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from worker.files import replace_file
 
 
-@contextmanager
-def held(folder: Path, command: str, refused: type[Exception]) -> Iterator[None]:
-    """Make the folder, and keep it from other processes until the end of the ``with``, or of this process.
+class RunFolder:
+    """A folder for one command's runs. Each kind says whose it is, and what is raised where it is none of theirs."""
 
-    Args:
-        command: what the other process would be, for its user to know: ``gougi match``.
+    command: ClassVar[str]
+    """The command that works there, as its user knows it: ``gougi match``."""
+    refused: ClassVar[type[Exception]]
 
-    Raises:
-        refused: another process is at work in it.
-        OSError: it cannot be made.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep it from other processes until the end of the ``with``, or of this process.
+
+        Raises:
+            refused: another process is at work in it.
+            OSError: it cannot be made.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise self.refused(f"{self.path}: another {self.command} is at work there") from None
+            yield
+
+    def keep_facts(self, file: Path, facts: Mapping[str, Any]) -> None:
+        """Write plain values; they are on the disk, whole, when this returns. Raises OSError."""
+        replace_file(file, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(), to_disk=True)
+
+    def known_facts(self, file: Path) -> dict[str, Any]:
+        """Read what `keep_facts` wrote.
+
+        Raises:
+            refused: it is something else.
+            OSError: it cannot be read.
+        """
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise refused(f"{folder}: another {command} is at work there") from None
-        yield
+            return dict(json.loads(file.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise self.refused(f"{file}: not readable: {error!r}") from error
+
+    def check_settings(self, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        """Raises ``refused``, which names what differs, where a folder was begun with other settings than those wanted.
+
+        What only the folder has is no difference, except within a setting that is itself a mapping.
+        """
+        changed = "; ".join(_differences(before, wanted, wanted))
+        if changed:
+            raise self.refused(
+                f"{self.path} was begun with other settings ({changed}): repeat them to go on with it, or choose "
+                "another folder"
+            )
+
+    def claim_settings(self, file: Path, wanted: Mapping[str, Any]) -> None:
+        """Note the settings where there are none yet; else as `check_settings`.
+
+        Raises:
+            refused: it was begun with others, or they cannot be read.
+            OSError: they cannot be read or written.
+        """
+        if file.exists():
+            self.check_settings(self.known_facts(file), wanted)
+        else:
+            self.keep_facts(file, wanted)
 
 
-def check_settings(
-    folder: Path, before: Mapping[str, Any], wanted: Mapping[str, Any], refused: type[Exception]
-) -> None:
-    """Raises ``refused``, which names what differs, where a folder was begun with other settings than those wanted."""
-    changed = [
-        f"{name} was {before.get(name)!r} and is {value!r}"
-        for name, value in wanted.items()
-        if before.get(name) != value
-    ]
-    if changed:
-        raise refused(
-            f"{folder} was begun with other settings ({'; '.join(changed)}): repeat them to go on with it, or choose "
-            "another folder"
-        )
+def _differences(
+    before: Mapping[str, Any], wanted: Mapping[str, Any], keys: Iterable[str], within: str = ""
+) -> Iterator[str]:
+    for key in keys:
+        old, new = before.get(key), wanted.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _differences(old, new, {**old, **new}, f"{within}{key}.")
+        elif old != new:
+            yield f"{within}{key} was {old!r} and is {new!r}"

@@ -48,7 +48,7 @@ class States(Generic[S]):
         self._strict = strict
         self._story: deque[Transition[S]] = deque(maxlen=_REMEMBERED)
 
-    def to(self, state: S, at_ms: float, why: str = "") -> None:
+    def to(self, state: S, at_ms: float) -> None:
         """Go to ``state``; nothing where that is the present one and the table has no way from it to itself.
 
         Raises:
@@ -59,7 +59,7 @@ class States(Generic[S]):
             return
         if words is None and self._strict:
             raise TransitionError(f"from {self.now.name} to {state.name}: not in the table")
-        self._story.append(Transition(at_ms, self.now, state, why or words or "unforeseen"))
+        self._story.append(Transition(at_ms, self.now, state, words or "unforeseen"))
         self.now = state
 
     def story(self) -> tuple[Transition[S], ...]:

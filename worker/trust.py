@@ -15,19 +15,31 @@ import tempfile
 from pathlib import Path
 
 
-def trusted(folder: Path) -> Path:
+def trusted(folder: Path, *, shared: bool = False) -> Path:
     """Return the folder's real path, without links, once nobody else can change what is in it or on the way to it.
+
+    Args:
+        shared: others may make files of their own in this folder: it is sticky then (``/tmp``).
 
     Raises:
         PermissionError: somebody else can; the text says where and why.
         OSError: it cannot be looked at.
     """
-    return _walk(folder, shared=False)
-
-
-def trusted_parent(folder: Path) -> Path:
-    """As `trusted`, but others may make files of their own in this folder: it is sticky then (``/tmp``)."""
-    return _walk(folder, shared=True)
+    lexical = Path(os.path.abspath(folder))
+    for step in (*reversed(lexical.parents), lexical):
+        if step.is_symlink() and not _trusted_owner(step.lstat()):
+            raise PermissionError(f"{step} is a link of {_name(step.lstat().st_uid)}")
+    real = lexical.resolve(strict=True)
+    for step in (*reversed(real.parents), real):
+        facts = step.lstat()
+        if not stat.S_ISDIR(facts.st_mode):
+            raise NotADirectoryError(f"{step} is not a folder")
+        if not _trusted_owner(facts):
+            raise PermissionError(f"{step} belongs to {_name(facts.st_uid)}")
+        sticky = facts.st_mode & stat.S_ISVTX and (shared or step != real)
+        if _writable_by_others(facts) and not sticky:
+            raise PermissionError(f"others may write to {step}")
+    return real
 
 
 def own_folder(parent: Path, prefix: str) -> Path:
@@ -76,24 +88,6 @@ def only_ours(folder: Path, variable: str = "") -> Path:
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(errno.EPERM, f"{where}: others may write to it; it needs mode 700")
     return folder
-
-
-def _walk(folder: Path, shared: bool) -> Path:
-    lexical = Path(os.path.abspath(folder))
-    for step in (*reversed(lexical.parents), lexical):
-        if step.is_symlink() and not _trusted_owner(step.lstat()):
-            raise PermissionError(f"{step} is a link of {_name(step.lstat().st_uid)}")
-    real = lexical.resolve(strict=True)
-    for step in (*reversed(real.parents), real):
-        facts = step.lstat()
-        if not stat.S_ISDIR(facts.st_mode):
-            raise NotADirectoryError(f"{step} is not a folder")
-        if not _trusted_owner(facts):
-            raise PermissionError(f"{step} belongs to {_name(facts.st_uid)}")
-        sticky = facts.st_mode & stat.S_ISVTX and (shared or step != real)
-        if _writable_by_others(facts) and not sticky:
-            raise PermissionError(f"others may write to {step}")
-    return real
 
 
 def _trusted_owner(facts: os.stat_result) -> bool:

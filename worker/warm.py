@@ -22,7 +22,7 @@ from worker.mate import dfpn, expansion, hands
 from worker.mate.state import MS
 from worker.nnue import NN, evaluate, evaluate_full
 from worker.search import alphabeta, exchange, mate1, outbox, picker, quiescence, root, tt
-from worker.search.state import TH
+from worker.search.state import TH, begin_search
 from worker.shogi import attacks, declaration, makemove, movegen, walk
 from worker.shogi.state import POS
 
@@ -58,6 +58,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("transposition table", tt.entry_move, (POS, uint64)),
     ("transposition table", tt.absorb, (TH, int64, int64)),
     ("outbox", outbox.collect, (int64, int64, int64, int64, int64)),
+    ("search", begin_search, (TH,)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),
     ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64)),

@@ -124,9 +124,9 @@ class Engine(Target):
             return tuple(words[: Position.startpos().legal_length(words)])
 
         for line in data.decode("utf-8", "replace").split("\n"):
-            option = parse_option(line)
-            if option is not None:
-                option.fault(line)
+            announced = parse_option(line)
+            if announced is not None:
+                announced[1].fault(announced[0], line)
             parse_nodes(line)
             info = parse_info(line, legal)
             if info is not None:

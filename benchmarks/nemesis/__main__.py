@@ -25,6 +25,7 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.figures import busy
 from benchmarks.nemesis.history import History
 from benchmarks.nemesis.player_process import Games, PlayerError, PlayerProcess, watch_sleep
 from benchmarks.nemesis.processes import listening_ports, send
@@ -222,9 +223,8 @@ def main(
         raise typer.BadParameter(f"no fault has {' or '.join(only or [])} in its name; there are: {', '.join(Kind)}")
     seed = random.randrange(1 << 32) if seed is None else seed
     typer.echo(f"seed {seed}; {'a network and a disk of its own' if apart else 'not root: no cuts, no full disk'}")
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
     # A short name: the path of a socket in it may have 107 bytes.
-    with tempfile.TemporaryDirectory(prefix="nm-") as folder:
+    with tempfile.TemporaryDirectory(prefix="nm-") as folder, busy(load):
         try:
             if apart:
                 disk = Path(folder, "t")
@@ -233,8 +233,6 @@ def main(
             nemesis = Nemesis(nodes, byoyomi, Path(folder), random.Random(seed), kinds)
             nemesis.run(minutes * 60, patience)
         finally:
-            for process in busy:
-                process.kill()
             if apart:
                 subprocess.run(["umount", "-l", Path(folder, "t")], check=False)
     _report(nemesis)

@@ -9,6 +9,8 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+from cluster.machine.processes import all_processes, command_of
+
 MARK = "NEMESIS_MARK"
 
 
@@ -17,11 +19,11 @@ def marked(mark: str) -> dict[int, str]:
     its parent is not among them."""
     wanted = f"{MARK}={mark}".encode()
     found = {}
-    for folder in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            pid = int(folder.name)
-            if wanted in (folder / "environ").read_bytes().split(b"\0") and _state(folder) not in "ZX":
-                found[pid] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    for process in all_processes():
+        with contextlib.suppress(OSError):
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+            if process.lives and wanted in environment.split(b"\0"):
+                found[process.pid] = command_of(process.pid)
     return found
 
 
@@ -39,13 +41,7 @@ def send(pids: list[int], number: signal.Signals) -> None:
 
 def zombies_of(pid: int) -> int:
     """The number of children of a process that are dead and wait to be collected."""
-    count = 0
-    for folder in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            int(folder.name)
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            count += fields[0] == "Z" and int(fields[1]) == pid
-    return count
+    return sum(process.state == "Z" and process.parent == pid for process in all_processes())
 
 
 def listening_ports(pid: int) -> list[int]:
@@ -69,7 +65,3 @@ def log_events(folder: Path) -> Iterator[dict[str, object]]:
         for line in path.read_text(errors="replace").splitlines():
             with contextlib.suppress(ValueError):
                 yield json.loads(line)
-
-
-def _state(folder: Path) -> str:
-    return (folder / "stat").read_text().rpartition(")")[2].split()[0]

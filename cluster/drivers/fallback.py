@@ -12,87 +12,30 @@ work is bounded besides.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import pickle
 import sys
-from collections import deque
 from collections.abc import Callable
 
+from cluster.machine.processes import child_environment
+from cluster.node.kept_process import KeptProcess
 from cluster.node.process import NodeSpec
 
-_LONGEST_PAUSE_S = 10.0
 
-
-class Fallback:
-    """Keeps the fallback's process running.
+class Fallback(KeptProcess):
+    """Keeps the fallback's process running. It reports itself on the channel when it can search.
 
     Args:
         on_event: told of ``fallback_failed`` with the last words of a process that ended.
     """
 
+    pause_s, longest_pause_s, good_life_s = 0.5, 10.0, 60.0
+    closing_s = 1.0
+    own_session = False
+
     def __init__(self, spec: NodeSpec, on_event: Callable[[str, dict[str, object]], None]) -> None:
+        command = (sys.executable, "-m", "cluster.node.process")
+        super().__init__(command, child_environment(), lambda why: on_event("fallback_failed", {"why": why}))
         self._spec = spec
-        self._on_event = on_event
-        self._process: asyncio.subprocess.Process | None = None
-        self._task: asyncio.Task[None] | None = None
 
-    def open(self) -> None:
-        """Start the process in the background; it reports itself on the channel when it can search."""
-        self._task = asyncio.ensure_future(self._keep())
-
-    async def close(self) -> None:
-        """End the process: by the end of its input, or after a second by force."""
-        task, self._task = self._task, None
-        if task is None:
-            return
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    async def _keep(self) -> None:
-        pause_s = 0.5
-        while True:
-            began = asyncio.get_running_loop().time()
-            try:
-                last_words = await self._run()
-            except (OSError, ValueError) as error:  # no process to be had, or a line of its errors without end
-                last_words = str(error)
-            self._on_event("fallback_failed", {"why": last_words})
-            pause_s = 0.5 if asyncio.get_running_loop().time() - began > 60 else min(pause_s * 2, _LONGEST_PAUSE_S)
-            await asyncio.sleep(pause_s)
-
-    async def _run(self) -> str:
-        """One life of the process; returns its last words."""
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "cluster.node.process",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-        )
-        assert process.stdin is not None
-        assert process.stderr is not None
-        try:
-            process.stdin.write(pickle.dumps(self._spec))
-            lines: deque[bytes] = deque(maxlen=1)
-            async for line in process.stderr:
-                lines.append(line)
-            await process.wait()
-        finally:
-            await _end(process)
-        return b"".join(lines).decode(errors="replace").strip()[:500] or f"exit status {process.returncode}"
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        async with asyncio.timeout(1.0):
-            await process.wait()
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+    def _begin(self, to: asyncio.StreamWriter) -> None:
+        to.write(pickle.dumps(self._spec))

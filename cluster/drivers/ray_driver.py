@@ -211,12 +211,16 @@ class RaySearcher(HostedSearcher):
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
-                while self._capacity is None or self._there() < self._capacity:
-                    if self._faults.broken:
-                        raise FleetError(self._faults.broken)
-                    self._changed.clear()
-                    await self._changed.wait()
+                await self._until(lambda: self._capacity is not None and self._there() >= self._capacity)
         return self._there()
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds. Raises FleetError: no waiting would help."""
+        while not condition():
+            if self._faults.broken:
+                raise FleetError(self._faults.broken)
+            self._changed.clear()
+            await self._changed.wait()
 
     async def _open(self, listener: Listener) -> None:
         self._status = StatusFile(self.name)
@@ -260,18 +264,11 @@ class RaySearcher(HostedSearcher):
         return sum(node_id != FALLBACK for node_id in self._fleet.live)
 
     async def _can_begin(self) -> None:
-        async def until(condition: Callable[[], bool]) -> None:
-            while not condition():
-                if self._faults.broken:
-                    raise FleetError(self._faults.broken)
-                self._changed.clear()
-                await self._changed.wait()
-
-        await until(lambda: bool(self._fleet.live))
+        await self._until(lambda: bool(self._fleet.live))
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
                 local = self._address is None
-                await until(lambda: self._there() == self._wanted if local else self._capacity is not None)
+                await self._until(lambda: self._there() == self._wanted if local else self._capacity is not None)
         if self._faults.broken:
             raise FleetError(self._faults.broken)
         self._begun = True

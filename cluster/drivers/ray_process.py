@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, TypeVar
 from cluster.api import FleetError
 from cluster.drivers.ray_cluster import ActorDied, RayCluster, RayFacts, RayRefused
 from cluster.machine.private_folder import remove_all_leftovers
-from cluster.machine.processes import end_session
+from cluster.machine.processes import child_environment, end_session
 from cluster.network.frames import frame, read_frame
 
 _T = TypeVar("_T")
@@ -87,7 +87,7 @@ class RayProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env=child_environment(),
             start_new_session=True,
             limit=_LONGEST_LINE,
         )

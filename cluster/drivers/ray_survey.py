@@ -7,7 +7,6 @@ for Ray's native code takes its time, and ends the process that it is in when it
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from cluster.api import FleetError
 from cluster.drivers.ray_cluster import RESOURCE
+from cluster.machine.processes import child_environment
 
 LIMIT_S: Final = 20.0
 """Ray's import takes 1 to 2 s, on a busy machine some more; where nobody answers it tries for 15 s."""
@@ -31,7 +31,7 @@ def survey(address: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
     Raises:
         FleetError: it does not answer, or refuses us.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment = child_environment()
     environment.setdefault("RAY_AUTH_MODE", "token")
     words = [sys.executable, "-m", "cluster.drivers.ray_survey", address]
     try:

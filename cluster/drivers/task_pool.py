@@ -7,6 +7,7 @@ may come and go at any time; only the tasks that run on a lost machine are lost,
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,6 +31,24 @@ class Opened:
     """The number of nodes for which its machines have room now."""
 
 
+class Losses:
+    """Counts the losses of each task.
+
+    Args:
+        refused: what is raised at a loss too many.
+    """
+
+    def __init__(self, refused: type[Exception]) -> None:
+        self._refused = refused
+        self._counts: Counter[str] = Counter()
+
+    def add(self, name: str, why: str) -> None:
+        """Count a loss of the task of that name. Raises ``refused``: that was one too many."""
+        self._counts[name] += 1
+        if self._counts[name] >= MOST_LOSSES:
+            raise self._refused(f"{name} was lost {MOST_LOSSES} times: {why}")
+
+
 class TaskSource(Protocol):
     """Gives out tasks and takes their results. An exception of a method ends `run_tasks` at once."""
 
@@ -47,7 +66,12 @@ class TaskSource(Protocol):
 
 
 async def run_tasks(
-    address: str | None, nodes: int, shared: bytes, function: Callable[..., Any], source: TaskSource
+    address: str | None,
+    nodes: int,
+    shared: bytes,
+    function: Callable[..., Any],
+    source: TaskSource,
+    refused: type[Exception],
 ) -> None:
     """Run ``function(shared, *arguments)`` for each task of ``source``, until none is left and none runs.
 
@@ -57,7 +81,7 @@ async def run_tasks(
 
     Raises:
         FleetError: there is no such cluster.
-        RayLost: Ray is gone.
+        refused: Ray is gone.
     """
     ray = RayProcess(address, nodes)
     running: dict[asyncio.Future[Any], Any] = {}
@@ -83,6 +107,8 @@ async def run_tasks(
                     source.lost(name, str(error))
                 else:
                     source.done(result)
+    except RayLost as error:
+        raise refused(f"Ray is gone: {error}") from error
     finally:
         for future in running:
             future.cancel()

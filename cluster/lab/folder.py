@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import cluster
 import worker
-from cluster.lab.errors import LabError
 from cluster.lab.records import GameRecord
-from cluster.lab.schedule import Game
-from cluster.lab.settings import LabSettings
-from worker.arena.openings import OpeningError, read_openings, write_openings
-from worker.files import append_text, replace_file
-from worker.run_folder import check_settings, held
+from cluster.lab.settings import LabError, LabSettings
+from worker.arena.folder import GamesFolder
+from worker.files import replace_file
 
 
-class LabFolder:
+class LabFolder(GamesFolder[GameRecord]):
     """A folder with ``lab.json``, ``openings.txt``, ``games.jsonl``, and at the end ``result.json`` and ``elo.svg``."""
 
+    command = "gougi lab"
+    refused = LabError
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path, "games.jsonl", GameRecord.from_line, lambda record: str(record.game))
         self.settings = path / "lab.json"
-        self.openings = path / "openings.txt"
-        self.games = path / "games.jsonl"
         self.result = path / "result.json"
         self.plot = path / "elo.svg"
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Make the folder, and keep it from other processes.
-
-        Raises:
-            LabError: another process is at work in it.
-            OSError: it cannot be made.
-        """
-        with held(self.path, "gougi lab", LabError):
-            yield
 
     def claim(self, settings: LabSettings, machine: dict[str, Any] | None = None) -> list[str]:
         """Note the settings in a new folder, or check that those of an old one are the same.
@@ -60,19 +43,19 @@ class LabFolder:
         wanted, now = settings.plain(), sources()
         if not self.settings.exists():
             begun = {"settings": wanted, "sources": now} | ({} if machine is None else {"machine": machine})
-            replace_file(self.settings, (json.dumps(begun, indent=2) + "\n").encode())
+            self.keep_facts(self.settings, begun)
             return []
         notices: list[str] = []
+        known = self.known_facts(self.settings)
         try:
-            known = json.loads(self.settings.read_text(encoding="utf-8"))
             before, version, place = dict(known["settings"]), known.get("sources"), known.get("machine")
             cpu = None if place is None else str(place["cpu"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise LabError(f"{self.settings}: not readable: {error!r}") from error
         if ("ms" in before) != ("ms" in wanted):
             theirs, ours = ("in real time", "virtual ones") if "ms" in before else ("virtual", "in real time (--real)")
             raise LabError(f"{self.path}: its games are {theirs}, these would be {ours}: choose another folder")
-        check_settings(self.path, before, wanted, LabError)
+        self.check_settings(before, wanted)
         if machine is not None and machine["cpu"] != cpu:
             notices.append(
                 f"{self.path} was begun on another machine ({cpu}): its games are counted together with ours"
@@ -83,13 +66,6 @@ class LabFolder:
             )
         return notices
 
-    def known_openings(self) -> list[str]:
-        """The SFENs of the openings; none where there is no file yet. Raises LabError: the file is damaged."""
-        try:
-            return read_openings(self.openings) if self.openings.exists() else []
-        except OpeningError as error:
-            raise LabError(str(error)) from error
-
     def keep_openings(self, openings: list[str]) -> None:
         """Write a longer list. Raises LabError: it does not begin with the openings that games were played from."""
         known = self.known_openings()
@@ -98,48 +74,11 @@ class LabFolder:
                 f"{self.openings}: the openings that these sources make are others: choose another folder, or no more "
                 f"than {2 * len(known)} games"
             )
-        write_openings(self.openings, openings)
-
-    def read(self) -> tuple[list[GameRecord], str]:
-        """The games played, and what the user should know (or nothing).
-
-        A last line that is damaged, as a crash while it was written leaves it, is cut off: its game is played again.
-
-        Raises:
-            LabError: another line is damaged, or a game is there twice.
-            OSError: the file cannot be read, or not be mended.
-        """
-        if not self.games.exists():
-            return [], ""
-        data = self.games.read_bytes()
-        records: list[GameRecord] = []
-        seen: set[Game] = set()
-        end = 0
-        lines = data.splitlines(keepends=True)
-        for number, line in enumerate(lines, start=1):
-            try:
-                if not line.endswith(b"\n"):
-                    raise LabError("the line has no end")
-                record = GameRecord.from_line(line.decode("utf-8"))
-                if record.game in seen:
-                    raise LabError("the same game again")
-            except (LabError, UnicodeDecodeError) as error:
-                if number < len(lines):
-                    raise LabError(f"{self.games}, line {number}: {error}") from error
-                os.truncate(self.games, end)
-                return records, f"{self.games}: the last line was damaged and is dropped ({error})"
-            seen.add(record.game)
-            records.append(record)
-            end += len(line)
-        return records, ""
-
-    def append(self, record: GameRecord) -> None:
-        """Add a game; it is on its way to the disk when this returns. Raises OSError."""
-        append_text(self.games, record.to_line() + "\n")
+        super().keep_openings(openings)
 
     def keep_result(self, facts: dict[str, Any], plot: str) -> None:
         """Write the result and the plot. Raises OSError."""
-        replace_file(self.result, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
+        self.keep_facts(self.result, facts)
         replace_file(self.plot, plot.encode())
 
 

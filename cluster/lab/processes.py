@@ -15,11 +15,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cluster.lab.engines import MakeEngine
-from cluster.lab.errors import LabError
 from cluster.lab.games import Arena
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game
-from cluster.lab.settings import LabSettings
+from cluster.lab.settings import LabError, LabSettings
 
 Task = tuple[Game, str]
 """A game and the SFEN of its opening."""
@@ -82,10 +81,10 @@ def _answer(connection: Connection, process: BaseProcess, game: Game) -> GameRec
         found = connection.recv()
     except (EOFError, ConnectionResetError):
         process.join(5)
-        raise LabError(f"{game.point}, game {game.number}: its process died ({process.exitcode})") from None
+        raise LabError(f"{game}: its process died ({process.exitcode})") from None
     if isinstance(found, GameRecord):
         return found
-    raise LabError(f"{game.point}, game {game.number}: {found}")
+    raise LabError(f"{game}: {found}")
 
 
 def _work(connection: Connection, settings: LabSettings, make_engine: MakeEngine) -> None:

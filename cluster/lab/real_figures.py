@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from cluster.lab.errors import LabError
+from cluster.lab.settings import LabError
 
 KINDS: Final = ("nodes", "master", "fallback", "ray")
 """Kinds of a player's processes; the nursery counts as the master's."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
 from cluster.api import Decision
-from cluster.lab.errors import LabError
 from cluster.lab.real_figures import RealGame, get
 from cluster.lab.schedule import Game, Point
+from cluster.lab.settings import LabError
 
 
 @dataclass(slots=True)

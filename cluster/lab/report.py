@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +10,12 @@ from cluster.coordination.chooser import Measured
 from cluster.coordination.settings import Mode
 from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
-from cluster.lab.errors import LabError
 from cluster.lab.real import report as real_report
 from cluster.lab.real.report import RealResult, summarize_real
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Point
-from cluster.lab.settings import LabSettings
-from worker.arena.statistics import Sprt, Strength, Tally, Verdict, strength, tally
+from cluster.lab.settings import LabError, LabSettings
+from worker.arena.statistics import Sprt, Strength, Tally, Verdict, result_facts, strength, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,37 +138,20 @@ def _for_any_fleet(name: str) -> bool:
 
 
 def _facts(result: PointResult) -> dict[str, Any]:
-    def number(value: float | None, digits: int) -> float | None:
-        return round(value, digits) if value is not None and math.isfinite(value) else None
-
-    games, counted, measured = max(1, result.tally.games), result.tally, result.strength
+    games = max(1, result.tally.games)
     plain = {
         "strategy": result.point.strategy,
         "nodes": result.point.nodes,
-        "games": counted.games,
-        "wins": counted.wins,
-        "draws": counted.draws,
-        "losses": counted.losses,
-        "pairs": list(counted.pairs),
-        "score": round(counted.score, 4),
-        "elo": number(measured.elo, 1),
-        "elo_low": number(measured.low, 1),
-        "elo_high": number(measured.high, 1),
-        "los": round(measured.superiority, 4),
-        "agreement": number(result.agreement, 4),
+        **result_facts(result.tally),
+        "agreement": None if result.agreement is None else round(result.agreement, 4),
         "redeals_per_game": round(result.redeals, 3),
         "wasted": round(result.wasted, 4),
-        "ponder_hits": number(result.hits, 4),
+        "ponder_hits": None if result.hits is None else round(result.hits, 4),
         "plies_per_game": round(result.plies / games, 1),
         "nodes_per_move_a": round(result.a.nodes / max(1, result.a.moves)),
         "nodes_per_move_b": round(result.b.nodes / max(1, result.b.moves)),
     }
     return plain if result.real is None else plain | {"real": real_report.facts(result.real)}
-
-
-def elo_text(value: float) -> str:
-    """``+12``, ``-inf``."""
-    return f"{value:+.0f}"
 
 
 HEADINGS = (
@@ -225,8 +206,8 @@ def _row(result: PointResult) -> tuple[str, ...]:
         str(counted.draws),
         str(counted.losses),
         f"{counted.score:.1%}",
-        elo_text(measured.elo),
-        f"{elo_text(measured.low)} to {elo_text(measured.high)}",
+        f"{measured.elo:+.0f}",
+        f"{measured.low:+.0f} to {measured.high:+.0f}",
         "-" if result.agreement is None else f"{result.agreement:.0%}",
         f"{result.redeals:.1f}",
         f"{result.wasted:.1%}",

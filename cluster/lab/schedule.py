@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from cluster.coordination.strategies import StrategyError, strategy
-from cluster.lab.errors import LabError
-from cluster.lab.settings import MOST_NODES
+from cluster.lab.settings import MOST_NODES, LabError
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,6 +34,9 @@ class Game:
     @property
     def a_is_black(self) -> bool:
         return self.number % 2 == 0
+
+    def __str__(self) -> str:
+        return f"{self.point}, game {self.number}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cluster.coordination.strategies import StrategyError, strategy
-from cluster.lab.errors import LabError
 from worker.arena.openings import DEFAULT_MARGIN_CP, DEFAULT_PLIES
 
 MOST_NODES = 1000
 MOST_THREADS = 512
+
+
+class LabError(ValueError):
+    """The laboratory cannot do what was asked; the text says what is wrong, and where."""
 
 
 @dataclass(frozen=True, slots=True)

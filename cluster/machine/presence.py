@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from cluster.machine.processes import started
 from worker.trust import only_ours
 
 RUN_DIR: Final = "GOUGI_RUN_DIR"
@@ -106,12 +107,3 @@ def present(folder: Path) -> tuple[NodePresence, ...]:
             else:
                 path.unlink(missing_ok=True)
     return tuple(sorted(found, key=lambda node: node.pid))
-
-
-def started(pid: int) -> int:
-    """The start of a process, in clock ticks since boot; 0: there is no process of that id."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0
-    return int(stat.rpartition(")")[2].split()[19])

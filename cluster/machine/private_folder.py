@@ -22,7 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from worker.trust import trusted_parent
+from cluster.machine.processes import started
+from worker.trust import trusted
 
 _MAGIC: Final = "gougi private folder 1"
 _PREFIX: Final = "gougi-"
@@ -54,7 +55,7 @@ class PrivateFolder:
     """
 
     def __init__(self, parent: Path) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=trusted_parent(parent)))
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=trusted(parent, shared=True)))
         try:
             facts = self.path.lstat()
             if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) != 0o700:
@@ -167,7 +168,7 @@ def _may_live(owner: _Owner) -> bool:
         # This machine before it was started anew; or another one, with which this folder is shared, and whose locks
         # need not reach us.
         return owner.host != here.host
-    return owner.namespace == here.namespace and _started(owner.pid) == owner.started
+    return owner.namespace == here.namespace and started(owner.pid) == owner.started
 
 
 def _take(lock: int) -> bool:
@@ -185,16 +186,5 @@ def _take(lock: int) -> bool:
 
 def _myself() -> _Owner:
     pid = os.getpid()
-    started = _started(pid)
-    assert started is not None
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return _Owner(pid, started, os.stat("/proc/self/ns/pid").st_ino, boot, socket.gethostname())
-
-
-def _started(pid: int) -> int | None:
-    """The start of a process, in ticks since the boot; None: there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    return int(text.rpartition(")")[2].split()[19])  # the name before it may hold blanks and brackets
+    return _Owner(pid, started(pid), os.stat("/proc/self/ns/pid").st_ino, boot, socket.gethostname())

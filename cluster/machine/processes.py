@@ -1,4 +1,4 @@
-"""Processes by the session that they belong to: all that one of ours has started, however it is related to it now.
+"""Processes as the kernel knows them, and the processes of a session, which can be ended as one.
 
 A process that is started in a session of its own gives its number to the session, and all that it starts stays in there
 (Ray's processes do). The number is given to no other process while anything of the session lives.
@@ -9,24 +9,100 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LONGEST_S: Final = 5.0
 """A process that SIGKILL has not ended by then is held by the kernel (a dead disk)."""
 
 
+class ProcessStat(NamedTuple):
+    """A process, or a thread, as the kernel describes it (``man 5 proc``)."""
+
+    pid: int
+    name: str
+    state: str
+    """A letter; ``Z``: it is dead, and its parent has not asked for it."""
+    parent: int
+    session: int
+    cpu_s: float
+    """Processor time so far."""
+    started: int
+    """Start of the process, in clock ticks since the boot."""
+
+    @property
+    def lives(self) -> bool:
+        return self.state not in "ZX"
+
+    @classmethod
+    def read(cls, file: Path) -> ProcessStat:
+        """Read a ``stat`` file. Raises OSError: the process is gone."""
+        # The name stands in brackets and may hold anything.
+        head, _, tail = file.read_text(encoding="utf-8", errors="replace").rpartition(")")
+        pid, _, name = head.partition(" (")
+        fields = tail.split()
+        cpu_s = (int(fields[11]) + int(fields[12])) / _TICKS
+        return cls(int(pid), name, fields[0], int(fields[1]), int(fields[3]), cpu_s, int(fields[19]))
+
+
+def stat_of(pid: int) -> ProcessStat | None:
+    """A process; None: there is none of that number."""
+    try:
+        return ProcessStat.read(Path(f"/proc/{pid}/stat"))
+    except OSError:
+        return None
+
+
+def started(pid: int) -> int:
+    """The start of a process, in clock ticks since the boot; 0: there is no process of that number."""
+    stat = stat_of(pid)
+    return 0 if stat is None else stat.started
+
+
+def all_processes() -> Iterator[ProcessStat]:
+    """The processes of this machine, as far as this one sees them, the dead that nobody has asked for among them."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            yield ProcessStat.read(file)
+
+
+def descendants(pid: int) -> Iterator[ProcessStat]:
+    """The processes that descend from one, each behind its parent."""
+    children = defaultdict[int, list[ProcessStat]](list)
+    for process in all_processes():
+        children[process.parent].append(process)
+    left = children[pid]
+    while left:
+        process = left.pop()
+        left += children[process.pid]
+        yield process
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process, with blanks between its words; empty: it is gone, or a thread of the kernel."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ").strip()
+    except OSError:
+        return ""
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    """The environment for a child that runs a module of ours: it finds the modules that this process finds.
+
+    Args:
+        more: variables besides.
+    """
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **more}
+
+
 def in_session(session: int) -> set[int]:
     """The processes that live in a session, this one left out."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            # The command's name stands in brackets and may hold anything.
-            state, _, _, its = stat.read_text(errors="replace").rpartition(")")[2].split()[:4]
-            if int(its) == session and state not in "ZX":
-                found.add(int(stat.parent.name))
-    return found - {os.getpid()}
+    return {one.pid for one in all_processes() if one.session == session and one.lives} - {os.getpid()}
 
 
 def end_session(session: int) -> None:

@@ -19,7 +19,9 @@ from typing import Any, Final
 
 from cluster.api import Decision, Listener, NodeView, Progress, SearchListener
 from cluster.coordination.events import FALLBACK
-from cluster.machine.presence import RUN_DIR, started
+from cluster.machine.presence import RUN_DIR
+from cluster.machine.private_folder import remove_all_leftovers
+from cluster.machine.processes import started
 from worker.files import replace_file
 from worker.trust import only_ours
 
@@ -186,6 +188,13 @@ def folder() -> Path:
     else:
         path = Path(tempfile.gettempdir()) / f"gougi-status-{os.getuid()}"
     return only_ours(path)
+
+
+def sweep() -> None:
+    """Remove what masters and fleets of this user left on this machine when they were killed: folders and files."""
+    remove_all_leftovers()
+    with contextlib.suppress(OSError):
+        forget_the_dead()
 
 
 def forget_the_dead() -> None:

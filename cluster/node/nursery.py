@@ -26,10 +26,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-from cluster.machine.processes import end_session
+from cluster.machine.processes import end_session, stat_of
 from cluster.network.frames import Frames, frame
 from cluster.node.nursery_link import Begin, living, node_name, nursery_name, peer_of
 
@@ -158,7 +157,7 @@ class Nursery:
         for session in (*pids, *self._sessions):
             end_session(session)
         if self._local:
-            from cluster.machine.leftovers import sweep
+            from cluster.machine.status import sweep
 
             deadline += _REAPED_S
             while any(map(_is_there, self._sessions)) and time.monotonic() < deadline:
@@ -331,13 +330,12 @@ def _in_words(status: int | None) -> str:
 
 
 def _alive(pid: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
-    return False
+    stat = stat_of(pid)
+    return stat is not None and stat.lives
 
 
 def _is_there(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    return stat_of(pid) is not None
 
 
 def _prepare() -> None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from cluster.machine.processes import child_environment
 from cluster.network.frames import Frames, frame
 
 _CREDENTIALS: Final = struct.Struct("3i")
@@ -88,12 +89,7 @@ def holder(name: str) -> int | None:
 
 def command() -> tuple[list[str], dict[str, str]]:
     """The command that starts a nursery, and its environment: forks must not come upon threads of a library."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    environment = child_environment(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     return [sys.executable, "-m", "cluster.node.nursery"], environment
 
 

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from cluster.machine.leftovers import sweep
 from cluster.machine.presence import NodeState, Presence
+from cluster.machine.status import sweep
 from cluster.metrics.node import NodeEndpoint
 from cluster.metrics.server import Place
 from cluster.network.channel import ChannelAddress, ChannelClient

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,29 +10,29 @@ from pathlib import Path
 from typing import Any, Final
 
 from cluster.teaching.terms import FolderError, Made, ShardTerms
-from worker.run_folder import check_settings, held
-from worker.training.shard import Shard, ShardError, read_shard, write_whole
+from worker.files import replace_file
+from worker.run_folder import RunFolder
+from worker.training.shard import Shard, ShardError, read_shard
 
 _SHARD: Final = re.compile(r"shard-(\d{6,})\.games")
 
 
-class TeacherFolder:
+class TeacherFolder(RunFolder):
     """A folder with ``selfplay.json`` and ``shard-000000.games``, ``shard-000001.games``, …"""
 
+    command = "gougi selfplay"
+    refused = FolderError
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.settings = path / "selfplay.json"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, and keep it from other processes.
-
-        Raises:
-            FolderError: another process is at work in it.
-            OSError: it cannot be made.
-        """
-        with held(self.path, "gougi selfplay", FolderError):
-            self._remove_leftovers()
+        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        with super().held():
+            for path in self.path.glob(".shard-*.games.*"):
+                path.unlink()
             yield
 
     def claim(self, terms: ShardTerms) -> None:
@@ -44,14 +43,7 @@ class TeacherFolder:
             OSError: it cannot be read or written.
         """
         wanted = {"net": terms.net_digest, "fv_scale": terms.fv_scale, **asdict(terms.settings)}
-        if not self.settings.exists():
-            write_whole(self.settings, (json.dumps(wanted, indent=2) + "\n").encode())
-            return
-        try:
-            before = dict(json.loads(self.settings.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
-            raise FolderError(f"{self.settings}: not readable: {error!r}") from error
-        check_settings(self.path, before, wanted, FolderError)
+        self.claim_settings(self.settings, wanted)
 
     def shard_path(self, number: int) -> Path:
         """The file of a shard, whether it is there yet or not."""
@@ -102,12 +94,7 @@ class TeacherFolder:
 
     def keep(self, made: Made) -> None:
         """Write a shard; it is on the disk, whole, when this returns. Raises OSError."""
-        write_whole(self.shard_path(made.number), made.data)
-
-    def _remove_leftovers(self) -> None:
-        """Remove the files of a process that was killed while it wrote."""
-        for path in self.path.glob(".shard-*.games.*"):
-            path.unlink()
+        replace_file(self.shard_path(made.number), made.data, to_disk=True)
 
 
 def shards_in(path: Path) -> Iterator[Shard]:

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from cluster.drivers.task_pool import Losses
 from cluster.lab.processes import deaf_to_ctrl_c
 from cluster.teaching.terms import (
     Event,
     Listener,
-    Losses,
     Made,
     Played,
     ShardLost,
@@ -67,7 +67,7 @@ def make_here(net: bytes, terms: ShardTerms, numbers: Iterable[int], processes: 
         TeachingError: a shard cannot be made.
     """
     waiting = deque(numbers)
-    losses = Losses()
+    losses = Losses(TeachingError)
     makers: dict[Connection, _Maker] = {}
     try:
         while waiting or makers:
@@ -80,7 +80,7 @@ def make_here(net: bytes, terms: ShardTerms, numbers: Iterable[int], processes: 
                 maker = makers[ready]
                 event = maker.hear()
                 if isinstance(event, ShardLost):
-                    losses.add(event)
+                    losses.add(f"shard {event.number}", event.why)
                     waiting.appendleft(event.number)
                 on_event(event)
                 if isinstance(event, Made) and waiting:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import Opened, run_tasks
-from cluster.teaching.terms import Listener, Losses, Made, ShardLost, ShardTerms, TeachingError, make_shard
+from cluster.drivers.task_pool import Losses, Opened, run_tasks
+from cluster.teaching.terms import Listener, Made, ShardLost, ShardTerms, TeachingError, make_shard
 
 
 class _Shards:
@@ -16,7 +15,7 @@ class _Shards:
     def __init__(self, terms: ShardTerms, numbers: Iterable[int], on_event: Listener) -> None:
         self._terms = terms
         self._waiting = deque(numbers)
-        self._losses = Losses()
+        self._losses = Losses(TeachingError)
         self._on_event = on_event
 
     def opened(self, nodes: int) -> None:
@@ -32,10 +31,9 @@ class _Shards:
         self._on_event(result)
 
     def lost(self, name: int, why: str) -> None:
-        lost = ShardLost(name, why)
-        self._losses.add(lost)
+        self._losses.add(f"shard {name}", why)
         self._waiting.appendleft(name)
-        self._on_event(lost)
+        self._on_event(ShardLost(name, why))
 
 
 async def make_on_ray(
@@ -51,7 +49,4 @@ async def make_on_ray(
         FleetError: there is no such cluster.
         TeachingError: Ray was lost, or a shard cannot be made.
     """
-    try:
-        await run_tasks(address, nodes, net, make_shard, _Shards(terms, numbers, on_event))
-    except RayLost as error:
-        raise TeachingError(f"Ray is gone: {error}") from error
+    await run_tasks(address, nodes, net, make_shard, _Shards(terms, numbers, on_event), TeachingError)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.drivers.task_pool import MOST_LOSSES, Opened
+from cluster.drivers.task_pool import Opened
 from worker.nnue import Network
 from worker.nnue.format import parse_network
 from worker.selfplay.warm import warm_up_selfplay
@@ -66,19 +66,6 @@ class ShardLost:
 
 Event = Opened | Played | Made | ShardLost
 Listener = Callable[[Event], None]
-
-
-class Losses:
-    """Counts the losses of each shard."""
-
-    def __init__(self) -> None:
-        self._counts: dict[int, int] = {}
-
-    def add(self, lost: ShardLost) -> None:
-        """Count a loss. Raises TeachingError: that was one too many."""
-        count = self._counts[lost.number] = self._counts.get(lost.number, 0) + 1
-        if count >= MOST_LOSSES:
-            raise TeachingError(f"shard {lost.number} was lost {count} times: {lost.why}")
 
 
 def digest_of(net: bytes) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.drivers.ray_process import RayLost
-from cluster.drivers.task_pool import MOST_LOSSES, Opened, run_tasks
+from cluster.drivers.task_pool import Losses, Opened, run_tasks
 from cluster.tuning.games import PairTerms, play_pair
 from cluster.tuning.run import PairName, Played, Run
 from cluster.tuning.settings import PlayError
@@ -34,7 +32,7 @@ class _Pairs:
         self._terms = terms
         self._keep = keep
         self._on_event = on_event
-        self._losses: Counter[PairName] = Counter()
+        self._losses = Losses(PlayError)
 
     def opened(self, nodes: int) -> None:
         self._on_event(Opened(nodes))
@@ -49,9 +47,7 @@ class _Pairs:
         self._on_event(result)
 
     def lost(self, name: PairName, why: str) -> None:
-        self._losses[name] += 1
-        if self._losses[name] >= MOST_LOSSES:
-            raise PlayError(f"pair {name[1]} of iteration {name[0]} was lost {MOST_LOSSES} times: {why}")
+        self._losses.add(str(name), why)
         self._run.give_back(name)
         self._on_event(PairLost(name, why))
 
@@ -77,7 +73,4 @@ async def play_on_ray(
         FleetError: there is no such cluster.
         PlayError: Ray was lost, or a pair cannot be played.
     """
-    try:
-        await run_tasks(address, nodes, net, play_pair, _Pairs(run, terms, keep, on_event))
-    except RayLost as error:
-        raise PlayError(f"Ray is gone: {error}") from error
+    await run_tasks(address, nodes, net, play_pair, _Pairs(run, terms, keep, on_event), PlayError)

@@ -6,13 +6,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cluster.tuning.settings import TuneSettings, TuningError
 from cluster.tuning.spsa import Spsa
 
-PairName = tuple[int, int]
-"""Iteration, and which of its pairs, both from 0."""
+
+class PairName(NamedTuple):
+    """The name of a pair of games; both numbers from 0."""
+
+    iteration: int
+    pair: int
+
+    def __str__(self) -> str:
+        return f"pair {self.pair} of iteration {self.iteration}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,7 @@ class GamePair:
     @property
     def name(self) -> PairName:
         """Its iteration and its number in it."""
-        return self.iteration, self.pair
+        return PairName(self.iteration, self.pair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class Played:
     @property
     def name(self) -> PairName:
         """Its iteration and its number in it."""
-        return self.iteration, self.pair
+        return PairName(self.iteration, self.pair)
 
     @property
     def lead(self) -> float:
@@ -106,8 +113,9 @@ class Run:
         """Begin a pair: the first that can be played, has no result and is not begun. None: there is none now."""
         for k in self.spsa.open():
             for pair in range(self.settings.pairs):
-                if (k, pair) not in self._begun and pair not in self._results.get(k, ()):
-                    self._begun.add((k, pair))
+                name = PairName(k, pair)
+                if name not in self._begun and pair not in self._results.get(k, ()):
+                    self._begun.add(name)
                     return self.game_pair(k, pair)
         return None
 
@@ -130,7 +138,7 @@ class Run:
         k, pair = played.name
         known = self._results.get(k, {})
         if k not in self.spsa.open() or pair in known or not 0 <= pair < self.settings.pairs:
-            raise TuningError(f"pair {pair} of iteration {k} has its result, or could not be played yet")
+            raise TuningError(f"{played.name} has its result, or could not be played yet")
         self._begun.discard(played.name)
         self._results[k] = {**known, pair: played.lead}
         self.games += len(played.points)

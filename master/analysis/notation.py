@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from master.analysis.plan import Point
 from master.analysis.report import GameReport
-from master.records.notation import pv_text, score_text
-from worker.shogi import Position
+from master.records.notation import pv_text, score_text, usi_target
 
 DECLARATION = "入玉宣言"
 
@@ -18,19 +17,14 @@ def move_words(point: Point, usi: str, before: str | None = None) -> str:
     """
     if usi == "win":
         return DECLARATION
-    return pv_text(point.sfen, (usi,), square(before))
+    return pv_text(point.sfen, (usi,), usi_target(before))
 
 
 def pv_words(point: Point, pv: tuple[str, ...], before: str | None = None) -> list[str]:
     """A variation from the position on, a text for each move."""
     if pv == ("win",):
         return [DECLARATION]
-    return pv_text(point.sfen, pv, square(before)).split()
-
-
-def square(usi: str | None) -> int | None:
-    """The square to which a USI move goes, numbered by file, then rank."""
-    return None if not usi else (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
+    return pv_text(point.sfen, pv, usi_target(before)).split()
 
 
 def before(report: GameReport, point: Point) -> str | None:
@@ -46,8 +40,3 @@ def score_words(score: int | None) -> str:
         return text
     side = "☗" if kind == "mate" else "☖"
     return f"{side} mates in {plies}" if plies != "0" else f"{side} has mated"
-
-
-def board(sfen: str) -> Position:
-    """The position, to be drawn."""
-    return Position.from_sfen(sfen)

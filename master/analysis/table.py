@@ -11,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from master.analysis.judgement import LEVELS, TOLD_LOSS, Judged, Quality
-from master.analysis.notation import before, board, move_words, pv_words, score_words, square
+from master.analysis.notation import before, move_words, pv_words, score_words
 from master.analysis.report import GameReport, PlayerReport, Settings, black_view, elo_text, strength_text
 from master.analysis.statistics import BANDS, Rates, band_range
+from master.records.notation import usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.texts import later, say
+from worker.shogi import Position
 from worker.text import fitted, shows_kanji
 
 _STYLES = {
@@ -186,7 +188,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         point = points[move.number - 1]
         assert move.before is not None, "a move that lost something has been compared"
         last = before(report, point)
-        position = board(point.sfen)
+        position = Position.from_sfen(point.sfen)
         loss = f"{_verdict(move, terminal)}, -{100 * move.loss:.0f}%"
         head = terminal.fit(f"{move.number}. {move_words(point, move.usi, last)} {loss}")
         scores = terminal.fit(" → ").join(
@@ -195,7 +197,7 @@ def turning_panels(report: GameReport, terminal: Terminal) -> Iterator[Renderabl
         best = say("best:") + " " + terminal.fit(" ".join(pv_words(point, move.before.pv[:_LONGEST_PV], last)))
         drawn = Group(
             Text(hand_text(position, 1, kanji)),
-            board_text(position, square(last), kanji),
+            board_text(position, usi_target(last), kanji),
             Text(hand_text(position, 0, kanji)),
             "",
             scores,

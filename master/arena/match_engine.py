@@ -6,11 +6,10 @@ search its last line only, so that the referee takes next to nothing of the play
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 from typing import Final
 
+from cluster.machine.processes import stat_of
 from master.arena.contestants import Contestant
 from master.arena.referee import BestMove
 from worker.engine import Bound, EngineError
@@ -153,15 +152,8 @@ class MatchEngine:
 
     def cpu_ms(self) -> int:
         """CPU time of the process so far, in ms; 0 where the system does not tell (only Linux does)."""
-        if self._process is None:
-            return 0
-        try:
-            text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            return 0
-        # The name in brackets may hold blanks; user and system time are the 12th and 13th fields behind it.
-        user, system = text.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) * 1000 // os.sysconf("SC_CLK_TCK")
+        stat = None if self._process is None else stat_of(self._process.pid)
+        return 0 if stat is None else round(stat.cpu_s * 1000)
 
     def _drop(self) -> None:
         process, self._process = self._process, None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,32 +12,30 @@ from master.arena.contestants import SettingsError
 from master.arena.schedule import PlayedGame
 from master.arena.settings import FREE, MatchSettings
 from master.records.csa import GameRecord
-from worker.run_folder import held
+from worker.arena.folder import GamesFolder
+from worker.files import replace_file
 
 
-class MatchFolder:
+class MatchFolder(GamesFolder[PlayedGame]):
     """A folder with ``match.json``, ``openings.txt``, ``games.jsonl``, ``records/`` and ``result.json``."""
 
+    command = "gougi match"
+    refused = SettingsError
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path, "games.jsonl", PlayedGame.from_line, lambda game: f"game {game.number}")
         self.settings = path / "match.json"
-        self.openings = path / "openings.txt"
-        self.games = path / "games.jsonl"
         self.records = path / "records"
         self.result = path / "result.json"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, and keep it from other processes.
-
-        Raises:
-            SettingsError: another process is at work in it, or it cannot be made.
-        """
+        """As `RunFolder.held`. Raises SettingsError where the folder cannot be made, too."""
         try:
             self.records.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SettingsError(f"{self.path} cannot be made: {error.strerror}") from error
-        with held(self.path, "gougi match", SettingsError):
+        with super().held():
             yield
 
     def claim(self, settings: MatchSettings) -> str:
@@ -57,56 +53,17 @@ class MatchFolder:
         ours = any(player.is_ours for player in settings.players)
         now = {"sources": sources()} if ours else {}
         known: dict[str, Any] = {}
-        if not self.games.exists():
+        if not self.results.exists():
             if any(self.records.iterdir()):
                 raise SettingsError(f"{self.records} holds other records: choose another folder")
             self.openings.unlink(missing_ok=True)
         else:
-            known = self._known()
-            changed = [
-                name for key in wanted if key not in FREE for name in _differences(key, known.get(key), wanted[key])
-            ]
-            if changed:
-                raise SettingsError(
-                    f"{self.path} holds a match with other settings ({', '.join(changed)}): "
-                    "repeat its settings to go on with it, or choose another folder"
-                )
-        _write(self.settings, json.dumps(wanted | now, indent=2, ensure_ascii=False) + "\n")
+            known = self.known_facts(self.settings)
+            self.check_settings(_by_side(known), _by_side({key: wanted[key] for key in wanted if key not in FREE}))
+        self.keep_facts(self.settings, wanted | now)
         if ours and known and known.get("sources") != now["sources"]:
             return f"{self.path}: our sources are not those it was begun with: games of both are counted together"
         return ""
-
-    def _known(self) -> dict[str, Any]:
-        try:
-            return dict(json.loads(self.settings.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
-            raise SettingsError(f"{self.settings}: not readable: {error}") from error
-
-    def read(self) -> list[PlayedGame]:
-        """The games played.
-
-        A last line without its end, as a crash or a full disk leaves it, is cut off: its game is played again.
-
-        Raises:
-            SettingsError: another line is damaged, or a game is there twice.
-            OSError: the file cannot be read, or not be mended.
-        """
-        if not self.games.exists():
-            return []
-        data = self.games.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            os.truncate(self.games, len(whole))
-        games: dict[int, PlayedGame] = {}
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                game = PlayedGame.from_line(line.decode("utf-8"))
-                if game.number in games:
-                    raise ValueError(f"game {game.number} again")
-            except ValueError as error:
-                raise SettingsError(f"{self.games}, line {number}: {error}") from error
-            games[game.number] = game
-        return list(games.values())
 
     def add(self, game: PlayedGame, record: GameRecord) -> None:
         """Keep a game: its record first, so that a game that counts has one.
@@ -116,39 +73,17 @@ class MatchFolder:
         """
         path = self.records / f"game-{game.number:04d}.csa"
         try:
-            _write(path, record.to_csa())
-            length = self.games.stat().st_size if self.games.exists() else 0
-            try:
-                with self.games.open("a", encoding="utf-8") as file:
-                    file.write(game.to_line() + "\n")
-            except OSError:
-                if self.games.exists():
-                    os.truncate(self.games, length)
-                raise
+            replace_file(path, record.to_csa().encode())
+            self.append(game)
         except OSError as error:
             raise OSError(f"{self.path}: game {game.number} cannot be kept: {error.strerror or error}") from error
 
     def keep_result(self, facts: dict[str, Any]) -> None:
         """Write the result. Raises OSError."""
-        _write(self.result, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        self.keep_facts(self.result, facts)
 
 
-def _differences(name: str, known: Any, wanted: Any) -> list[str]:
-    """The names of what differs, such as ``players.a.options.Threads``."""
-    if name == "players" and isinstance(known, list):
-        known, wanted = dict(zip("ab", known, strict=False)), dict(zip("ab", wanted, strict=False))
-    if isinstance(known, dict) and isinstance(wanted, dict):
-        keys = sorted(known.keys() | wanted.keys())
-        return [found for key in keys for found in _differences(f"{name}.{key}", known.get(key), wanted.get(key))]
-    return [] if known == wanted else [name]
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _by_side(facts: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the players under ``a`` and ``b``, so that a difference says whose it is."""
+    players = facts.get("players")
+    return {**facts, "players": dict(zip("ab", players, strict=False)) if isinstance(players, list) else players}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from master.arena.schedule import PlayedGame, SideFigures, results_of
 from master.arena.settings import MatchSettings
-from worker.arena.statistics import Strength, Tally, Verdict, strength, tally
+from worker.arena.statistics import Strength, Tally, Verdict, result_facts, strength, tally
 
 
 def standing(games: Sequence[PlayedGame]) -> Tally:
@@ -28,42 +27,21 @@ def finished(settings: MatchSettings, result: Tally) -> bool:
 
 def words(settings: MatchSettings, result: Tally) -> str:
     """The standing in some words: ``+3 =1 -2, Elo +58 (-90 to +240)``."""
-    parts = [f"+{result.wins} ={result.draws} -{result.losses}", f"Elo {_interval(strength(result))}"]
+    parts = [f"+{result.wins} ={result.draws} -{result.losses}", f"Elo {strength(result)}"]
     if settings.sprt is not None:
         lower, upper = settings.sprt.bounds
         parts.append(f"LLR {settings.sprt.llr(result.pairs):.2f} ({lower:.2f} to {upper:.2f})")
     return ", ".join(parts)
 
 
-def _interval(measured: Strength) -> str:
-    def number(value: float) -> str:
-        return f"{value:+.0f}" if math.isfinite(value) else ("+inf" if value > 0 else "-inf")
-
-    return f"{number(measured.elo)} ({number(measured.low)} to {number(measured.high)})"
-
-
 def facts(settings: MatchSettings, games: Sequence[PlayedGame]) -> dict[str, Any]:
-    """The match in plain values: JSON has no infinity, so an Elo without an end is null."""
-
-    def number(value: float) -> float | None:
-        return round(value, 1) if math.isfinite(value) else None
-
+    """The match in plain values."""
     result = standing(games)
-    measured = strength(result)
     found: dict[str, Any] = {
         "a": settings.players[0].name,
         "b": settings.players[1].name,
         "pace": str(settings.pace),
-        "games": result.games,
-        "wins": result.wins,
-        "draws": result.draws,
-        "losses": result.losses,
-        "pairs": list(result.pairs),
-        "score": round(result.score, 4),
-        "elo": number(measured.elo),
-        "elo_low": number(measured.low),
-        "elo_high": number(measured.high),
-        "los": round(measured.superiority, 4),
+        **result_facts(result),
         "endings": _endings(games),
         "faults": {name: sum(game.at_fault == side for game in games) for side, name in enumerate(settings.names)},
         "searching": {
@@ -103,12 +81,8 @@ def _searching(figures: Sequence[SideFigures]) -> dict[str, float | None]:
 
 def table(settings: MatchSettings, found: dict[str, Any]) -> str:
     """The table of what `facts` found."""
-
-    def elo(key: str, missing: str) -> str:
-        return missing if found[key] is None else f"{found[key]:+.0f}"
-
     pairs = "  ".join(f"{points}: {n}" for points, n in zip(("0", "½", "1", "1½", "2"), found["pairs"], strict=True))
-    swept = "+inf" if found["score"] > 0.5 else "-inf"
+    measured = Strength.of_facts(found)
     rows = [
         ("A", found["a"]),
         ("B", found["b"]),
@@ -117,7 +91,7 @@ def table(settings: MatchSettings, found: dict[str, Any]) -> str:
         ("A won, drawn, lost", f"{found['wins']}, {found['draws']}, {found['losses']}"),
         ("pairs by A's points", pairs),
         ("score of A", f"{found['score']:.1%}"),
-        ("Elo of A over B", f"{elo('elo', swept)} (95 %: {elo('elo_low', '-inf')} to {elo('elo_high', '+inf')})"),
+        ("Elo of A over B", f"{measured.elo:+.0f} (95 %: {measured.low:+.0f} to {measured.high:+.0f})"),
         ("A is stronger", f"{found['los']:.1%} likely"),
         ("endings", ", ".join(f"{end} {count}" for end, count in found["endings"].items()) or "none"),
     ]

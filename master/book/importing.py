@@ -13,7 +13,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-from master.book.dbfile import WrittenMove
 from master.book.floodgate import GameRules, Skipped
 from master.book.tally import Part, Tally, count_games
 from worker.book import BookError
@@ -65,7 +64,7 @@ def count_records(
     Args:
         paths: CSA records.
         jobs: processes that read; 0: one for each processor. With one everything is done in this process.
-        on_progress: hears how many more records were read.
+        on_progress: hears how many records were read so far.
 
     Raises:
         BookError: a process died.
@@ -77,20 +76,8 @@ def count_records(
     for part in parts:
         tally.add(part)
         summary.add(part)
-        on_progress(part.games + part.skipped.total())
+        on_progress(summary.games + summary.skipped.total())
     return summary
-
-
-def written(tally: Tally) -> Iterator[tuple[str, list[WrittenMove]]]:
-    """The tally's positions as lines of a book file, with each move's share of wins as a remark."""
-    for sfen, moves in tally.positions():
-        yield (
-            sfen,
-            [
-                WrittenMove(move.entry, f"wins {100 * move.wins / move.entry.count:.1f}% of {move.entry.count}")
-                for move in moves
-            ],
-        )
 
 
 def _here(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool) -> Iterator[Part]:

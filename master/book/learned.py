@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from master.book.dbfile import WrittenMove
 from master.book.lessons import Lesson, OwnMove
 from master.book.notes import GameNotes
 from master.book.schema import Tables
@@ -57,15 +58,6 @@ class BookStats:
     imported_positions: int
     imported_moves: int
     nps: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedPosition:
-    """A position and its candidates, for a book file."""
-
-    key: str
-    ply: int
-    moves: tuple[BookMove, ...]
 
 
 class LearnedBook(Tables):
@@ -257,8 +249,8 @@ class LearnedBook(Tables):
         games = dict(self.rows("SELECT result, count(*) FROM games GROUP BY result ORDER BY result"))
         return BookStats(searches, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
-    def export(self) -> Iterator[ExportedPosition]:
-        """All positions in a book file's order: byte order of the key. The move of our own search stands first."""
+    def export(self) -> Iterator[tuple[str, list[WrittenMove]]]:
+        """All positions as `master.book.dbfile.write_positions` takes them. The move of our own search stands first."""
         for (key,) in self.cursor("SELECT position FROM searches UNION SELECT position FROM imported ORDER BY 1"):
             sfen = f"{key} 1"
             moves = self.find(sfen)
@@ -276,4 +268,4 @@ class LearnedBook(Tables):
             )
             if row is not None and row[0] is not None:
                 ply = row[0] | 1  # black moves at odd numbers
-            yield ExportedPosition(key, ply, tuple(moves))
+            yield f"{key} {ply}", [WrittenMove(move) for move in moves]

@@ -64,27 +64,20 @@ def connect(path: Path, write: bool) -> tuple[sqlite3.Connection, IO[bytes] | No
         BookError: no such file, no book of ours, of a newer version, damaged, or written by another process now.
     """
     lock = None
-    try:
-        if write:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = _lock(path)
-        elif not path.is_file():
-            raise BookError(f"book {path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
-        target = path.absolute().as_uri() + ("" if write else "?mode=ro")
-        connection = sqlite3.connect(target, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
+    with contextlib.ExitStack() as opened:
         try:
+            if write:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                lock = opened.enter_context(_lock(path))
+            elif not path.is_file():
+                raise BookError(f"book {path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
+            target = path.absolute().as_uri() + ("" if write else "?mode=ro")
+            connection = sqlite3.connect(target, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
+            opened.callback(connection.close)
             _prepare(connection, path, write)
-        except BaseException:
-            connection.close()
-            raise
-    except (OSError, sqlite3.Error) as error:
-        if lock is not None:
-            lock.close()
-        raise BookError(f"book {path}: {reason(error)}") from error
-    except BookError:
-        if lock is not None:
-            lock.close()
-        raise
+        except (OSError, sqlite3.Error) as error:
+            raise BookError(f"book {path}: {reason(error)}") from error
+        opened.pop_all()
     return connection, lock
 
 

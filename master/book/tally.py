@@ -18,6 +18,7 @@ from typing import Final, Self
 
 from rsshogi.core import Board
 
+from master.book.dbfile import WrittenMove
 from master.book.floodgate import BookPly, GameRules, Skipped, read_game
 from worker.book import BookError, BookMove
 from worker.book.format import flip_key, flip_move
@@ -45,15 +46,6 @@ class CandidateRules:
     """The depth that the book gives; nothing was searched, but engines refuse a depth below their limit."""
     merge_colours: bool = False
     """Positions with white to move are turned around and counted with those of black: twice the games for each."""
-
-
-@dataclass(frozen=True, slots=True)
-class TalliedMove:
-    """A candidate and how it fared."""
-
-    entry: BookMove
-    wins: float
-    """A draw is half a one."""
 
 
 @dataclass(slots=True)
@@ -141,8 +133,11 @@ class Tally:
             )
             self._connection.execute("COMMIT")
 
-    def positions(self) -> Iterator[tuple[str, list[TalliedMove]]]:
-        """The positions with candidates, in byte order, each a SFEN with the least ply at which it stood."""
+    def positions(self) -> Iterator[tuple[str, list[WrittenMove]]]:
+        """The positions with candidates, in byte order, each a SFEN with the least ply at which it stood.
+
+        A candidate's remark is its share of wins.
+        """
         chosen = "SELECT * FROM counted WHERE games >= ?1 AND wins >= games * ?2 ORDER BY position, games DESC, move"
         last = ""
         rows: list[Counted] = []
@@ -155,19 +150,20 @@ class Tally:
         if rows:
             yield self._position(rows)
 
-    def _position(self, rows: list[Counted]) -> tuple[str, list[TalliedMove]]:
+    def _position(self, rows: list[Counted]) -> tuple[str, list[WrittenMove]]:
         key, ply = rows[0][0], min(row[2] for row in rows)
         if self._rules.merge_colours:
             ply |= 1  # black moves at odd numbers
         return f"{key} {ply}", [self._move(row) for row in rows]
 
-    def _move(self, row: Counted) -> TalliedMove:
+    def _move(self, row: Counted) -> WrittenMove:
         key, move, _, games, wins, score, scores = row
         if self._rules.by_scores and scores:
             value = round(score / scores)
         else:
             value = value_of_wins(games, wins)
-        return TalliedMove(BookMove(move, self._reply(key, move), value, self._rules.depth, games), wins)
+        entry = BookMove(move, self._reply(key, move), value, self._rules.depth, games)
+        return WrittenMove(entry, f"wins {100 * wins / games:.1f}% of {games}")
 
     def _reply(self, key: str, move: str) -> str | None:
         """The opponent's most played reply, None where none was counted."""

@@ -7,12 +7,13 @@ not at all.
 from __future__ import annotations
 
 import contextlib
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from master.cloud.aws import AwsError, client, told
+from worker.files import replace_file
 
 
 class ArchiveError(Exception):
@@ -65,6 +66,8 @@ def open_archive(where: str, region: str | None = None) -> Archive:
 
 
 class FolderArchive:
+    """Hidden files are none of its objects: one that is being written is hidden."""
+
     def __init__(self, folder: Path) -> None:
         self.name = str(folder)
         self._folder = folder
@@ -72,39 +75,34 @@ class FolderArchive:
     def put(self, key: str, data: bytes) -> None:
         if not in_folder(key):
             raise ArchiveError(f"{self.name}: {key!r} is no path inside it")
-        path = self._folder / key
-        temporary = None
-        try:
+        with self._told(key):
+            path = self._folder / key
             path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
-                temporary = Path(file.name)
-                file.write(data)
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        except OSError as error:
-            if temporary is not None:
-                with contextlib.suppress(OSError):
-                    temporary.unlink(missing_ok=True)
-            raise ArchiveError(f"{path}: {error.strerror or error}") from error
+            replace_file(path, data)
 
     def get(self, key: str) -> bytes | None:
-        try:
-            return (self._folder / key).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise ArchiveError(f"{self._folder / key}: {error.strerror or error}") from error
+        with self._told(key):
+            try:
+                return (self._folder / key).read_bytes()
+            except FileNotFoundError:
+                return None
 
     def keys(self, prefix: str) -> list[str]:
-        files = (path for path in self._folder.rglob("*") if path.is_file() and not path.name.startswith(".new-"))
+        files = (path for path in self._folder.rglob("*") if path.is_file() and not path.name.startswith("."))
         return sorted(key for path in files if (key := path.relative_to(self._folder).as_posix()).startswith(prefix))
 
     def purge(self, prefix: str) -> None:
         for key in self.keys(prefix):
-            try:
+            with self._told(key):
                 (self._folder / key).unlink(missing_ok=True)
-            except OSError as error:
-                raise ArchiveError(f"{self._folder / key}: {error.strerror or error}") from error
+
+    @contextlib.contextmanager
+    def _told(self, key: str) -> Iterator[None]:
+        """Errors of the disk become `ArchiveError`, which names the file."""
+        try:
+            yield
+        except OSError as error:
+            raise ArchiveError(f"{self._folder / key}: {error.strerror or error}") from error
 
 
 class S3Archive:

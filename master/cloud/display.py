@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from rich import box
@@ -85,13 +84,8 @@ class _Shown:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
-
-    def _say(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 class Progress(_Shown):
@@ -104,7 +98,7 @@ class Progress(_Shown):
         if step.what == "goes on":
             return
         took = f" ({step.seconds} s)" if step.what in ("done", "failed") and step.seconds else ""
-        self._say(f"{step.action} {step.address}: {step.what}{took}")
+        self._console.say(f"{step.action} {step.address}: {step.what}{took}")
         if step.what == "done":
             self._bar.advance(self._task)
 
@@ -121,9 +115,9 @@ class Waiting(_Shown):
             if self._states.get(row.machine) != row.state:
                 self._states[row.machine] = row.state
                 speed = f", {row.nps:,} nodes/s" if row.nps else ""
-                self._say(
+                self._console.say(
                     f"{row.machine} ({row.role}, {row.type}, {row.market}): {row.state}{speed} {row.note}".rstrip()
                 )
         for trouble in troubles:
-            self._say(f"the group cannot start a machine: {trouble}")
+            self._console.say(f"the group cannot start a machine: {trouble}")
         self._bar.update(self._task, completed=now.joined)

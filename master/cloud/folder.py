@@ -14,15 +14,17 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from master.cloud.plan import Place
 
 if TYPE_CHECKING:
     from master.config import FleetConfig
+
+T = TypeVar("T")
 
 ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
@@ -141,23 +143,11 @@ class FleetFolder:
     @property
     def nodes(self) -> int | None:
         """The number of nodes that is asked for; None: nobody has said so yet."""
-        try:
-            return int(json.loads((self.path / _NODES).read_text(encoding="utf-8"))["nodes"])
-        except FileNotFoundError:
-            return None
-        except NotADirectoryError as error:
-            raise FolderError(f"{self.path}: not a folder") from error
-        except OSError as error:
-            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise FolderError(f'{self.path / _NODES}: expected {{"nodes": N}}: {error}') from error
+        return self._read(_NODES, lambda raw: int(raw["nodes"]), 'expected {"nodes": N}')
 
     def set_nodes(self, nodes: int) -> None:
         """Keep the number."""
-        try:
-            (self.path / _NODES).write_text(json.dumps({"nodes": nodes}) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FolderError(f"{self.path / _NODES}: {error.strerror or error}") from error
+        self._write(_NODES, {"nodes": nodes})
 
     def new_plan(self) -> Path:
         """An empty file for one plan, which nobody else has and only its owner can read: it may hold secrets."""
@@ -181,43 +171,48 @@ class FleetFolder:
         """Keep what AWS's price list says now; of types that are not among these, what it said before stays."""
         kept = self._prices()
         kept[region] = {**kept.get(region, {}), **listed}
-        path = self.path / _PRICES
-        try:
-            self._make()
-            path.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FolderError(f"{path}: {error.strerror or error}") from error
+        self._write(_PRICES, kept)
 
     def _prices(self) -> dict[str, dict[str, float]]:
-        path = self.path / _PRICES
-        try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
+        def prices(raw: Any) -> dict[str, dict[str, float]]:
             return {region: {kind: float(usd) for kind, usd in of.items()} for region, of in raw.items()}
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise FolderError(f"{path}: not what gougi fleet wrote there: {type(error).__name__}: {error}") from error
+
+        return self._read(_PRICES, prices) or {}
 
     @property
     def place(self) -> Place | None:
         """The place of the fleet, kept from the first change on until it is proved to be gone; None: there is none."""
-        path = self.path / _PLACE
-        try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
-            return Place(str(raw["name"]), str(raw["region"]), str(raw["bucket"]), bool(raw["bucket_is_own"]))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FolderError(f"{path}: not what gougi fleet wrote there: {type(error).__name__}: {error}") from error
+        return self._read(_PLACE, lambda raw: Place(**raw))
 
     def set_place(self, place: Place | None) -> None:
         """Keep it; None: the fleet is gone."""
-        path = self.path / _PLACE
+        if place is not None:
+            self._write(_PLACE, asdict(place))
+            return
         try:
-            if place is None:
-                path.unlink(missing_ok=True)
-            else:
-                path.write_text(json.dumps(asdict(place)) + "\n", encoding="utf-8")
+            (self.path / _PLACE).unlink(missing_ok=True)
+        except OSError as error:
+            raise FolderError(f"{self.path / _PLACE}: {error.strerror or error}") from error
+
+    def _read(self, name: str, parse: Callable[[Any], T], fault: str = "not what gougi fleet wrote there") -> T | None:
+        """The content of a file of JSON; None: there is no such file. ``fault``: says what is wrong with another."""
+        path = self.path / name
+        try:
+            return parse(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except NotADirectoryError as error:
+            raise FolderError(f"{self.path}: not a folder") from error
+        except OSError as error:
+            raise FolderError(f"{path}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FolderError(f"{path}: {fault}: {type(error).__name__}: {error}") from error
+
+    def _write(self, name: str, value: object) -> None:
+        path = self.path / name
+        try:
+            self._make()
+            path.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         except OSError as error:
             raise FolderError(f"{path}: {error.strerror or error}") from error
 

@@ -25,6 +25,7 @@ from master.cloud.prices import PriceBook
 from master.cloud.spending import Spending
 from master.cloud.spool import FileState
 from master.logs.files import is_log
+from worker.files import replace_file
 
 STEP_S: Final = 5.0
 _LEDGER_S: Final = 60.0
@@ -99,11 +100,8 @@ class Copies:
         return found
 
     def _save(self) -> None:
-        path = self._folder / _SPOOL_FILE
-        temporary = path.with_suffix(".new")
         try:
-            temporary.write_bytes(self._spool.encode())
-            temporary.replace(path)
+            replace_file(self._folder / _SPOOL_FILE, self._spool.encode())
         except OSError as error:
             self._tell("spool_not_saved", {"why": str(error)})  # after a crash, copied once more
 
@@ -171,7 +169,7 @@ class LedgerKeeper:
 
 
 def keep(
-    copies: Copies | None,
+    copies: Copies,
     ledger: LedgerKeeper | None,
     head: str,
     rule: EndRule,
@@ -184,7 +182,6 @@ def keep(
     """Run until the fleet is to end (returns why) or ``stop`` is set (returns ``""``); the last copies are made then.
 
     Args:
-        copies: None: nothing is copied.
         ledger: None: nothing is counted, as where no cloud is.
         head: this machine's instance id; empty: it is none.
         step_s: between two looks at the folder.
@@ -196,21 +193,20 @@ def keep(
     looked, why = -1e9, ""
     while not stop.is_set() and not why:
         now = time.time()
-        if copies is not None:
-            copies.step(now)
+        copies.step(now)
         if drained is not None:
             drained.step(time.monotonic())
         if ledger is not None and time.monotonic() - looked >= _LEDGER_S:
             looked = time.monotonic()
             began = _look(ledger, head, spending, now, tell) or began
-        why = rule.why(now, began, None if copies is None else copies.last_move(), spending.usd_by(now))
+        why = rule.why(now, began, copies.last_move(), spending.usd_by(now))
         if not why:
             stop.wait(step_s)
     if why:
         tell("fleet_ends", {"why": why})
         if ledger is not None:
             ledger.end(why)
-    if copies is not None and not copies.step(time.time(), last=True, until=time.monotonic() + _LAST_COPIES_S):
+    if not copies.step(time.time(), last=True, until=time.monotonic() + _LAST_COPIES_S):
         tell("not_all_archived", {})
     return why
 

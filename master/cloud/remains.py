@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from master.cloud.agreed import BUDGET, ROLES, TAG
@@ -102,21 +103,12 @@ def _placement_groups(cloud: Cloud, fleet: str) -> Iterator[str]:
             yield str(raw["GroupName"])
 
 
-def _iam_roles(cloud: Cloud, fleet: str) -> Iterator[str]:
+def _of_iam(call: str, argument: str, key: str, cloud: Cloud, fleet: str) -> Iterator[str]:
+    """By the names of the fleet's roles. ``call`` takes one as ``argument``; ``key``: of its answer."""
     iam = cloud.service("iam")
     for name in (f"{fleet}-{role}" for role in ROLES):
         try:
-            if _ours(iam.get_role(RoleName=name)["Role"], fleet):
-                yield name
-        except iam.exceptions.NoSuchEntityException:
-            pass
-
-
-def _instance_profiles(cloud: Cloud, fleet: str) -> Iterator[str]:
-    iam = cloud.service("iam")
-    for name in (f"{fleet}-{role}" for role in ROLES):
-        try:
-            if _ours(iam.get_instance_profile(InstanceProfileName=name)["InstanceProfile"], fleet):
+            if _ours(getattr(iam, call)(**{argument: name})[key], fleet):
                 yield name
         except iam.exceptions.NoSuchEntityException:
             pass
@@ -139,7 +131,7 @@ def _ours(raw: dict[str, Any], fleet: str) -> bool:
 
 _LOOKS: Final[tuple[tuple[str, Callable[[Cloud, str], Iterable[str]]], ...]] = (
     ("placement group", _placement_groups),
-    ("IAM role", _iam_roles),
-    ("instance profile", _instance_profiles),
+    ("IAM role", partial(_of_iam, "get_role", "RoleName", "Role")),
+    ("instance profile", partial(_of_iam, "get_instance_profile", "InstanceProfileName", "InstanceProfile")),
     ("budget", _budget),
 )

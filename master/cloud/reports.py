@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from cluster.machine.presence import NodePresence, NodeState
 
@@ -42,6 +44,9 @@ class MachineReport:
         return json.dumps(asdict(self)).encode()
 
 
+_REPORT: Final = TypeAdapter(MachineReport)
+
+
 def decode(data: bytes) -> MachineReport:
     """The report in ``data``.
 
@@ -49,21 +54,9 @@ def decode(data: bytes) -> MachineReport:
         ReportError: there is none.
     """
     try:
-        raw = json.loads(data)
-        state = raw["state"]
-        if state not in get_args(MachineState):
-            raise ReportError(f"state: {state!r} is none")
-        return MachineReport(
-            machine=str(raw["machine"]),
-            when=float(raw["when"]),
-            state=state,
-            nodes=tuple(str(node) for node in raw["nodes"]),
-            nps=int(raw["nps"]),
-            at_risk=bool(raw["at_risk"]),
-            why=str(raw["why"]),
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReportError(f"no report of a machine: {type(error).__name__}: {error}"[:300]) from error
+        return _REPORT.validate_json(data)
+    except ValidationError as error:
+        raise ReportError(f"no report of a machine: {error}"[:300]) from error
 
 
 def report(

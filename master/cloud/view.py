@@ -113,10 +113,9 @@ def status(
 def _row(machine: CloudMachine, head: str, reports: Mapping[str, MachineReport], now: float) -> Row:
     facts = machine.facts
     report = reports.get(facts.id)
+    role = "head" if facts.id == head else "node"
     state, nps, note = machine.state, 0, ""
-    if facts.id == head:
-        return _made(machine, "head", state, now, nps, note)
-    if machine.state == "running":
+    if role == "node" and state == "running":
         if report is None:
             state = "starting"
         elif now - report.when > SILENT_S:
@@ -124,11 +123,6 @@ def _row(machine: CloudMachine, head: str, reports: Mapping[str, MachineReport],
         else:
             state, nps = report.state, report.nps
             note = report.why or ("may be taken away soon" if report.at_risk else "")
-    return _made(machine, "node", state, now, nps, note)
-
-
-def _made(machine: CloudMachine, role: str, state: str, now: float, nps: int, note: str) -> Row:
-    facts = machine.facts
     age_s = max(0.0, now - facts.launched)
     return Row(facts.id, role, facts.type, facts.zone, _market(facts.spot), state, age_s, nps, note)
 

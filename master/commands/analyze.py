@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from master.commands.checks import check_fleet, check_folder
-from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
+from master.commands.options import Address, Single
+from master.commands.players import node_count
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _PATIENCE_S: Final = 120.0
 """Seconds that nodes have to start, on machines that compile first."""
+_MOST_UNASKED: Final = 2
+"""Nodes where their number is left to us: more would search a position more than the strength was measured with."""
 
 
 def analyze(
@@ -52,11 +56,12 @@ def analyze(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for reports and finished searches.")] = Path(
         "analysis"
     ),
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+    nodes: Annotated[
+        int | None,
+        typer.Option(metavar="N", help=f"Node processes that search. Default: {_MOST_UNASKED}, or one a processor."),
     ] = None,
-    single: Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")] = False,
+    address: Address = None,
+    single: Single = False,
     net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables, for programs.")] = False,
     boards: Annotated[bool, typer.Option("--boards", help="Draw the turning points in the terminal too.")] = False,
@@ -85,6 +90,7 @@ def analyze(
     from master.analysis.session import Pace
 
     settings = load(config, {"cluster": {"nodes": nodes, "address": address}, "engine": {"eval_file": net}})
+    settings = _with_nodes(settings)
     jobs, refused = _read(files, first, last)
     check_fleet(settings, single=single)
     check_folder(out, "--out")
@@ -92,6 +98,14 @@ def analyze(
     pace = Pace(None if ms is not None else nodes_per_move or 50_000, ms, multipv)
     code = _run(_Analysis(settings, single, pace, out, jobs), as_json, boards)
     return code or (FAILED if refused else 0)
+
+
+def _with_nodes(settings: Config) -> Config:
+    """The configuration with a number of nodes, where it leaves the number to us."""
+    if settings.cluster.nodes:
+        return settings
+    cluster = settings.cluster.model_copy(update={"nodes": min(node_count(settings), _MOST_UNASKED)})
+    return settings.model_copy(update={"cluster": cluster})
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +202,7 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
             refusals.append(str(error))
             continue
         for game in games:
-            if game.notice:
-                print(f"gougi: {game.notice}", file=sys.stderr)
+            notice(game.notice)
             try:
                 points = plan(game, first, last)
             except GameFileError as error:
@@ -201,7 +214,7 @@ def _read(files: Sequence[Path], first: int, last: int | None) -> tuple[tuple[_J
     if not jobs:
         raise CommandError("\n".join(refusals), BAD_INPUT)
     for refusal in refusals:
-        print(f"gougi: {refusal}", file=sys.stderr)
+        notice(refusal)
     return tuple(jobs), len(refusals)
 
 
@@ -220,14 +233,14 @@ def _run(analysis: _Analysis, as_json: bool, boards: bool) -> int:
     store = Store(analysis.out / "positions.jsonl")
     try:
         if damaged := store.read():
-            print(f"gougi: {store.path}: {damaged} damaged lines passed over", file=sys.stderr)
+            notice(f"{store.path}: {damaged} damaged lines passed over")
         compile_searcher()
         reports, calibration = run_to_end(lambda: _search(analysis, store))
         page = _write_page(analysis, reports, calibration)
     except FleetError as error:
         raise CommandError(str(error), FAILED) from error
     except Interrupted:
-        print(say("interrupted: the same command goes on with what is in {out}", out=analysis.out), file=sys.stderr)
+        tell(say("interrupted: the same command goes on with what is in {out}", out=analysis.out))
         return INTERRUPTED
     _tell(analysis, reports, calibration, as_json, boards)
     print(say("report: {page}", page=page), file=sys.stderr if as_json else sys.stdout)

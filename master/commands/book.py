@@ -12,19 +12,14 @@ import typer
 from master.commands.book_import import SQLITE, import_
 from master.commands.book_learn import learn
 from master.commands.book_settings import choice_settings, learned_path
-from master.commands.common import CommandError
+from master.commands.common import CommandError, EndsOn
+from master.commands.options import LearnedFile
 from master.commands.plain import PlainCommand
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from master.book.learned import LearnedBook
-    from master.config import BookConfig
-    from worker.book import BookMove, Lookup
     from worker.shogi import Position
-
-LearnedFile = Annotated[
-    Path | None, typer.Option("--book", metavar="FILE", help="The book that learns. Default: [book] learn.")
-]
 
 app = typer.Typer(
     help="""Opening books: make them from game records, look at them, learn from lost games.
@@ -78,19 +73,18 @@ def show(
     files = book or [Path(file).expanduser() for file in (*settings.book.files, settings.book.learn) if file]
     if not files:
         raise CommandError("no book: give --book FILE, or name one in the configuration ([book] files, learn)")
+    choice = choice_settings(settings.book)
     console = Console(highlight=False)
     print_board(console, here)
-    try:
+    with EndsOn(BookError):
         for path in files:
             if path.suffix in SQLITE:
                 with _open_learned(path) as learned:
                     print_search(console, str(path), here, learned.search_of(here.sfen()))
-                    entries = _entries(learned, here, settings.book)
+                    entries, _ = legal_entries(learned, here, choice)
             else:
-                entries, _ = legal_entries(Book(path, on_the_fly=True), here, choice_settings(settings.book))
+                entries, _ = legal_entries(Book(path, on_the_fly=True), here, choice)
             print_candidates(console, str(path), here, entries)
-    except BookError as error:
-        raise CommandError(str(error)) from error
 
 
 @app.command(cls=PlainCommand)
@@ -109,11 +103,9 @@ def stats(
     from worker.book import BookError
 
     path = book or learned_path(load(config))
-    try:
+    with EndsOn(BookError):
         for name, value in _stats(path):
             print(f"{name:22}{value}")
-    except BookError as error:
-        raise CommandError(str(error)) from error
 
 
 @app.command(cls=PlainCommand)
@@ -133,19 +125,13 @@ def export(
 
       gougi book export --book learned.sqlite learned.db
     """
-    from master.book.dbfile import WrittenMove, write_positions
+    from master.book.dbfile import write_positions
     from worker.book import BookError
 
     if out.suffix != ".db":
         raise CommandError(f"{out}: expected a name that ends in .db")
-    try:
-        with _open_learned(book or learned_path(load(config))) as learned:
-            positions = learned.export()
-            count = write_positions(
-                out, ((f"{item.key} {item.ply}", [WrittenMove(move) for move in item.moves]) for item in positions)
-            )
-    except BookError as error:
-        raise CommandError(str(error)) from error
+    with EndsOn(BookError), _open_learned(book or learned_path(load(config))) as learned:
+        count = write_positions(out, learned.export())
     print(f"{out}: {count} positions")
 
 
@@ -155,21 +141,13 @@ def _open_learned(path: Path) -> closing[LearnedBook]:
     return closing(LearnedBook(path, write=False))
 
 
-def _entries(book: Lookup, position: Position, config: BookConfig) -> list[BookMove]:
-    from worker.book import legal_entries
-
-    return legal_entries(book, position, choice_settings(config))[0]
-
-
 def _position(words: list[str]) -> Position:
     from worker.shogi import MoveError, Position, SfenError
 
     sfen = words[0] if words and " " in words[0] else None
-    try:
+    with EndsOn(SfenError, MoveError, where="position"):
         position = Position.startpos() if sfen is None else Position.from_sfen(sfen)
         position.push_all(words if sfen is None else words[1:])
-    except (SfenError, MoveError) as error:
-        raise CommandError(f"position: {error}") from error
     return position
 
 

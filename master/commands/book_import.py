@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import itertools
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from master.commands.common import CommandError
+from master.commands.common import CommandError, EndsOn
 
 if TYPE_CHECKING:
     from master.book.dbfile import WrittenMove
@@ -81,34 +79,33 @@ def import_(
     books = [source for source in sources if source.suffix == ".db"]
     if books and len(books) < len(sources):
         raise CommandError("--from: records and books cannot be mixed in one go")
-    try:
+    with EndsOn(BookError):
         if books:
             _import_books(books, out)
         else:
             rules = GameRules(min_rating, max_gap, min_plies, plies, one_sided or None)
             candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours)
             _import_records(sources, out, rules, candidates, jobs)
-    except BookError as error:
-        raise CommandError(str(error)) from error
 
 
 def _import_records(sources: list[Path], out: Path, rules: GameRules, candidates: CandidateRules, jobs: int) -> None:
-    from master.book.importing import count_records, find_records, written
+    from master.book.importing import count_records, find_records
     from master.book.tally import Tally
+    from master.ui.progress import Bars
 
-    try:
+    with EndsOn(FileNotFoundError, where="--from"):
         paths = find_records(sources)
-    except FileNotFoundError as error:
-        raise CommandError(f"--from: {error}") from error
     if not paths:
         raise CommandError(f"--from: no .csa files in {', '.join(map(str, sources))}")
     with Tally(candidates) as tally:
-        with progress_bar("reading records", len(paths)) as advance:
-            summary = count_records(paths, rules, tally, candidates.merge_colours, jobs, advance)
+        with Bars("records", stays=False) as bars:
+            bar = bars.bar("reading", len(paths))
+            bar.begin()
+            summary = count_records(paths, rules, tally, candidates.merge_colours, jobs, bar.show)
         _tell_games(summary)
         if not summary.games:
             raise CommandError(f"no game is left of {len(paths)}: see what was left out, and why")
-        _write(out, written(tally))
+        _write(out, tally.positions())
 
 
 def _import_books(books: list[Path], out: Path) -> None:
@@ -155,19 +152,3 @@ def _tell_games(summary: ImportSummary) -> None:
     print(f"games taken: {summary.games}")
     for why, count in summary.skipped.most_common():
         print(f"  left out, {why}: {count}")
-
-
-@contextlib.contextmanager
-def progress_bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr where that is a terminal; the call inside says how much further it is."""
-    if not sys.stderr.isatty():
-        yield lambda _more: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from master.ui.console import Console
-
-    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda more: bar.advance(task, more)

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from master.commands.book_settings import learned_path, study_settings
 from master.commands.checks import check_fleet, check_folder
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, compile_searcher
+from master.commands.options import Address, LearnedFile, Nodes, Single
 from master.commands.settings import ConfigFile, load
 
 
 def learn(
-    book: Annotated[
-        Path | None, typer.Option("--book", metavar="FILE", help="The book that learns. Default: [book] learn.")
-    ] = None,
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
-    ] = None,
-    single: Annotated[
-        bool, typer.Option("--single", help="One searcher in this process instead of the fleet.")
-    ] = False,
+    book: LearnedFile = None,
+    nodes: Nodes = None,
+    address: Address = None,
+    single: Single = False,
     config: ConfigFile = None,
 ) -> int:
     """Think again about the moves of lost games, now: what `gougi play` does between its games.
@@ -65,11 +58,8 @@ def learn(
     from master.ui.console import Console
     from worker.book import BookError
 
-    try:
-        with LearnedBook(path, write=False) as reader:
-            stats, broken_off = reader.stats(), reader.running() is not None
-    except BookError as error:
-        raise CommandError(str(error)) from error
+    with EndsOn(BookError), LearnedBook(path, write=False) as reader:
+        stats, broken_off = reader.stats(), reader.running() is not None
     if not stats.lessons and not broken_off:
         print(f"{path}: nothing is left to study")
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from master.commands.common import CommandError
+from master.commands.common import CommandError, EndsOn
 
 if TYPE_CHECKING:
     from master.book.lessons import StudySettings
@@ -31,10 +31,8 @@ def open_books(settings: Config) -> BookService:
     )
     learn = Path(book.learn).expanduser() if book.learn else None
     service = BookService(opening, learn, study_settings(book))
-    try:
+    with EndsOn(BookError):
         service.open()
-    except BookError as error:
-        raise CommandError(str(error)) from error
     return service
 
 

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from master.commands.common import FAILED, CommandError
-from worker.files import described, reason
+from master.commands.common import FAILED, CommandError, EndsOn
+from worker.files import reason
 
 if TYPE_CHECKING:
     from master.config import Config
@@ -40,12 +40,8 @@ def check_net(file: str, where: str) -> None:
 
     if not file:
         return
-    try:
+    with EndsOn(NetworkFileError, OSError, where=where):
         read_network(Path(file).expanduser())
-    except NetworkFileError as error:
-        raise CommandError(f"{where}: {error}") from error
-    except OSError as error:
-        raise CommandError(f"{where}: {described(error)}") from error
 
 
 def network_file(net: Path | None, fv_scale: int | None) -> bytes:

@@ -1,4 +1,4 @@
-"""Shared by the commands: errors for the user, work that Ctrl-C ends at once, the compile step with its progress."""
+"""Shared by the commands: errors and words for the user, work that Ctrl-C ends at once, the compile step."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
+
+from worker.files import described
 
 T = TypeVar("T")
 
@@ -28,6 +31,47 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = BAD_INPUT) -> None:
         super().__init__(message)
         self.code = code
+
+
+class EndsOn:
+    """A block in which errors of some kinds end the command, with their words as its message.
+
+    Args:
+        kinds: of errors.
+        where: stands before the words, such as the option that is at fault.
+        code: exit code.
+    """
+
+    def __init__(self, *kinds: type[Exception], where: object = "", code: int = BAD_INPUT) -> None:
+        self._kinds = kinds
+        self._where = f"{where}: " if where else ""
+        self._code = code
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
+        if isinstance(error, self._kinds):
+            raise CommandError(self._where + described(error), self._code) from error
+
+
+def tell(line: str) -> None:
+    """Write a line about the work to stderr, at once."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def notice(text: str) -> None:
+    """Write what a user should know of to stderr, at once; nothing where there is no text."""
+    if text:
+        tell(f"gougi: {text}")
+
+
+def exit_code(whole: bool, folder: Path) -> int:
+    """The exit code of a run in a folder. Where it was interrupted, its user is told how it goes on."""
+    if whole:
+        return 0
+    tell(f"interrupted: the same command goes on with {folder}")
+    return INTERRUPTED
 
 
 class Stoppable:
@@ -111,7 +155,7 @@ def compile_searcher(*, selfplay: bool = False, training: bool = False) -> None:
 
 
 def _line(stage: str, number: int, total: int) -> None:
-    print(f"compiling the searcher {number}/{total}: {stage}", file=sys.stderr, flush=True)
+    tell(f"compiling the searcher {number}/{total}: {stage}")
 
 
 def _with_bar(warm_up: Callable[[Callable[[str, int, int], None]], object]) -> None:

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from master.commands.checks import check_net
-from master.commands.common import CommandError, compile_searcher, interruptible
+from master.commands.common import CommandError, EndsOn, compile_searcher, interruptible
+from master.commands.options import FvScale, Json
 from worker.files import reason
 
 SFEN_HELP = 'Position as SFEN, such as "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1".'
@@ -32,10 +33,8 @@ def perft(
     """
     from worker.shogi import Position, SfenError, move_to_usi
 
-    try:
+    with EndsOn(SfenError, where="--sfen"):
         position = Position.from_sfen(sfen) if sfen else Position.startpos()
-    except SfenError as error:
-        raise CommandError(f"--sfen: {error}") from error
     compile_searcher()
     if not divide or depth == 0:
         print(interruptible(lambda: position.perft(depth)))
@@ -58,10 +57,7 @@ def evaluate(
     net: Annotated[
         str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
     ] = "",
-    fv_scale: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
-    ] = None,
+    fv_scale: FvScale = None,
 ) -> None:
     """Evaluate positions with the network, without a search.
 
@@ -89,10 +85,8 @@ def evaluate(
     compile_searcher()
     state = NnueState(network)
     for where, text in positions:
-        try:
+        with EndsOn(SfenError, where=where):
             position = Position.from_sfen(text)
-        except SfenError as error:
-            raise CommandError(f"{where}: {error}") from error
         raw = int(raw_output(position.record, state.record))
         print(f"{text}\t{raw}\t{int(centipawns(raw, scale))}")
 
@@ -109,7 +103,7 @@ def _sfen_lines(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def bench(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Json = False,
     depth: Annotated[
         int | None,
         typer.Option(min=1, max=60, metavar="N", help="Plies to search each position. Default: 12."),
@@ -140,10 +134,8 @@ def bench(
         if not as_json:
             print(f"position {number + 1}: {nodes} nodes", flush=True)
 
-    try:
+    with EndsOn(EngineError, where="--net"):
         result = interruptible(lambda: run_bench(plies, net or None, tell))
-    except EngineError as error:
-        raise CommandError(f"--net: {error}") from error
     if as_json:
         facts = {
             "nodes": result.total,

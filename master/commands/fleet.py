@@ -11,7 +11,6 @@ import typer
 
 from master.commands import fleet_down, fleet_services
 from master.commands.common import FAILED, CommandError
-from master.commands.fleet_errors import told
 from master.commands.fleet_shared import (
     Dir,
     LockWait,
@@ -24,7 +23,9 @@ from master.commands.fleet_shared import (
     operator_of,
     show_cost,
     show_plan,
+    told,
 )
+from master.commands.options import Json
 from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 Wait = Annotated[
     float, typer.Option("--wait", min=0, metavar="S", help="How many seconds to wait for the nodes; 0: not at all.")
 ]

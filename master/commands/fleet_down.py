@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import FAILED, CommandError
-from master.commands.fleet_errors import told
 from master.commands.fleet_shared import (
     Dir,
     LockWait,
@@ -20,6 +19,7 @@ from master.commands.fleet_shared import (
     operator_of,
     settings,
     show_plan,
+    told,
 )
 from master.commands.settings import ConfigFile
 

@@ -9,18 +9,14 @@ import subprocess
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from master.cloud.agreed import RELEASED
-from master.commands.common import BAD_INPUT, FAILED, CommandError
-from master.commands.fleet_errors import told
+from master.commands.common import FAILED, CommandError, EndsOn
+from master.commands.fleet_shared import told
 from master.commands.settings import ConfigFile, load
-from worker.files import described
-
-if TYPE_CHECKING:
-    from master.cloud.archive import Archive
 
 
 def watch(
@@ -40,19 +36,18 @@ def watch(
     """
     from cluster.machine.presence import present
     from cluster.node.instance_metadata import InstanceMetadata
+    from master.cloud.archive import open_archive
     from master.cloud.node_watch import NodeWatch
 
     with told():
-        try:
+        with EndsOn(OSError):
             present(run_dir)
-        except OSError as error:
-            raise CommandError(described(error), BAD_INPUT) from error
         where = archive or (f"s3://{bucket}" if bucket else "")
         watcher = NodeWatch(
             InstanceMetadata(endpoint or None),
             run_dir,
             _event,
-            _archive(where, region),
+            open_archive(where, region or None) if where else None,
             poll,
             joined=lambda: bool(health) and _succeeds(shlex.split(health)),
         )
@@ -76,6 +71,7 @@ def keep(
     SIGTERM; the last copies are made then.
     """
     from cluster.node.instance_metadata import InstanceMetadata, MetadataError
+    from master.cloud.archive import open_archive
     from master.cloud.cloud import Cloud
     from master.cloud.drained import Drained
     from master.cloud.ending import EndRule
@@ -91,19 +87,14 @@ def keep(
             raise CommandError("no archive: set [fleet] archive to s3://BUCKET/PREFIX or a folder")
         head, ledger, drained = "", None, None
         if name:
-            try:
+            with EndsOn(MetadataError, code=FAILED):
                 head = InstanceMetadata().get("instance-id") or ""
-            except MetadataError as error:
-                raise CommandError(str(error), FAILED) from error
-            fleet_bucket = _archive(f"s3://{bucket}" if bucket else where, region)
-            assert fleet_bucket is not None
+            fleet_bucket = open_archive(f"s3://{bucket}" if bucket else where, region or None)
             given = fleet.variables.get("usd_per_hour", {})
             cloud = Cloud(region or None)
             ledger = LedgerKeeper(cloud, fleet_bucket, name, region, given)
             drained = Drained(cloud, fleet_bucket, group, _event) if group else None
-        place = _archive(where, region)
-        assert place is not None
-        copies = Copies(Path(settings.records.folder), place, _event)
+        copies = Copies(Path(settings.records.folder), open_archive(where, region or None), _event)
         rule = EndRule(fleet.idle_hours, fleet.price_cap_usd)
         usd, unpriced = planned(fleet, region, ledger.book.listed(types_of(fleet).all) if ledger is not None else None)
         if ledger is not None and fleet.price_cap_usd and unpriced:
@@ -112,12 +103,6 @@ def keep(
         stop = _until_signal()
         why = run(copies, ledger, head, rule, _event, stop, planned_usd_per_hour=usd, drained=drained)
         return RELEASED if why else 0
-
-
-def _archive(where: str, region: str) -> Archive | None:
-    from master.cloud.archive import open_archive
-
-    return open_archive(where, region or None) if where else None
 
 
 def _succeeds(command: list[str]) -> bool:

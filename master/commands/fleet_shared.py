@@ -1,16 +1,17 @@
-"""Shared by the commands of ``gougi fleet``: their options and questions, and how a plan is shown and applied."""
+"""Shared by the commands of ``gougi fleet``: options, questions, errors, and how a plan is shown and applied."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import CommandError
+from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.settings import load
 
 if TYPE_CHECKING:
@@ -31,6 +32,26 @@ LockWait = Annotated[
         help="How many seconds to wait while somebody else changes this fleet; 0: say who it is, and leave.",
     ),
 ]
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Turn errors of a fleet into the command's one clear message."""
+    from master.cloud.archive import ArchiveError
+    from master.cloud.aws import AwsError
+    from master.cloud.costs import LedgerError
+    from master.cloud.folder import FolderError
+    from master.cloud.lock import FolderBusy
+    from master.cloud.operator import FleetDown, NotReady, PriceUnknown
+    from master.cloud.terraform import TerraformError
+    from master.csa.login import LoginError
+
+    try:
+        yield
+    except (FolderError, FleetDown, LoginError, PriceUnknown) as error:
+        raise CommandError(str(error), BAD_INPUT) from error
+    except (AwsError, ArchiveError, FolderBusy, LedgerError, NotReady, TerraformError) as error:
+        raise CommandError(str(error), FAILED) from error
 
 
 def settings(config: Path | None, folder: str | None) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from master.commands.checks import check_folder, check_net
-from master.commands.common import INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
-from master.commands.lab_board import Board
-from master.commands.lab_real import Place, place_of, tell
+from master.commands.common import CommandError, EndsOn, Stoppable, compile_searcher, exit_code, notice
+from master.commands.lab_real import Place, place_of
+from master.commands.options import FvScale, JsonAtEnd, OpeningMargin, OpeningPlies
 
 if TYPE_CHECKING:
     from cluster.coordination.chooser import Measured
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from cluster.lab.report import PointResult
     from cluster.lab.schedule import Plan
     from cluster.lab.settings import LabSettings
+    from master.commands.lab_board import Board
     from worker.arena.statistics import Sprt
 
 _BUDGET = 4000
@@ -72,10 +71,7 @@ def lab(
         bool, typer.Option("--oversubscribe", help="With --real: allow more nodes than cores.")
     ] = False,
     net: Annotated[Path | None, typer.Option(metavar="FILE", help="A nn.bin. Default: ours.")] = None,
-    fv_scale: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
-    ] = None,
+    fv_scale: FvScale = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder of the games. The same command continues them.")
     ] = Path("runs/lab"),
@@ -92,10 +88,8 @@ def lab(
         int, typer.Option(min=1, metavar="N", help="For --resign: number of moves of each side in a row.")
     ] = 3,
     max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
-    opening_plies: Annotated[int, typer.Option(min=0, max=60, metavar="N", help="Random moves of an opening.")] = 12,
-    opening_margin: Annotated[
-        int, typer.Option(min=10, metavar="CP", help="How uneven an opening may be, in centipawns.")
-    ] = 120,
+    opening_plies: OpeningPlies = 12,
+    opening_margin: OpeningMargin = 120,
     table: Annotated[
         Path | None,
         typer.Option(
@@ -103,7 +97,7 @@ def lab(
             help="Enter the result in this table, from which a fleet in mode auto chooses.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    as_json: JsonAtEnd = False,
     list_names: Annotated[
         bool, typer.Option("--list", help="Name the strategies and their settings; no games.")
     ] = False,
@@ -136,16 +130,16 @@ def lab(
     """
     from cluster.coordination.chooser import TableError
     from cluster.coordination.strategies import adjustable, offered
-    from cluster.lab.errors import LabError
     from cluster.lab.folder import LabFolder
     from cluster.lab.schedule import Plan
-    from cluster.lab.settings import LabSettings
+    from cluster.lab.settings import LabError, LabSettings
+    from master.analysis.network import network_hash
 
     if list_names:
         print("strategies:", *offered())
         print("settings:  ", *adjustable())
         return 0
-    try:
+    with EndsOn(LabError, TableError):
         if net is not None:
             check_net(str(net), "--net")
         if table is not None:
@@ -158,7 +152,7 @@ def lab(
             ms=ms or 0,
             against=against,
             seed=seed,
-            net=_network_hash(net),
+            net=network_hash("" if net is None else str(net)),
             fv_scale=fv_scale,
             hash_mb=hash_mb or (_REAL_HASH_MB if real else _HASH_MB),
             max_moves=max_moves,
@@ -174,8 +168,6 @@ def lab(
             if table is not None and code == 0:
                 _enter(folder, settings, table)
             return code
-    except (LabError, TableError) as error:
-        raise CommandError(str(error)) from error
 
 
 def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
@@ -185,7 +177,7 @@ def _enter(folder: LabFolder, settings: LabSettings, table: Path) -> None:
 
     points = measured(settings, summarize(folder.read()[0]))
     write_table(table, [*_known_points(table), *points])
-    tell(f"{len(points)} points entered in {table}")
+    notice(f"{len(points)} points entered in {table}")
 
 
 def _known_points(table: Path) -> tuple[Measured, ...]:
@@ -197,10 +189,8 @@ def _known_points(table: Path) -> tuple[Measured, ...]:
 def _test(sprt: str | None) -> Sprt | None:
     from worker.arena.statistics import Sprt
 
-    try:
+    with EndsOn(ValueError):
         return None if sprt is None else Sprt.parse(sprt)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
 
 
 def _words(text: str) -> list[str]:
@@ -212,12 +202,6 @@ def _numbers(text: str) -> list[int]:
         return [int(word) for word in _words(text)]
     except ValueError:
         raise CommandError(f"--nodes {text}: expected whole numbers with commas between, such as 1,2,4") from None
-
-
-def _network_hash(net: Path | None) -> str:
-    from worker.nnue.network import default_file
-
-    return hashlib.sha256((net or default_file()).read_bytes()).hexdigest()[:16]
 
 
 def _run(
@@ -234,14 +218,16 @@ def _run(
     from cluster.lab.engines import EngineMaker
     from cluster.lab.plot import plot
     from cluster.lab.processes import play_all
+    from cluster.lab.real.report import check_cores
     from cluster.lab.report import facts, real_table, sprt_table, summarize, table, undecided
+    from master.commands.lab_board import Board
 
     for words in folder.claim(settings, None if place is None else place.about):
-        tell(words)
-    records, notice = folder.read()
-    tell(notice)
+        notice(words)
+    records, damage = folder.read()
+    notice(damage)
     if place is not None:
-        place.check(records)
+        check_cores(records, place.seating)
     left = list(plan.left([record.game for record in records]))
     title = settings.title
 
@@ -270,16 +256,14 @@ def _run(
         test = "" if sprt is None else sprt_table(results, sprt)
         parts = (title, table(results), test, real_table(results), f"plot: {folder.plot}")
         print("\n\n".join(part for part in parts if part))
-    if interrupted:
-        print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+    return exit_code(not interrupted, folder.path)
 
 
 def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | None) -> list[str]:
     """An opening for each pair; those that are missing are made, and kept."""
-    from cluster.lab.errors import LabError
-    from worker.arena.openings import OpeningError, make_openings
+    from cluster.lab.settings import LabError
+    from master.commands.openings import made_openings
+    from worker.arena.openings import OpeningError
 
     wanted = plan.games // 2
     compile_searcher()
@@ -288,13 +272,11 @@ def _openings(folder: LabFolder, settings: LabSettings, plan: Plan, net: Path | 
     from worker.engine import EngineError
     from worker.search.engine import NumbaEngine
 
-    def make() -> list[str]:
-        engine = NumbaEngine(1, 1, None if net is None else str(net), settings.fv_scale)
-        return make_openings(wanted, settings.seed, engine, settings.opening_plies, settings.opening_margin_cp)
+    def engine() -> NumbaEngine:
+        return NumbaEngine(1, 1, None if net is None else str(net), settings.fv_scale)
 
-    print(f"making {wanted} openings", file=sys.stderr, flush=True)
     try:
-        made = interruptible(make)
+        made = made_openings(wanted, settings.seed, engine, settings.opening_plies, settings.opening_margin_cp)
     except (EngineError, OpeningError) as error:
         raise LabError(str(error)) from error
     folder.keep_openings(made)

@@ -4,45 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from master.ui.progress import Bars
+
 if TYPE_CHECKING:
     from cluster.lab.records import GameRecord
     from cluster.lab.schedule import Plan, Point
 
 
-class Board:
-    """A bar for each point at a terminal, else a line after each game. A context manager.
+class Board(Bars):
+    """A bar for each point at a terminal, else a line after each game.
 
     Args:
         records: the games that are there; those that are played come to them.
     """
 
     def __init__(self, plan: Plan, records: list[GameRecord]) -> None:
-        from master.ui.progress import Bars
-
+        super().__init__("games")
         self._records = records
         self._games = plan.games
-        self._bars = Bars("games")
-        self._of = {point: self._bars.bar(str(point), plan.games) for point in plan.points}
+        self._points = {point: self.bar(str(point), plan.games) for point in plan.points}
         for point in plan.points:
-            self._show(point, tell=False)
+            self.show(point, tell=False)
 
-    def show(self, point: Point) -> None:
-        """A game of ``point`` is over."""
-        self._show(point, tell=True)
-
-    def _show(self, point: Point, *, tell: bool) -> None:
-        from cluster.lab.report import elo_text, summarize
+    def show(self, point: Point, *, tell: bool = True) -> None:
+        """Show the standing of ``point``; ``tell``: a game of it is over."""
+        from cluster.lab.report import summarize
 
         own = [record for record in self._records if record.game.point == point]
-        words = ", ".join(
-            f"Elo {elo_text(elo.elo)} ({elo_text(elo.low)} to {elo_text(elo.high)})"
-            for elo in (result.strength for result in summarize(own))
-        )
-        self._of[point].show(min(len(own), self._games), words, tell=tell)
-
-    def __enter__(self) -> Board:
-        self._bars.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.__exit__()
+        words = ", ".join(f"Elo {result.strength}" for result in summarize(own))
+        self._points[point].show(min(len(own), self._games), words, tell=tell)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from master.commands.common import CommandError
+from master.commands.common import CommandError, notice
 
 if TYPE_CHECKING:
     from cluster.engine_spec import EngineSpec
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
     from cluster.lab.settings import LabSettings
 
 
-def tell(notice: str) -> None:
-    """A line for the user, where there is something to say."""
-    if notice:
-        print(f"gougi: {notice}", file=sys.stderr, flush=True)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """This machine, and who plays on which of its cores."""
@@ -33,12 +26,6 @@ class Place:
     about: dict[str, Any]
     """`cluster.lab.real.machine.about`, when the command began."""
 
-    def check(self, records: Sequence[GameRecord]) -> None:
-        """Raises LabError: a folder's games were played on another number of cores than those to come."""
-        from cluster.lab.real.report import check_cores
-
-        check_cores(records, self.seating)
-
     def play(self, settings: LabSettings, engine: EngineSpec, tasks: Iterable[Task]) -> Generator[GameRecord]:
         """`cluster.lab.real.slots.play_all_real`, after what speaks against this machine now."""
         from cluster.lab.real.machine import warnings
@@ -46,8 +33,8 @@ class Place:
         from cluster.lab.real.slots import play_all_real
 
         for words in (crowded(self.seating), *warnings(self.seating.cores)):
-            tell(words)
-        return play_all_real(settings, engine, tasks, self.seating, tell)
+            notice(words)
+        return play_all_real(settings, engine, tasks, self.seating, notice)
 
 
 def place_of(

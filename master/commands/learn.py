@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from master.commands.common import FAILED, CommandError, processors
+from master.commands.checks import check_net
+from master.commands.common import FAILED, CommandError, EndsOn, processors
+from master.commands.options import JsonAtEnd
 from master.commands.plain import PlainCommand
 from master.commands.train import NO_TORCH
 from worker.files import described
@@ -92,8 +94,13 @@ def learn(
         str, typer.Option(metavar="WORDS", help=_MORE.format("gougi selfplay", "--plies 10-14"))
     ] = "",
     train_options: Annotated[
-        str, typer.Option(metavar="WORDS", help=_MORE.format("gougi train", "--batch 16384"))
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            metavar="WORDS",
+            help=_MORE.format("gougi train", "--batch 16384") + " Each further time trains one more net, with another "
+            "seed; the mean of all goes to the gate (--from-best).",
+        ),
+    ] = None,
     gate_options: Annotated[
         str, typer.Option(metavar="WORDS", help=_MORE.format("the gate's gougi match", "--resign 0"))
     ] = "",
@@ -105,7 +112,7 @@ def learn(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Make the games on the fleet whose Ray listens there (or: auto)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Make networks: games of the best net, training, a gate, promotion; generation by generation.
 
@@ -141,11 +148,13 @@ def learn(
             gate_games=_even("--gate-games", gate_games), gate_sprt=gate_sprt, match_nodes=match_nodes,
             match_games=_even("--match-games", match_games), seed=seed, processes=processes or processors(),
             address=address, opponents=[Opponent.parse(text) for text in against or []],
-            games_words=games_options, train_words=train_options, gate_words=gate_options,
+            games_words=games_options, train_words=train_options or [""], gate_words=gate_options,
         )  # fmt: skip
         _check(recipe)
         budget = Budget.of(hours, dollars, price)
-        first = _network(net)
+        if net is not None:
+            check_net(str(net), "--net")
+        first = None if net is None else net.read_bytes()
         folder = LearnFolder(out)
         with folder.held():
             return run(folder, recipe, generations, budget, first, history, as_json)
@@ -171,10 +180,8 @@ def show(
     from master.learning.folder import LearnFolder, LearnFolderError
     from master.learning.page import page
 
-    try:
+    with EndsOn(LearnFolderError):
         ledger = LearnFolder(folder).read()
-    except LearnFolderError as error:
-        raise CommandError(str(error)) from error
     print(json.dumps(ledger.as_json()) if as_json else page(ledger, str(folder)).rstrip())
 
 
@@ -216,23 +223,11 @@ def _check(recipe: Recipe) -> None:
                 contestant(one.player, one.name, (), timed=False)
         except (SettingsError, NetworkFileError, OSError) as error:
             raise CommandError(f"--against {one.name}={one.player}: {described(error)}") from error
+    if recipe.fresh and len(recipe.train_words) > 1:
+        raise CommandError("--train-options: several need --from-best: nets with other first weights have no mean")
     for option, text in (
         ("--games-options", recipe.games_words),
-        ("--train-options", recipe.train_words),
+        *(("--train-options", text) for text in recipe.train_words),
         ("--gate-options", recipe.gate_words),
     ):
         words(option, text)
-
-
-def _network(path: Path | None) -> bytes | None:
-    """The file of the first teacher. Raises CommandError: it is no network."""
-    from worker.nnue.format import NetworkFileError, parse_network
-
-    if path is None:
-        return None
-    try:
-        content = path.read_bytes()
-        parse_network(content, file=str(path))
-    except (NetworkFileError, OSError) as error:
-        raise CommandError(described(error)) from error
-    return content

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable
+from master.commands.common import DISK_FULL, FAILED, INTERRUPTED, CommandError, Stoppable, exit_code, tell
 from master.ui.progress import span
 
 if TYPE_CHECKING:
@@ -94,11 +93,9 @@ def run(
         print(page(ledger, str(folder.path)).split("\n## Recipe", 1)[0].rstrip())
         print(f"\nbest net: {folder.best_path} (generation {ledger.best})")
     if spent:
-        _tell(f"the budget is spent ({budget.words}): the same command goes on with a larger one")
-    elif not block.finished:
-        _tell(f"interrupted: the same command goes on with {folder.path}")
-        return INTERRUPTED
-    return 0
+        tell(f"the budget is spent ({budget.words}): the same command goes on with a larger one")
+        return 0
+    return exit_code(block.finished, folder.path)
 
 
 def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budget: Budget) -> Ledger:
@@ -115,10 +112,10 @@ def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budge
     ledger = ledger.begun(step.number)
     one = ledger.generation(step.number)
     assert one is not None
-    words = command(recipe, str(folder.path), ledger, one, step.kind, step.opponent, folder.with_games())
+    words = command(recipe, str(folder.path), ledger, one, step.kind, step.name, folder.with_games())
     left = budget.seconds - ledger.spent_s
-    _tell(f"{step} (spent {span(ledger.spent_s)}{f' of {span(budget.seconds)}' if left < math.inf else ''})")
-    _tell(f"  gougi {shlex.join(words)}")
+    tell(f"{step} (spent {span(ledger.spent_s)}{f' of {span(budget.seconds)}' if left < math.inf else ''})")
+    tell(f"  gougi {shlex.join(words)}")
     ended = run_command(words, left)
     result = ended.result
     if ended.code or result is None or not result.get("finished", True):
@@ -132,11 +129,11 @@ def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budge
             f"{step}: gougi {words[0]} ended with {_end(ended.code)}; the same command goes on",
             DISK_FULL if ended.code == DISK_FULL else FAILED,
         )
-    ledger = ledger.with_step(step.number, Done(step.kind, step.opponent, words, ended.spent_s, result))
+    ledger = ledger.with_step(step.number, Done(step.kind, step.name, words, ended.spent_s, result))
     if step.kind is Kind.GATE:
-        _tell(f"generation {step.number}: {_gate_words(ledger, step.number, result)}")
-        if ledger.generations[step.number - 1].promoted:
-            folder.promote(step.number)
+        tell(f"generation {step.number}: {_gate_words(ledger, step.number, result)}")
+        if (one := ledger.generations[step.number - 1]).promoted:
+            folder.promote(one)
     folder.keep(ledger)
     if ended.interrupted:
         raise KeyboardInterrupt
@@ -144,16 +141,12 @@ def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budge
 
 
 def _gate_words(ledger: Ledger, number: int, facts: Any) -> str:
-    from master.learning.page import elo_text
+    from worker.arena.statistics import Strength
 
     one = ledger.generations[number - 1]
     word = "promoted" if one.promoted else f"refused; generation {one.teacher} stays the best"
-    return f"Elo {elo_text(facts)} against generation {one.teacher} in {facts['games']} games: {word}"
+    return f"Elo {Strength.of_facts(facts)} against generation {one.teacher} in {facts['games']} games: {word}"
 
 
 def _end(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

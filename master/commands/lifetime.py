@@ -16,12 +16,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final, TypeVar
 
 import uvloop
 
+from cluster.machine import processes
 from cluster.machine.private_folder import remove_all_leftovers
 from master.ui.terminal import raw
 
@@ -128,21 +128,7 @@ def end_descendants(grace_s: float = GRACE_S) -> list[int]:
 
 def descendants() -> set[int]:
     """The processes that descend from this one, the dead ones that nobody has asked for left out."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            # The command's name stands in brackets and may hold anything.
-            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-            if state != "Z":
-                children.setdefault(int(parent), []).append(int(stat.parent.name))
-    found: set[int] = set()
-    left = [os.getpid()]
-    while left:
-        for child in children.get(left.pop(), ()):
-            if child not in found:
-                found.add(child)
-                left.append(child)
-    return found
+    return {process.pid for process in processes.descendants(os.getpid()) if process.state != "Z"}
 
 
 async def _reap_the_adopted() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from master.commands.common import CommandError
+from master.commands.options import Json
 from worker.files import reason
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def log(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Logs: records/gougi-….jsonl.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Sum up game logs: wins and losses, time used, who decided, nodes lost, warnings.
 
@@ -53,10 +54,7 @@ def _tell(found: LogSummary) -> None:
     from master.ui.console import Console
 
     console = Console()
-
-    def say(line: str) -> None:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
+    say = console.say
     if found.games:
         table = Table(box=None, header_style="dim", pad_edge=False)
         for name in ("player", "against", "result", "reason"):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from master.commands.common import CommandError
+from master.commands.common import EndsOn
 
 if TYPE_CHECKING:
     from master.config import Config
@@ -23,9 +23,7 @@ def logged(settings: Config, warn: Callable[[str], None], tell_line: Callable[[s
     from master.ui.texts import say
 
     log, about = settings.log, About()
-    try:
-        with open_log(Path(settings.records.folder), console=warn, about=about, **log.options()) as path:
-            yield about
-            tell_line(say("log: {path}", path=path))
-    except LogError as error:
-        raise CommandError(str(error)) from error
+    opened = open_log(Path(settings.records.folder), console=warn, about=about, **log.options())
+    with EndsOn(LogError), opened as path:
+        yield about
+        tell_line(say("log: {path}", path=path))

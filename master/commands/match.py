@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError, Stoppable, compile_searcher, interruptible
+from master.commands.common import FAILED, CommandError, Stoppable, exit_code, notice
+from master.commands.options import JsonAtEnd, OpeningMargin, OpeningPlies, Openings
 
 if TYPE_CHECKING:
     from master.arena.match_folder import MatchFolder
@@ -52,16 +52,9 @@ def match(
     option_both: Annotated[
         list[str] | None, typer.Option("--each", metavar="NAME=VALUE", help="A USI option of both; repeatable.")
     ] = None,
-    openings: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Positions, one a line (sfen ..., startpos moves ...). Default: made."),
-    ] = None,
-    opening_plies: Annotated[
-        int, typer.Option(min=0, max=60, metavar="N", help="Random moves of a made opening.")
-    ] = 12,
-    opening_margin: Annotated[
-        int, typer.Option(min=10, metavar="CP", help="How uneven a made opening may be, in centipawns.")
-    ] = 120,
+    openings: Openings = None,
+    opening_plies: OpeningPlies = 12,
+    opening_margin: OpeningMargin = 120,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the openings made, and of their order.")] = 1,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
@@ -78,7 +71,7 @@ def match(
     ] = None,
     alpha: Annotated[float, typer.Option(metavar="P", help="For --sprt: risk to accept ELO1 wrongly.")] = 0.05,
     beta: Annotated[float, typer.Option(metavar="P", help="For --sprt: risk to accept ELO0 wrongly.")] = 0.05,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Play games between A and B, and say how much stronger A is.
 
@@ -173,10 +166,9 @@ def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
     from master.arena.match_loop import MatchError
     from master.arena.report import facts, finished, standing, table
 
-    notice = folder.claim(settings)
-    if notice:
-        print(f"gougi: {notice}", file=sys.stderr, flush=True)
-    games = folder.read()
+    notice(folder.claim(settings))
+    games, dropped = folder.read()
+    notice(dropped)
     whole = True
     try:
         if not finished(settings, standing(games)):
@@ -187,10 +179,7 @@ def _run(settings: MatchSettings, folder: MatchFolder, as_json: bool) -> int:
     found = facts(settings, games)
     folder.keep_result(found)
     print(json.dumps(found, ensure_ascii=False) if as_json else table(settings, found))
-    if whole:
-        return 0
-    print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
-    return INTERRUPTED
+    return exit_code(whole, folder.path)
 
 
 def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame], openings: Sequence[str]) -> bool:
@@ -222,46 +211,26 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
     """An opening for each pair. Those that are missing are made, or read, and kept; a short list begins again."""
     from master.arena.contestants import SettingsError
-    from worker.arena.openings import OpeningError, read_openings, write_openings
+    from master.commands.openings import made_openings
+    from worker.arena.openings import OpeningError, read_openings
+    from worker.search.engine import NumbaEngine
 
     wanted = settings.games // 2
     try:
-        known = read_openings(folder.openings) if folder.openings.exists() else []
+        known = folder.known_openings()
         if len(known) >= wanted:
             return known
         if settings.opening_file is not None:
             source = read_openings(Path(settings.opening_file))
         else:
-            source = _made_openings(settings, min(wanted, MOST_OPENINGS))
+            count, plies, margin_cp = min(wanted, MOST_OPENINGS), settings.opening_plies, settings.opening_margin_cp
+            source = made_openings(count, settings.seed, lambda: NumbaEngine(hash_mb=1), plies, margin_cp)
     except OpeningError as error:
         raise SettingsError(str(error)) from error
     openings = known + [source[number % len(source)] for number in range(len(known), wanted)]
-    write_openings(folder.openings, openings)
+    folder.keep_openings(openings)
     return openings
 
 
 MOST_OPENINGS = 1000
 """Openings made; a longer match plays them again."""
-
-
-def _made_openings(settings: MatchSettings, count: int) -> list[str]:
-    from master.ui.progress import Bars
-    from worker.arena.openings import make_openings
-    from worker.search.engine import NumbaEngine
-
-    compile_searcher()
-
-    def make() -> list[str]:
-        with Bars("openings", stays=False) as bars:
-            bars.tell(f"making {count} openings")
-            bar = bars.bar("making openings", count)
-            bar.begin()
-
-            def found(number: int) -> None:
-                bar.show(number)
-
-            engine = NumbaEngine(hash_mb=1)
-            margin = settings.opening_margin_cp
-            return make_openings(count, settings.seed, engine, settings.opening_plies, margin, found)
-
-    return interruptible(make)

@@ -1,7 +1,8 @@
-"""``gougi net``: contents of a network file, differences of two, and their mean."""
+"""``gougi net``: contents of a network file, differences of two, and the mean of some."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import FAILED, CommandError, compile_searcher, interruptible
+from master.commands.common import FAILED, CommandError, EndsOn, compile_searcher, interruptible
+from master.commands.options import Json
 from master.commands.plain import PlainCommand
 from worker.files import described
 
@@ -22,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="""Look at network files (nn.bin): what one holds, where two differ; and make the mean of two.
+    help="""Look at network files (nn.bin): what one holds, where two differ; and make the mean of some.
 
     Examples:
 
@@ -38,7 +40,6 @@ _DATA = Annotated[
     list[Path] | None,
     typer.Option("--data", exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay. May be repeated."),
 ]
-_JSON = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 
 
 @app.command(cls=PlainCommand)
@@ -46,7 +47,7 @@ def info(
     file: _NET,
     data: _DATA = None,
     positions: Annotated[int, typer.Option(min=1, metavar="N", help="Of --data, at most.")] = 20_000,
-    as_json: _JSON = False,
+    as_json: Json = False,
 ) -> None:
     """Show a network's architecture, size, hash, and the ranges of each layer.
 
@@ -62,11 +63,9 @@ def info(
     from worker.nnue.format import NetworkFileError, parse_network
     from worker.training.net_facts import activation_facts, file_facts
 
-    try:
+    with EndsOn(NetworkFileError, OSError):
         content = file.read_bytes()
         network = parse_network(content, file=str(file))
-    except (NetworkFileError, OSError) as error:
-        raise CommandError(described(error)) from error
     facts = {"file": str(file), **file_facts(network, content)}
     if data:
         compile_searcher(training=True)
@@ -83,13 +82,11 @@ def _records(data: list[Path], most: int) -> Any:
     from worker.training.replay import TRAINING
     from worker.training.shard import ShardError, read_shard
 
-    try:
+    with EndsOn(CorpusError, ShardError, code=FAILED):
         files = shard_files(data)
         replayer = Replayer(Split(1e-9, every=False))
         chosen = files[:: max(1, len(files) // 8)]
         found = np.concatenate([replayer.records(read_shard(path), TRAINING) for path in chosen])
-    except (CorpusError, ShardError) as error:
-        raise CommandError(str(error), FAILED) from error
     if not len(found):
         raise CommandError(f"{data[0]}: no quiet position in it", FAILED)
     return found[np.linspace(0, len(found) - 1, min(most, len(found))).astype(np.int64)]
@@ -128,33 +125,54 @@ def _info_text(facts: dict[str, Any]) -> str:
 
 @app.command(cls=PlainCommand)
 def blend(
-    first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="A nn.bin.")],
-    second: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one of its shape.")],
+    nets: Annotated[
+        list[Path], typer.Argument(exists=True, dir_okay=False, metavar="A B…", help="Files (nn.bin) of one shape.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The mean's file. It is replaced.")],
-    share: Annotated[float, typer.Option(min=0, max=1, metavar="S", help="Of B in the mean; the rest is A's.")] = 0.5,
+    share: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="S",
+            help="Of the last net in the mean; the others share the rest. Default: all alike.",
+        ),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Write the mean of two networks: all weights, by shares.
+    """Write the mean of networks: all weights, by shares.
 
-    It makes sense of nets that come one from the other (gougi train --from): those that were trained apart have their
-    units in other orders, and their mean plays badly. A match tells.
+    It makes sense of nets that come from one (gougi train --from): those that were trained apart have their units in
+    other orders, and their mean plays badly. A match tells.
 
-    Example:
+    Examples:
 
       gougi net blend runs/net2/nn.bin runs/net3/nn.bin --share 0.3 --out blended.bin
+
+      gougi net blend runs/a/nn.bin runs/b/nn.bin runs/c/nn.bin --out mean.bin
     """
+    if len(nets) < 2:
+        raise CommandError(f"{nets[0]}: expected two networks or more")
     from worker.files import replace_file
     from worker.nnue.format import NetworkFileError, read_network, serialise_network
     from worker.training.blend import BlendError
     from worker.training.blend import blend as mean
 
     try:
-        network = mean(read_network(first), read_network(second), share)
-        replace_file(out, serialise_network(network))
+        last = 1 / len(nets) if share is None else share
+        shares = [(1 - last) / (len(nets) - 1)] * (len(nets) - 1) + [last]
+        content = serialise_network(mean([read_network(path) for path in nets], shares))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(out, content)
     except (NetworkFileError, BlendError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:
         raise CommandError(described(error), FAILED) from error
-    print(f"{out}: {1 - share:.0%} of {first}, {share:.0%} of {second}")
+    if as_json:
+        facts = {"net": str(out), "sha256": hashlib.sha256(content).hexdigest(), "nets": [str(path) for path in nets]}
+        print(json.dumps({**facts, "shares": shares}))
+        return
+    print(f"{out}: {', '.join(f'{part:.0%} of {path}' for path, part in zip(nets, shares, strict=True))}")
 
 
 @app.command(cls=PlainCommand)
@@ -166,7 +184,7 @@ def compare(
     show: Annotated[
         int, typer.Option(min=0, metavar="N", help="Boards shown of the positions over which they differ most.")
     ] = 3,
-    as_json: _JSON = False,
+    as_json: Json = False,
 ) -> None:
     """Compare what two networks say of the same positions: rms, correlation, and where they differ most.
 
@@ -193,17 +211,13 @@ def compare(
     from worker.training.corpus import CorpusError, shard_files
     from worker.training.samples import random_samples, teacher_samples
 
-    try:
+    with EndsOn(NetworkFileError, OSError):
         networks = [load_network(path) for path in (first, second)]
-    except (NetworkFileError, OSError) as error:
-        raise CommandError(described(error)) from error
     compile_searcher(training=True)
-    try:
+    with EndsOn(CorpusError, OSError, code=FAILED):
         samples = interruptible(
             lambda: teacher_samples(shard_files(data), positions) if data else random_samples(positions)
         )
-    except (CorpusError, OSError) as error:
-        raise CommandError(described(error), FAILED) from error
     values = interruptible(lambda: [evaluations(network, samples) for network in networks])
     ranks = interruptible(lambda: [ranking(network, samples) if data else None for network in networks])
     facts: dict[str, Any] = {"a": str(first), "b": str(second), **comparison(values[0], values[1])}

@@ -9,11 +9,15 @@ from typing import Any, TextIO
 from worker.text import ERRORS, register
 
 
-class _NamedStream(io.FileIO):
-    """A standard stream whose errors say which one it is."""
+class NamedStream(io.FileIO):
+    """A standard stream whose errors say which one it is.
 
-    def __init__(self, number: int, words: str) -> None:
-        super().__init__(number, "wb", closefd=False)
+    Args:
+        number: the file's; it stays open when the stream is closed, unless the stream ``owns`` it.
+    """
+
+    def __init__(self, number: int, words: str, *, owns: bool = False) -> None:
+        super().__init__(number, "wb", closefd=owns)
         self._words = words
 
     def write(self, data: Any, /) -> int:
@@ -35,7 +39,7 @@ def _named(stream: TextIO, words: str) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper) or type(own) is not io.FileIO:
         return stream  # not the process's own: another program has taken it over, or we did before
     stream.flush()
-    raw = _NamedStream(stream.fileno(), words)
+    raw = NamedStream(stream.fileno(), words)
     return io.TextIOWrapper(
         raw if stream.write_through else io.BufferedWriter(raw),
         stream.encoding,

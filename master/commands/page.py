@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from master.config import Config
-    from master.game.driver import Observer
     from master.live.feed import Feed
-    from master.player.events import GameEvent
 
 PageOption = Annotated[
     str | None,
@@ -68,19 +66,3 @@ def page_token(settings: Config, host: str) -> str:
     if given is not None:
         return given.get_secret_value()
     return "" if is_loopback(host) else secrets.token_urlsafe(24)
-
-
-def together(observers: Sequence[Observer]) -> Observer:
-    """One observer in the place of several. One that fails does not keep the event from the others."""
-    import structlog
-
-    log: structlog.stdlib.BoundLogger = structlog.get_logger("game")
-
-    def observe(event: GameEvent) -> None:
-        for observer in observers:
-            try:
-                observer(event)
-            except Exception:
-                log.exception("observer_failed")
-
-    return observe

@@ -9,6 +9,7 @@ import typer
 
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import CommandError
+from master.commands.options import Address, Nodes
 from master.commands.page import PageOption
 from master.commands.play_embedded import play_embedded_games
 from master.commands.play_online import play_online
@@ -32,10 +33,8 @@ def play(
     password_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="File with the password, mode 600. Or set GOUGI_CSA_PASSWORD.")
     ] = None,
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
-    ] = None,
+    nodes: Nodes = None,
+    address: Address = None,
     mode: Annotated[
         str | None, typer.Option(metavar="auto|split|consult|tiers", help="How nodes share the work. Default: auto.")
     ] = None,

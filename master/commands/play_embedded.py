@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher
 from master.commands.log_file import logged
-from master.commands.page import live_page, together
+from master.commands.page import live_page
 from master.commands.play_show import open_show, tell_result
 from master.commands.players import make_fleet, make_single, player_settings
 
 if TYPE_CHECKING:
     from master.config import Config
+    from master.player.events import GameOutcome
 
 
 def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
@@ -27,7 +29,7 @@ def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_mo
     from master.commands.lifetime import Interrupted, run_to_end
     from master.commands.metrics_endpoint import serving
     from master.logs.log import fleet_listener
-    from master.practice.embedded import EmbeddedResult, EmbeddedSettings, Seat, play_embedded
+    from master.practice.embedded import PROPER_ENDS, EmbeddedSettings, Seat, play_embedded
     from master.practice.server import ServerError
     from master.ui.texts import say
 
@@ -42,10 +44,7 @@ def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_mo
     )
     show = open_show(plain, settings.csa.games)
 
-    def on_result(result: EmbeddedResult) -> None:
-        tell_result(show, result.outcome, result.record)
-
-    async def main() -> list[EmbeddedResult]:
+    async def main() -> list[GameOutcome]:
         async with show, AsyncExitStack() as stack:
             metrics = stack.enter_context(serving(settings.metrics, settings.csa.name, fleet_listener().on_event))
             page = await stack.enter_async_context(live_page(settings, "play", show.say, show.warn))
@@ -61,9 +60,9 @@ def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_mo
                 hears.append(page.fleet_event)
                 sees.append(page.observe)
                 sees_opponent.append(page.observe_opponent)
-            cluster = Seat(make_fleet(settings, metrics), fleet_listener(*hears), together(sees))
-            opponent = Seat(make_single(settings), fleet_listener(), together(sees_opponent))
-            results = await play_embedded(embedded, cluster, opponent, on_result, last_game)
+            cluster = Seat(make_fleet(settings, metrics), fleet_listener(*hears), sees)
+            opponent = Seat(make_single(settings), fleet_listener(), sees_opponent)
+            results = await play_embedded(embedded, cluster, opponent, partial(tell_result, show), last_game)
             fault.check()
             return results
 
@@ -76,4 +75,4 @@ def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_mo
         show.say(say("interrupted"))
         return INTERRUPTED
     show.settle()
-    return 0 if all(result.proper for result in results) else FAILED
+    return 0 if all(outcome.conclusion in PROPER_ENDS for outcome in results) else FAILED

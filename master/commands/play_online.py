@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from master.commands.checks import check_fleet, check_folder
-from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher
+from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, EndsOn, compile_searcher
 from master.commands.log_file import logged
-from master.commands.page import live_page, together
+from master.commands.page import live_page
 from master.commands.play_show import open_show, tell_result
 from master.commands.players import make_fleet, player_settings
 
@@ -46,23 +46,17 @@ def play_online(settings: Config, plain: bool) -> int:
     from master.ui.texts import say
 
     csa = settings.csa
-    try:
+    with EndsOn(ValueError, where="--server"):
         server = ServerAddress.parse(csa.server)
-    except ValueError as error:
-        raise CommandError(f"--server: {error}") from error
-    try:
+    with EndsOn(ConfigError, TlsError):
         password = csa_password(settings)
         tls = tls_context(csa.tls_ca_file) if csa.tls else None
-    except (ConfigError, TlsError) as error:
-        raise CommandError(str(error)) from error
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
     show = open_show(plain, csa.games)
-    try:
+    with EndsOn(LoginError):
         for warning in check_login(csa.name, csa.game, password):
             show.warn(f"warning: {warning}")
-    except LoginError as error:
-        raise CommandError(str(error)) from error
     os.environ.pop("GOUGI_CSA_PASSWORD", None)  # the nodes' processes have no use for it
     login = Login(csa.name, login_password(csa.game, password))
     check_fleet(settings)
@@ -79,7 +73,7 @@ def play_online(settings: Config, plain: bool) -> int:
     def observe(event: GameEvent) -> None:
         show.observe(event)
         if isinstance(event, GameEnded) and event.outcome.played:
-            tell_result(show, event.outcome, event.outcome.record_path)
+            tell_result(show, event.outcome)
 
     async def main() -> list[GameOutcome]:
         last_game = asyncio.Event()
@@ -109,7 +103,7 @@ def play_online(settings: Config, plain: bool) -> int:
                         login,
                         searcher,
                         game_settings,
-                        [together(sees), searcher.observe],
+                        [*sees, searcher.observe],
                         count=csa.games or None,
                         stop=last_game,
                         backoff=Backoff(attempts=csa.attempts or None),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ def open_show(plain: bool, games: int) -> Show:
     return Show(Console(), Console(file=sys.stderr), plain=plain, games=games or None)
 
 
-def tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
+def tell_result(show: Show, outcome: GameOutcome) -> None:
     """Say how a game has ended, and where its record lies."""
     from master.ui.endings import own_result_words
     from master.ui.texts import say
@@ -28,5 +27,5 @@ def tell_result(show: Show, outcome: GameOutcome, record: Path | None) -> None:
         name = outcome.summary.names[outcome.summary.my_colour]
         how, plies = own_result_words(outcome), outcome.plies
         show.say(say("result for {name}: {how}, {plies} moves", name=name, how=how, plies=plies))
-    if record is not None:
-        show.say(say("record: {record}", record=record))
+    if outcome.record_path is not None:
+        show.say(say("record: {record}", record=outcome.record_path))

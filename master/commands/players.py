@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from master.commands.common import processors
 
 if TYPE_CHECKING:
     from cluster.drivers.local_driver import LocalSearcher
@@ -15,11 +17,22 @@ if TYPE_CHECKING:
     from master.player.instructions import PlayerSettings
 
 
+MOST_UNASKED: Final = 8
+"""Nodes of a fleet whose number is left to us. In the laboratory eight are worth some 3.3 single ones, and more add
+little (docs/measurements/strategies.md); in real time only two were measured."""
+
+
 def make_single(settings: Config) -> LocalSearcher:
     """One searcher in this process, as the configuration describes a node; not open yet."""
     from cluster.drivers.local_driver import LocalSearcher
 
     return LocalSearcher(_engine(settings).build)
+
+
+def node_count(settings: Config) -> int:
+    """The number of nodes of a fleet of our own: as configured, or as many as have processors of their own."""
+    own = max(1, processors() // settings.engine.threads)
+    return settings.cluster.nodes or min(own, MOST_UNASKED)
 
 
 def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
@@ -38,7 +51,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
     variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
     return RaySearcher(
-        nodes=cluster.nodes,
+        nodes=node_count(settings),
         address=cluster.address or None,
         engine=FleetSpec(kinds, variety).build,
         fallback=replace(engine, hash_mb=16, threads=1).build,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError
+from master.commands.common import FAILED, INTERRUPTED, CommandError, EndsOn, notice
 
 if TYPE_CHECKING:
     from master.game.replay import LoggedGame, Replay
@@ -48,10 +48,8 @@ def replay(
     """
     from master.game.replay import ReplayError, read_log
 
-    try:
+    with EndsOn(ReplayError):
         logged = read_log(log, _tell_gap)
-    except ReplayError as error:
-        raise CommandError(str(error)) from error
     offered = [entry for entry in logged if entry.game_id]
     chosen = [entry for entry in offered if (game is None or game in entry.game_id) and player in (None, entry.name)]
     if not chosen:
@@ -66,7 +64,7 @@ def replay(
 
 
 def _tell_gap(where: str) -> None:
-    print(f"gougi: {where}; a game that ran then is played up to there", file=sys.stderr)
+    notice(f"{where}; a game that ran then is played up to there")
 
 
 class _InterruptedError(Exception):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +13,16 @@ import typer
 from master.commands.checks import network_file
 from master.commands.common import (
     FAILED,
-    INTERRUPTED,
     CommandError,
+    EndsOn,
     Stoppable,
     compile_searcher,
+    exit_code,
     interruptible,
+    notice,
     processors,
 )
+from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
 from master.commands.plain import PlainCommand
 from worker.files import described
 
@@ -41,12 +43,8 @@ def selfplay(
     games: Annotated[
         int, typer.Option(min=1, metavar="N", help="Games in all; rounded up to whole shards. More may be asked later.")
     ] = 10_000,
-    net: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
-    ] = None,
-    fv_scale: Annotated[
-        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
-    ] = None,
+    net: NetFile = None,
+    fv_scale: FvScale = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of all games: the same seed gives the same.")] = 1,
     nodes: Annotated[
         int,
@@ -80,11 +78,8 @@ def selfplay(
     processes: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes on this machine. Default: its processors.")
     ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Make them on the fleet whose Ray listens there (or: auto)."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    address: FleetAddress = None,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Play games of the searcher against itself, for training a network.
 
@@ -150,8 +145,8 @@ def _run(
     from master.commands.selfplay_board import Board
 
     known, notices = folder.known(terms, shards)
-    for notice in notices:
-        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+    for text in notices:
+        notice(text)
     there = {header["shard"] for header in known}
     board = Board(terms.settings.games * shards, known)
     whole = True
@@ -159,10 +154,7 @@ def _run(
         whole = _make(folder, terms, network, missing, processes, address, board)
     found = {"folder": str(folder.path), "finished": whole, **board.facts()}
     print(json.dumps(found) if as_json else board.summary())
-    if whole:
-        return 0
-    print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
-    return INTERRUPTED
+    return exit_code(whole, folder.path)
 
 
 def _make(
@@ -198,7 +190,7 @@ def _make(
 @app.command(cls=PlainCommand)
 def stats(
     folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Count what is in the games: lengths, ends, duplicates, scores, the share that is kept, and the fitted scale."""
     from cluster.teaching.folder import shards_in
@@ -218,10 +210,8 @@ def stats(
                 raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
         return tally.facts()
 
-    try:
+    with EndsOn(TeachingError, OSError, code=FAILED):
         facts = interruptible(count)
-    except (TeachingError, OSError) as error:
-        raise CommandError(described(error), FAILED) from error
     print(json.dumps(facts) if as_json else stats_text(facts))
 
 
@@ -233,7 +223,7 @@ def export(
         bool,
         typer.Option("--all", help="Positions in check, with a capture or promotion as best move, or decided too."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    as_json: JsonAtEnd = False,
 ) -> None:
     """Write the positions as the field's records of 40 bytes (PackedSfenValue), which its trainers read.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from master.ui.progress import Bars
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _BAR: Final = 40
 
 
-class Board:
-    """The standing on stderr: a bar at a terminal, else a line for each shard. A context manager.
+class Board(Bars):
+    """The standing on stderr: a bar at a terminal, else a line for each shard.
 
     Args:
         wanted: games in all.
@@ -23,6 +23,7 @@ class Board:
     """
 
     def __init__(self, wanted: int, known: Sequence[dict[str, Any]]) -> None:
+        super().__init__("games")
         self._wanted = wanted
         self._shards = len(known)
         self._games = sum(header["games"] for header in known)
@@ -32,8 +33,7 @@ class Board:
         self._running_games = self._running_positions = 0
         self._running_cpu_s = 0.0
         self._lost = 0
-        self._bars = Bars("games")
-        self._bar = self._bars.bar("", wanted)
+        self._bar = self.bar("", wanted)
         self._began = time.monotonic()
 
     def take(self, event: Event) -> None:
@@ -43,14 +43,14 @@ class Board:
 
         if isinstance(event, Opened):
             waits = "" if event.nodes else ": waiting for a machine that has room"
-            self._bars.note(f"a fleet of {event.nodes} nodes{waits}")
+            self.note(f"a fleet of {event.nodes} nodes{waits}")
         elif isinstance(event, Played):
             self._running_games += event.games
             self._running_positions += event.positions
             self._running_cpu_s += event.cpu_s
         elif isinstance(event, ShardLost):
             self._lost += 1
-            self._bars.note(f"shard {event.number} is lost: {event.why}; it is made again")
+            self.note(f"shard {event.number} is lost: {event.why}; it is made again")
         else:
             self._shards += 1
             self._fresh_games += event.games
@@ -94,14 +94,10 @@ class Board:
             words += f", {self._rate():,.0f} positions a CPU second"
         self._bar.show(done, words, tell=tell)
 
-    def __enter__(self) -> Board:
+    def __enter__(self) -> Self:
         self._began = time.monotonic()
-        self._bars.__enter__()
         self._bar.begin(self._games)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.__exit__()
+        return super().__enter__()
 
 
 def stats_text(facts: dict[str, Any]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from master.commands.checks import check_folder
-from master.commands.common import CommandError
+from master.commands.common import CommandError, tell
 from master.commands.log_file import logged
 from master.commands.settings import ConfigFile, load
 
@@ -51,16 +50,16 @@ def serve(
 
     tell_line = SteadyWriter(lambda line: print(line, flush=True))  # a full disk behind it ends no game
 
-    def tell(note: RoomNote) -> None:
+    def on_note(note: RoomNote) -> None:
         tell_line(" ".join([note.event, *(f"{key}={value}" for key, value in note.fields.items())]))
 
     async def main() -> None:
-        async with PracticeServer(options, tell) as server:
+        async with PracticeServer(options, on_note) as server:
             tell_line("listening on {}:{}; records go to {}".format(*server.address, folder))
             await asyncio.Event().wait()
 
     try:
-        with logged(settings, _warn, tell_line):
+        with logged(settings, tell, tell_line):
             run_to_end(main)
     except ServerError as error:
         raise CommandError(str(error)) from error
@@ -68,7 +67,3 @@ def serve(
         tell_line("stopped")  # the usual end of a server, and no fault
     tell_line.settle()
     return 0
-
-
-def _warn(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

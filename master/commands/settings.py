@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import CommandError
+from master.commands.common import EndsOn
 
 if TYPE_CHECKING:
     from master.config import Config
@@ -26,10 +26,8 @@ def load(file: Path | None, options: dict[str, dict[str, Any]] | None = None) ->
     """The configuration of a command; a fault in it ends the command."""
     from master.config import ConfigError, load_config
 
-    try:
+    with EndsOn(ConfigError):
         return load_config(options, file)
-    except ConfigError as error:
-        raise CommandError(str(error)) from error
 
 
 def config(

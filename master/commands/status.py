@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from master.commands.checks import check_address
-from master.commands.common import FAILED, CommandError
-from worker.files import described
+from master.commands.common import FAILED, CommandError, EndsOn
+from master.commands.options import Json
 
 if TYPE_CHECKING:
     from master.ui.console import Console
@@ -22,7 +22,7 @@ def status(
         str | None,
         typer.Option(metavar="HOST:PORT", help="A Ray cluster, which is asked, or auto. Default: what runs here."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Show the state of this user's fleets on this machine: nodes, speed, work, losses, last decision.
 
@@ -41,10 +41,8 @@ def status(
     """
     from cluster.machine.status import masters
 
-    try:
+    with EndsOn(OSError, code=FAILED):
         found = [facts for facts in masters() if address in (None, "auto", facts["address"])]
-    except OSError as error:
-        raise CommandError(described(error), FAILED) from error
     cluster = None if address is None else _ask(address)
     if as_json:
         print(json.dumps({"masters": found, **({} if cluster is None else {"cluster": cluster})}, ensure_ascii=False))
@@ -69,10 +67,8 @@ def _ask(address: str) -> dict[str, Any]:
     from cluster.drivers.ray_survey import survey
 
     check_address(address)
-    try:
+    with EndsOn(FleetError, where="--address", code=FAILED):
         return survey(address)
-    except FleetError as error:
-        raise CommandError(f"--address: {error}", FAILED) from error
 
 
 def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> None:
@@ -85,7 +81,7 @@ def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> No
     places, taken = (sum(machine[key] for machine in alive) for key in ("places", "taken"))
     head = f"Ray at {address}: machines: {len(alive)}, places for nodes: {places}, taken: {taken}"
     lost = len(cluster["machines"]) - len(alive)
-    console.print(head + (f"; lost machines: {lost}" if lost else ""), markup=False, highlight=False, soft_wrap=True)
+    console.say(head + (f"; lost machines: {lost}" if lost else ""))
     table = Table(box=None, header_style="dim", pad_edge=False)
     for name in ("machine", "address"):
         table.add_column(name, no_wrap=True)
@@ -102,10 +98,9 @@ def _tell_cluster(console: Console, address: str, cluster: dict[str, Any]) -> No
         nodes = f"nodes: {player['nodes']}" + (
             f", waiting for a place: {player['waiting']}" if player["waiting"] else ""
         )
-        line = f"player {player['job']} on {player['address']}, for {since}: {nodes}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.say(f"player {player['job']} on {player['address']}, for {since}: {nodes}")
     if not cluster["players"]:
-        console.print("nobody plays there", markup=False, highlight=False)
+        console.say("nobody plays there")
 
 
 def _tell(console: Console, facts: dict[str, Any]) -> None:
@@ -115,11 +110,7 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
     from master.cloud.view import age
     from master.records.notation import count_text, score_text
 
-    now = time.time()
-
-    def say(line: str) -> None:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
+    say, now = console.say, time.time()
     doing = "searching" if facts["searching"] else "idle"
     say(f"{_command(facts['pid'])} ({facts['name']}, process {facts['pid']}): {doing}, for {age(now - facts['began'])}")
     say(f"Ray: {facts['ray']}" + (f" at {facts['address']}" if facts["address"] else ""))

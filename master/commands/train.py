@@ -77,6 +77,14 @@ def train(
             help="Share of the score in a label, at the start and at the end; the rest is the game's result.",
         ),
     ] = "1-0.9",
+    horizon: Annotated[
+        float,
+        typer.Option(
+            metavar="PLIES",
+            help="How far a position's score looks ahead: mix it with the scores that followed in its game, whose mean "
+            "distance is this.",
+        ),
+    ] = 0.0,
     scale: Annotated[
         float | None,
         typer.Option(metavar="CP", help="Centipawns to one logistic unit. Default: what the games fit."),
@@ -141,8 +149,8 @@ def train(
         settings = TrainSettings(
             **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
-            score_to=last, scale=scale, quantised=quantised, validation=validation, every=everything, mirror=mirror,
-            patience=patience, seed=seed,
+            score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
+            every=everything, mirror=mirror, patience=patience, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         wanted = {

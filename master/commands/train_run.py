@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import signal
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible
+from master.commands.common import FAILED, INTERRUPTED, CommandError, compile_searcher, interruptible, notice, tell
 
 if TYPE_CHECKING:
     from master.commands.train_board import Board
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from worker.training.train_folder import TrainFolder
     from worker.training.train_settings import TrainSettings
     from worker.training.weights import FloatNet
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def run(
@@ -61,7 +56,7 @@ def run(
             finally:
                 trainer.model.close()
         if not outcome.finished:
-            _tell(f"interrupted: the same command goes on with {folder.path}")
+            tell(f"interrupted: the same command goes on with {folder.path}")
             if as_json:
                 print(json.dumps({"folder": str(folder.path), "finished": False, "positions": outcome.positions}))
             return INTERRUPTED
@@ -87,20 +82,22 @@ def _trainer(
 
     def on_shard(number: int, total: int) -> None:
         if number % 50 == 0:
-            _tell(f"reading shard {number + 1} of {total}")
+            tell(f"reading shard {number + 1} of {total}")
 
-    split = Split(settings.validation, settings.every)
+    split = Split(settings.validation, settings.every, settings.horizon)
     corpus, notices = interruptible(lambda: folder.corpus(data, split, on_shard))
     state, more = read_checkpoint(folder.path)
-    for notice in notices + more:
-        _tell(f"gougi: {notice}")
+    for text in notices + more:
+        notice(text)
     scale = settings.scale or corpus.scale
     if scale is None:
         raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
+    if settings.horizon and corpus.scale is None:
+        raise CommandError("--horizon: the games fit no win-rate scale: there are too few")
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)
-    _tell(
+    tell(
         f"{corpus.training:,} positions for training, {corpus.validation:,} for validation, "
         f"win-rate scale {scale:,.0f} centipawns, {device}"
     )
@@ -169,6 +166,8 @@ def _export(
 
     architecture = settings.architecture if source is None else source.architecture
     network = to_file(outcome.net, architecture)
+    if settings.horizon and corpus.scale is None:
+        raise CommandError("--horizon: the games fit no win-rate scale: there are too few")
     wanted = Schedule.of(settings, corpus.training).validation_positions
     found = interruptible(lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source)))
     if not found.rms <= tolerance:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,13 +13,15 @@ import typer
 from master.commands.checks import network_file
 from master.commands.common import (
     FAILED,
-    INTERRUPTED,
     CommandError,
+    EndsOn,
     Stoppable,
     compile_searcher,
-    interruptible,
+    exit_code,
+    notice,
     processors,
 )
+from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile, Openings
 from master.commands.plain import PlainCommand
 from worker.files import described
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from cluster.tuning.games import PairTerms
     from cluster.tuning.run import Run
     from cluster.tuning.settings import TuneSettings
+    from worker.search.engine import NumbaEngine
 
 MOST_OPENINGS = 500
 """Openings made; a longer run plays them again."""
@@ -62,17 +64,10 @@ def tune(
             metavar="R", help="How far the last iteration moves a parameter for a point, in its steps (r_end)."
         ),
     ] = 0.002,
-    net: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
-    ] = None,
-    fv_scale: Annotated[
-        int | None, typer.Option(min=1, help="Raw output to a centipawn. Default: what the network names, else 16.")
-    ] = None,
+    net: NetFile = None,
+    fv_scale: FvScale = None,
     hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each searcher.")] = 16,
-    openings: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Positions, one a line (sfen ..., startpos moves ...). Default: made."),
-    ] = None,
+    openings: Openings = None,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="A side is lost where both see it so far behind. 0: never.")
     ] = 2000,
@@ -84,12 +79,9 @@ def tune(
     concurrency: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Games at a time on this machine. Default: its processors.")
     ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Play them on the fleet whose Ray listens there (or: auto)."),
-    ] = None,
+    address: FleetAddress = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show parameters, ranges and gains; play nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Tune search parameters by games between two values of each at a time (SPSA).
 
@@ -175,28 +167,25 @@ def _run(
     from master.commands.tune_board import facts_of, line, print_whole, standing_table
 
     terms = PairTerms(settings.games, settings.names, code_version())
-    notice = folder.claim(settings, terms.code)
-    if notice:
-        print(f"gougi: {notice}", file=sys.stderr, flush=True)
+    notice(folder.claim(settings, terms.code))
     if address is None:
         compile_searcher()
     _settle_openings(folder, settings, network, openings)
-    run = folder.read(settings, mend=True)
+    run, dropped = folder.run(settings, mend=True)
+    notice(dropped)
     whole = run.finished or _play(folder, run, terms, network, concurrency or processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
     if not as_json:
         print_whole(standing_table(run))
     print(json.dumps(facts_of(run, str(folder.path))) if as_json else line(run))
-    if whole:
-        return 0
-    print(f"interrupted: the same command goes on with {folder.path}", file=sys.stderr)
-    return INTERRUPTED
+    return exit_code(whole, folder.path)
 
 
 def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: bytes, file: Path | None) -> None:
     """Have the folder hold openings: those of ``file``, or made ones."""
     from cluster.tuning.settings import TuningError
-    from worker.arena.openings import OpeningError, make_openings, read_openings
+    from master.commands.openings import made_openings
+    from worker.arena.openings import OpeningError, read_openings
 
     if folder.known_openings():
         return
@@ -205,17 +194,16 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
             folder.keep_openings(read_openings(file))
             return
         count = min(MOST_OPENINGS, settings.pairs * settings.spsa.iterations)
-        print(f"making {count} openings", file=sys.stderr, flush=True)
 
-        def make() -> list[str]:
+        def engine() -> NumbaEngine:
             from worker.nnue import Network
             from worker.nnue.format import parse_network
             from worker.search.engine import NumbaEngine
 
             own = Network(parse_network(network), fv_scale=settings.games.fv_scale)
-            return make_openings(count, settings.spsa.seed, NumbaEngine(hash_mb=1, network=own))
+            return NumbaEngine(hash_mb=1, network=own)
 
-        folder.keep_openings(interruptible(make))
+        folder.keep_openings(made_openings(count, settings.spsa.seed, engine))
     except OpeningError as error:
         raise TuningError(str(error)) from error
 
@@ -232,7 +220,7 @@ def _play(folder: TuningFolder, run: Run, terms: PairTerms, network: bytes, node
             if board.take(event):
                 folder.keep_plot(plot(run, folder.path.name))
 
-        asyncio.run(play_on_ray(address, nodes, network, terms, run, folder.add, on_event))
+        asyncio.run(play_on_ray(address, nodes, network, terms, run, folder.append, on_event))
     return block.finished
 
 
@@ -242,10 +230,8 @@ def _known(path: Path) -> tuple[TuningFolder, Run]:
     from cluster.tuning.settings import TuningError
 
     folder = TuningFolder(path)
-    try:
-        return folder, folder.read(folder.known()[0], mend=False)
-    except TuningError as error:
-        raise CommandError(str(error)) from error
+    with EndsOn(TuningError):
+        return folder, folder.run(folder.known()[0], mend=False)[0]
 
 
 _FOLDER = Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi tune.")]
@@ -257,7 +243,7 @@ def show(
     svg: Annotated[
         Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Write the plot there.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show where the parameters are and how they came there; also while the run goes on."""
     from cluster.tuning.report import plot

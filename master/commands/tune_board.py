@@ -11,7 +11,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from master.commands.common import tell
 from master.ui.console import Console
+from master.ui.progress import span
 
 if TYPE_CHECKING:
     from cluster.tuning.ray_tasks import Event
@@ -99,7 +101,7 @@ def line(run: Run, played: int = 0, seconds: float = 0.0) -> str:
     if played and seconds > 0:
         text += f", {played * 3600 / seconds:,.0f} games/h"
         if done < wanted:
-            text += f", {_span((wanted - done) * seconds / played)} left"
+            text += f", {span((wanted - done) * seconds / played)} left"
     return text
 
 
@@ -144,8 +146,7 @@ class Board:
             self._console.print(f"a fleet of {event.nodes} nodes{waits}")
             self._began = time.monotonic()
         elif isinstance(event, PairLost):
-            iteration, pair = event.name
-            self._console.print(f"pair {pair} of iteration {iteration} is lost: {event.why}; it is played again")
+            self._console.print(f"{event.name} is lost: {event.why}; it is played again")
         return self._show()
 
     def _show(self) -> bool:
@@ -154,7 +155,7 @@ class Board:
             return False
         self._shown = now
         if self._live is None:
-            print(self._line(), file=sys.stderr, flush=True)
+            tell(self._line())
         else:
             rows = max(1, self._console.size.height - _OTHER_LINES)
             self._live.update(Group(standing_table(self._run, rows), Text(self._line())), refresh=True)
@@ -170,9 +171,3 @@ def _table(*columns: str) -> Table:
     for number, name in enumerate(columns):
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
     return table
-
-
-def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from master.commands.common import INTERRUPTED, CommandError, interruptible
+from master.commands.common import INTERRUPTED, CommandError, EndsOn, interruptible, tell
+from master.commands.options import Address, Nodes, Single
+from master.commands.output import NamedStream
 from master.commands.page import PageOption, live_page
-from master.commands.players import make_fleet
+from master.commands.players import make_fleet, node_count
 from master.commands.settings import ConfigFile, load
 from worker.files import reason
 from worker.usi.door import Door, introduction
@@ -31,11 +33,9 @@ if TYPE_CHECKING:
 
 
 def usi(
-    single: Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")] = False,
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="Node processes that search. Default: 2.")] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
-    ] = None,
+    single: Single = False,
+    nodes: Nodes = None,
+    address: Address = None,
     records: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Folder for a log. Default: no log is written.")
     ] = None,
@@ -94,7 +94,7 @@ def _fleet(settings: Config, records: str | None) -> int:
 
     engine, cluster = settings.engine, settings.cluster
     plan = FleetPlan(
-        nodes=cluster.nodes,
+        nodes=node_count(settings),
         hash_mb=engine.hash_mb,
         threads=engine.threads,
         eval_file=engine.eval_file,
@@ -116,12 +116,12 @@ def _serve_fleet(
     from master.commands.metrics_endpoint import serving
     from master.usi.driver import UsiDriver
 
-    def tell(line: str) -> None:
+    def tell_gui(line: str) -> None:
         with contextlib.suppress(OSError):  # the driver notices that the GUI is gone
             write(f"info string {line}")
 
     async def main() -> int:
-        async with live_page(settings, "usi", tell, tell) as page:
+        async with live_page(settings, "usi", tell_gui, tell_gui) as page:
             watch = (lambda _what: None) if page is None else page.usi
             driver = UsiDriver(options, lambda wanted: _build(settings, wanted, metrics), write, on_event, watch=watch)
             code = await driver.run(door)
@@ -179,28 +179,19 @@ def _gui() -> Iterator[Callable[[str], None]]:
     standard error."""
     sys.stdout.flush()
     lock = threading.Lock()
-    gui = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="replace")
+    stream = NamedStream(os.dup(sys.stdout.fileno()), "standard output", owns=True)
+    gui = io.TextIOWrapper(io.BufferedWriter(stream), encoding="utf-8", errors="replace")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     def write(line: str) -> None:
-        with lock, _named():
+        with lock:
             gui.write(line + "\n")
             gui.flush()
 
     try:
         yield write
     finally:
-        with _named():
-            gui.close()
-
-
-@contextlib.contextmanager
-def _named() -> Iterator[None]:
-    """An error of the GUI's stream says which one it is."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from error
+        gui.close()
 
 
 def _lines() -> TextIO:
@@ -218,12 +209,5 @@ def _logged(settings: Config, records: str | None) -> Iterator[Callable[[str, di
     if records is None:
         yield lambda _name, _fields: None
         return
-    try:
-        with open_log(Path(records), console=_complain, **settings.log.options()):
-            yield fleet_listener().on_event
-    except LogError as error:
-        raise CommandError(str(error)) from error
-
-
-def _complain(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    with EndsOn(LogError), open_log(Path(records), console=tell, **settings.log.options()):
+        yield fleet_listener().on_event

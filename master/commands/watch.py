@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from master.commands.common import FAILED, CommandError
+from master.commands.common import FAILED, CommandError, EndsOn, notice
 from master.commands.page import PageOption, page_token
 from master.commands.settings import ConfigFile, load
 from worker.files import described
@@ -53,10 +52,8 @@ def watch(
     if what is not None and not what.exists():
         raise CommandError(f"{what}: no such file")
     is_log = source.is_dir() or source.suffix in _LOGS or not source.exists()
-    try:
+    with EndsOn(GameFileError):
         seen = Watch(source, []) if is_log else Watch(None, facts_of(source))
-    except GameFileError as error:
-        raise CommandError(str(error)) from error
     place = parse(settings.page.listen) or (LOOPBACK, 0)
     token = page_token(settings, place[0])
     head = {"command": "watch", "version": version("gougi")}
@@ -68,11 +65,8 @@ def watch(
 
             webbrowser.open(url)
 
-    def warn(line: str) -> None:
-        print(f"gougi: {line}", file=sys.stderr, flush=True)
-
     try:
-        run_to_end(lambda: show(seen, place, token, head, ready, warn))
+        run_to_end(lambda: show(seen, place, token, head, ready, notice))
     except (OSError, UnicodeDecodeError) as error:
         words = described(error) if isinstance(error, OSError) else str(error)
         raise CommandError(words, FAILED) from error

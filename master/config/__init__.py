@@ -7,9 +7,8 @@ or ``GOUGI_CONFIG`` names, else ``gougi.toml`` in the working folder, else ``~/.
 
 from __future__ import annotations
 
-from master.config.loading import ENV_OTHER, ConfigError, csa_password, find_file, load_config
+from master.config.loading import ConfigError, csa_password, find_file, load_config
 from master.config.sections import (
-    ENV_PREFIX,
     BookConfig,
     ClockConfig,
     ClusterConfig,
@@ -25,8 +24,6 @@ from master.config.sections import (
 from master.config.text import effective, sample
 
 __all__ = [
-    "ENV_OTHER",
-    "ENV_PREFIX",
     "BookConfig",
     "ClockConfig",
     "ClusterConfig",

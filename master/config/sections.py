@@ -59,8 +59,9 @@ class NodeKindConfig(_Section):
 class ClusterConfig(_Section):
     """The fleet that searches together."""
 
-    nodes: Annotated[int, Field(ge=1, le=1024)] = 2
-    """Number of nodes that search."""
+    nodes: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Number of nodes that search. 0: one for each processor of this machine that is ours (for each [engine] threads of
+    them), 8 at most."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
     report_port: Annotated[int, Field(ge=0, le=65535)] = 0

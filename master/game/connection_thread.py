@@ -18,7 +18,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -27,7 +27,7 @@ import structlog
 import uvloop
 
 from cluster.api import SILENT, Decision, OpenSearcher, SearchListener, SearchRequest
-from master.game.driver import Observer
+from master.game.driver import tell_all
 from master.game.loop import Series, play_games
 from master.player.events import GameEvent, GameOutcome
 
@@ -47,7 +47,7 @@ async def play_games_on_thread(series: Series) -> list[GameOutcome]:
     thread = _ConnectionThread()
 
     def observe(event: GameEvent) -> None:
-        _call(home, _tell, series.observers, event)
+        _call(home, tell_all, series.observers, event)
 
     async def main(stopped: asyncio.Event) -> list[GameOutcome]:
         observers = [observe] if series.observers else []
@@ -180,11 +180,3 @@ def _guarded(call: Callable[..., None], *arguments: object) -> None:
         call(*arguments)
     except Exception:
         log.exception("order_failed", order=getattr(call, "__name__", str(call)))
-
-
-def _tell(observers: Sequence[Observer], event: GameEvent) -> None:
-    for observer in observers:
-        try:
-            observer(event)
-        except Exception:
-            log.exception("observer_failed")

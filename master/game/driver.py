@@ -79,6 +79,16 @@ LOGIN_S: Final = 60.0
 Observer = Callable[[GameEvent], None]
 """Called on the event loop; must not block. What it raises is logged and forgotten."""
 
+
+def tell_all(observers: Sequence[Observer], event: GameEvent) -> None:
+    """Hand an event to observers. One that fails does not keep it from the others."""
+    for observer in observers:
+        try:
+            observer(event)
+        except Exception:
+            log.exception("observer_failed")
+
+
 _IDS_OF_A_GAME: Final = 100_000
 """More than any game has searches, pondering and questions to a book together."""
 _search_ids = itertools.count(1)
@@ -395,12 +405,8 @@ class _Game:
             tell(event.event, **event.fields)
         elif isinstance(event, GameRefused):
             log.error("game_refused", why=event.why)
-        observers = self._observers if self._settings.book is None else (self._settings.book.observe, *self._observers)
-        for observer in observers:
-            try:
-                observer(event)
-            except Exception:
-                log.exception("observer_failed")
+        book = self._settings.book
+        tell_all(self._observers if book is None else (book.observe, *self._observers), event)
 
     def _with_record(self, outcome: GameOutcome) -> GameOutcome:
         return outcome if self._recorder is None else replace(outcome, record_path=self._recorder.path)

@@ -14,10 +14,10 @@ Pure but for the reading.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -48,6 +48,12 @@ class LoggedGame:
     game_id: str = ""
     """Empty where no game was offered."""
     entries: list[Entry] = field(default_factory=list)
+
+    @classmethod
+    def begun(cls, fields: Mapping[str, Any]) -> Self:
+        """The game that a log's line `BEGIN` begins. Raises KeyError, TypeError, ValueError: it is none of ours."""
+        settings = _SETTINGS.validate_python(fields["settings"])
+        return cls(int(fields["game"]), str(fields["name"]), str(fields["server"]), settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +137,8 @@ def _take(fields: dict[str, Any], games: list[LoggedGame], running: dict[int, Lo
     """One line of a log. Events of a game whose beginning is not there are left out."""
     event = fields.get("event")
     if event == BEGIN:
-        settings = _SETTINGS.validate_python(fields["settings"])
-        number = int(fields["game"])
-        running[number] = LoggedGame(number, str(fields["name"]), str(fields["server"]), settings)
-        games.append(running[number])
+        games.append(LoggedGame.begun(fields))
+        running[games[-1].number] = games[-1]
     elif event == ENTRY and int(fields["game"]) in running:
         game = running[int(fields["game"])]
         entry = read(fields)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from master.learning.ledger import Kind, Ledger, LedgerError, from_json
+from master.learning.ledger import Generation, Kind, Ledger, LedgerError, from_json
 from master.learning.page import page
 from master.learning.plot import plot
 from master.learning.recipe import net_path, trained_path
 from worker.files import replace_file
-from worker.run_folder import held
+from worker.run_folder import RunFolder
 
 _BEST: Final = "best.bin"
 
@@ -23,21 +20,18 @@ class LearnFolderError(Exception):
     """A folder is not one of this run; the text says why."""
 
 
-class LearnFolder:
+class LearnFolder(RunFolder):
     """A folder with ``learn.json``, ``nets/``, ``best.bin``, ``nets.md``, ``elo.svg``, and one for each generation."""
 
+    command = "gougi learn"
+    refused = LearnFolderError
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.ledger_path = path / "learn.json"
         self.best_path = path / _BEST
         self.page_path = path / "nets.md"
         self.plot_path = path / "elo.svg"
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Make the folder, and keep it from other processes. Raises LearnFolderError, OSError."""
-        with held(self.path, "gougi learn", LearnFolderError):
-            yield
 
     def open(self, first: bytes | None, default: bytes) -> Ledger:
         """The run's ledger: a new one where there is none.
@@ -77,10 +71,9 @@ class LearnFolder:
         """
         if self.ledger_path.exists():
             raise LearnFolderError(f"{self.path} has a run of its own: choose another folder for --history")
-        ledger = _read(history)
+        ledger = self._ledger(history)
         one = ledger.generation(ledger.best)
-        report = None if one is None else one.result(Kind.TRAIN)
-        wanted = ledger.first if report is None else report["sha256"]
+        wanted = ledger.first if one is None else one.sha256
         if _digest(best) != wanted:
             raise LearnFolderError(f"--net is not the best net of {history}: its SHA-256 would be {wanted}")
         if _digest(default) != ledger.first:
@@ -100,12 +93,17 @@ class LearnFolder:
         """The ledger. Raises LearnFolderError: it is missing or damaged; OSError."""
         if not self.ledger_path.exists():
             raise LearnFolderError(f"{self.path}: no run of gougi learn in it")
-        return _read(self.ledger_path)
+        return self._ledger(self.ledger_path)
+
+    def _ledger(self, file: Path) -> Ledger:
+        try:
+            return from_json(self.known_facts(file))
+        except LedgerError as error:
+            raise LearnFolderError(f"{file}: {error}") from error
 
     def keep(self, ledger: Ledger) -> None:
         """Write the ledger, then the page and the plot. Raises OSError."""
-        text = json.dumps(ledger.as_json(), indent=1, ensure_ascii=False) + "\n"
-        replace_file(self.ledger_path, text.encode(), to_disk=True)
+        self.keep_facts(self.ledger_path, ledger.as_json())
         replace_file(self.page_path, page(ledger, str(self.path)).encode())
         replace_file(self.plot_path, plot(ledger).encode())
 
@@ -114,18 +112,11 @@ class LearnFolder:
         games = self.path.glob(f"generation-*/{Kind.GAMES.value}")
         return frozenset(int(path.parent.name.removeprefix("generation-")) for path in games)
 
-    def promote(self, number: int) -> None:
+    def promote(self, one: Generation) -> None:
         """Let a generation's net be the best one. Raises OSError. Done twice it does no harm."""
-        content = Path(trained_path(str(self.path), number)).read_bytes()
-        self._keep_net(number, content)
+        content = Path(trained_path(str(self.path), one)).read_bytes()
+        self._keep_net(one.number, content)
         replace_file(self.best_path, content, to_disk=True)
-
-
-def _read(path: Path) -> Ledger:
-    try:
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (LedgerError, ValueError) as error:
-        raise LearnFolderError(f"{path}: {error}") from error
 
 
 def _digest(net: bytes) -> str:

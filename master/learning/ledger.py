@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-VERSION: Final = 1
+from pydantic import TypeAdapter, ValidationError
+
+VERSION: Final = 2
 _SURE: Final = 0.95
 """A gate without a decision promotes where the new net is stronger with this probability."""
 
@@ -17,6 +19,8 @@ class Kind(StrEnum):
 
     GAMES = "games"
     TRAIN = "train"
+    BLEND = "blend"
+    """The mean of the nets; only where several were trained."""
     COMPARE = "compare"
     GATE = "gate"
     MATCH = "match"
@@ -33,14 +37,14 @@ class Done:
 
     Attributes:
         kind: which step.
-        opponent: name of a match's other side; empty for other steps.
+        name: tells steps of one kind apart: a match's other side; a training's number, from the second one on.
         command: words behind ``gougi``.
         spent_s: wall time, pieces that were broken off included.
         result: the command's JSON.
     """
 
     kind: Kind
-    opponent: str
+    name: str
     command: tuple[str, ...]
     spent_s: float
     result: Mapping[str, Any]
@@ -62,10 +66,21 @@ class Generation:
     steps: tuple[Done, ...] = ()
     spent_s: float = 0.0
 
-    def result(self, kind: Kind, opponent: str = "") -> Mapping[str, Any] | None:
+    def result(self, kind: Kind, name: str = "") -> Mapping[str, Any] | None:
         """The JSON of a step's command; None: the step is not over."""
-        found = [one.result for one in self.steps if (one.kind, one.opponent) == (kind, opponent)]
+        found = [one.result for one in self.steps if (one.kind, one.name) == (kind, name)]
         return found[0] if found else None
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """Names of the trainings that are over."""
+        return tuple(one.name for one in self.steps if one.kind is Kind.TRAIN)
+
+    @property
+    def sha256(self) -> str | None:
+        """SHA-256 of the net that goes to the gate, hexadecimal; None: it is not trained."""
+        made = self.result(Kind.BLEND) or self.result(Kind.TRAIN)
+        return None if made is None else str(made["sha256"])
 
     @property
     def promoted(self) -> bool | None:
@@ -128,35 +143,23 @@ class Ledger:
         return {"version": VERSION, **asdict(self)}
 
 
+_LEDGER: Final = TypeAdapter(Ledger)
+
+
 def from_json(values: Any) -> Ledger:
     """Read what `Ledger.as_json` wrote.
 
     Raises:
         LedgerError: it is none.
     """
+    version = values.get("version") if isinstance(values, dict) else None
+    if version != VERSION:
+        raise LedgerError(f"no ledger of gougi learn: version {version!r}, expected {VERSION}")
     try:
-        if values["version"] != VERSION:
-            raise LedgerError(f"version {values['version']!r}, expected {VERSION}")
-        generations = tuple(
-            Generation(
-                int(one["number"]),
-                int(one["teacher"]),
-                tuple(
-                    Done(
-                        Kind(step["kind"]), str(step["opponent"]), tuple(step["command"]), float(step["spent_s"]),
-                        dict(step["result"]),
-                    )
-                    for step in one["steps"]
-                ),
-                float(one["spent_s"]),
-            )
-            for one in values["generations"]
-        )  # fmt: skip
-        ledger = Ledger(str(values["first"]), generations)
-    except LedgerError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise LedgerError(f"no ledger of gougi learn: {error!r}") from error
-    if [one.number for one in generations] != list(range(1, len(generations) + 1)):
+        ledger = _LEDGER.validate_python({name: value for name, value in values.items() if name != "version"})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise LedgerError(f"no ledger of gougi learn: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if [one.number for one in ledger.generations] != list(range(1, len(ledger.generations) + 1)):
         raise LedgerError("its generations are not numbered from 1")
     return ledger

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from master.learning.ledger import Generation, Kind, Ledger
+from worker.arena.statistics import Strength
 
 _HEAD: Final = (
     "generation", "teacher", "games", "positions", "learned from", "loss", "integers, cp rms", "pair rate, mean rank",
@@ -18,7 +19,8 @@ _HEADING: Final = """# Networks
 `gougi learn` writes this page. Generation 0 is the net that the run began with; a teacher's net plays the games, and
 the gate is the match of the new net against it. Loss in nats; integers: how far the exported net is from the one in
 floating point; pair rate and mean rank: how the net's evaluation alone ranks the moves that the teacher played; result
-loss: how well it foretells the results of the teacher's games (nats; all positions, and those from move 100 on).
+loss: how well it foretells the results of the teacher's games (nats; all positions, and those from move 100 on). If
+several nets were trained, the gate is for their mean; loss and integers are those of the first.
 
 """
 
@@ -40,7 +42,7 @@ def page(ledger: Ledger, folder: str) -> str:
         parts.append("```\n")
         report = one.result(Kind.TRAIN)
         if report is not None:
-            parts.append(f"\nnn.bin: SHA-256 `{report['sha256']}`; win-rate scale {report['scale']:,.0f} centipawns.\n")
+            parts.append(f"\nnn.bin: SHA-256 `{one.sha256}`; win-rate scale {report['scale']:,.0f} centipawns.\n")
     return "".join(parts)
 
 
@@ -72,7 +74,7 @@ def _row(one: Generation) -> tuple[str, ...]:
         f"{report['quantised_rms']:.1f}" if report else "",
         f"{ranking['pair_rate']:.1%}, {ranking['mean_rank']:.2f}" if ranking else "",
         _foretold_text(foretold) if foretold else "",
-        elo_text(gate) if gate else "",
+        str(Strength.of_facts(gate)) if gate else "",
         word,
         f"{spent / 3600:.1f}",
     )
@@ -86,24 +88,14 @@ def _foretold_text(loss: Mapping[str, float | None]) -> str:
 def _match_rows(ledger: Ledger) -> list[tuple[str, ...]]:
     return [
         (
-            str(one.number), step.opponent, step.result["pace"], str(step.result["games"]),
+            str(one.number), step.name, step.result["pace"], str(step.result["games"]),
             f"{step.result['wins']}, {step.result['draws']}, {step.result['losses']}", f"{step.result['score']:.1%}",
-            elo_text(step.result),
+            str(Strength.of_facts(step.result)),
         )
         for one in ledger.generations
         for step in one.steps
         if step.kind is Kind.MATCH
     ]  # fmt: skip
-
-
-def elo_text(facts: Mapping[str, Any]) -> str:
-    """A match's Elo with its interval: ``+182 (+106 to +257)``; a side that won all has no end upwards."""
-
-    def number(value: float | None, missing: str) -> str:
-        return missing if value is None else f"{value:+.0f}"
-
-    swept = "+inf" if facts["score"] > 0.5 else "-inf"
-    return f"{number(facts['elo'], swept)} ({number(facts['elo_low'], '-inf')} to {number(facts['elo_high'], '+inf')})"
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from master.learning.ledger import Generation, Kind, Ledger
-from master.learning.recipe import FIRST, Recipe
-
-_BEFORE_THE_GATE = (Kind.GAMES, Kind.TRAIN, Kind.COMPARE, Kind.GATE)
+from master.learning.recipe import FIRST, Recipe, training_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +15,18 @@ class Step:
     Attributes:
         number: of the generation.
         kind: which step.
-        opponent: name of a match's other side; empty for other steps.
+        name: as in `master.learning.ledger.Done`.
     """
 
     number: int
     kind: Kind
-    opponent: str = ""
+    name: str = ""
 
     def __str__(self) -> str:
-        return f"generation {self.number}: {self.kind.value}" + (f" against {self.opponent}" if self.opponent else "")
+        words = f"generation {self.number}: {self.kind.value}"
+        if not self.name:
+            return words
+        return f"{words} against {self.name}" if self.kind is Kind.MATCH else f"{words} {self.name}"
 
 
 def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
@@ -48,11 +49,25 @@ def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
 
 
 def _missing(one: Generation, recipe: Recipe) -> Step | None:
-    for kind in _BEFORE_THE_GATE:
-        if one.result(kind) is None:
-            return Step(one.number, kind)
+    if one.result(Kind.GAMES) is None:
+        return Step(one.number, Kind.GAMES)
+    if one.result(Kind.COMPARE) is None:
+        return _missing_net(one, recipe) or Step(one.number, Kind.COMPARE)
+    if one.result(Kind.GATE) is None:
+        return Step(one.number, Kind.GATE)
     if one.promoted and recipe.match_games:
         for opponent in (FIRST, *recipe.opponents):
             if one.result(Kind.MATCH, opponent.name) is None:
                 return Step(one.number, Kind.MATCH, opponent.name)
     return None
+
+
+def _missing_net(one: Generation, recipe: Recipe) -> Step | None:
+    """The next training, or the mean of all. What is made stays as it is, also where the recipe has changed since."""
+    if one.result(Kind.BLEND) is not None:
+        return None
+    # Nets that begin with random weights have no mean: the order of their units differs.
+    for place in range(len(recipe.train_words) if one.teacher else 1):
+        if training_name(place) not in one.trainings:
+            return Step(one.number, Kind.TRAIN, training_name(place))
+    return Step(one.number, Kind.BLEND) if len(one.trainings) > 1 else None

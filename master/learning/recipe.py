@@ -18,6 +18,10 @@ _COMPARED: Final = 5000
 """Positions over which the new net is compared with the best one."""
 
 
+_SEEDS: Final = 1000
+"""From the seed of one of a generation's trainings to that of the next."""
+
+
 class RecipeError(ValueError):
     """An option of ``gougi learn`` cannot be used; the text names it."""
 
@@ -66,7 +70,8 @@ class Recipe:
         seed: of the first generation; each later one has the next number.
         processes: of this machine, for games, training and matches.
         address: of a fleet that makes the games; None: this machine does.
-        games_words, train_words, gate_words: further options of the three commands, as a user would type them.
+        games_words, gate_words: further options of the two commands, as a user would type them.
+        train_words: the same for ``gougi train``; of several, each trains a net, and their mean goes to the gate.
     """
 
     games: Sequence[int] = (20_000,)
@@ -84,7 +89,7 @@ class Recipe:
     address: str | None = None
     opponents: Sequence[Opponent] = ()
     games_words: str = ""
-    train_words: str = ""
+    train_words: Sequence[str] = ("",)
     gate_words: str = ""
 
 
@@ -93,32 +98,39 @@ def net_path(folder: str, number: int) -> str:
     return f"{folder}/nets/generation-{number}.bin"
 
 
-def step_path(folder: str, number: int, kind: Kind, opponent: str = "") -> str:
+def training_name(place: int) -> str:
+    """The name of a generation's training: none for the first one (place 0), then numbers from 2 on."""
+    return str(place + 1) if place else ""
+
+
+def step_path(folder: str, number: int, kind: Kind, name: str = "") -> str:
     """The folder of a step."""
-    return f"{folder}/generation-{number}/{f'against-{opponent}' if opponent else kind.value}"
+    own = "against" if kind is Kind.MATCH else kind.value
+    return f"{folder}/generation-{number}/{own}{f'-{name}' if name else ''}"
 
 
-def trained_path(folder: str, number: int) -> str:
-    """The net of a generation that the gate has not let through yet."""
-    return f"{step_path(folder, number, Kind.TRAIN)}/nn.bin"
+def trained_path(folder: str, one: Generation) -> str:
+    """The net of a generation that goes to the gate."""
+    kind = Kind.TRAIN if one.result(Kind.BLEND) is None else Kind.BLEND
+    return f"{step_path(folder, one.number, kind)}/nn.bin"
 
 
 def command(
-    recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind: Kind, opponent: str, with_games: Container[int]
+    recipe: Recipe, folder: str, ledger: Ledger, one: Generation, kind: Kind, name: str, with_games: Container[int]
 ) -> tuple[str, ...]:
     """The words behind ``gougi`` for a step.
 
     Args:
         folder: of the whole run.
         one: the generation that the step is of.
-        opponent: name of a match's other side.
+        name: of the step (`master.learning.ledger.Done`).
         with_games: generations whose games are at hand, this one's among them.
 
     Raises:
         RecipeError: further options cannot be read.
     """
     number = one.number
-    out = ("--out", step_path(folder, number, kind, opponent))
+    out = ("--out", step_path(folder, number, kind, name))
     seed = ("--seed", str(recipe.seed + number - 1))
     match kind:
         case Kind.GAMES:
@@ -131,29 +143,34 @@ def command(
         case Kind.TRAIN:
             wanted = range(number, max(0, number - recipe.window), -1)
             sources = [source for source in wanted if source in with_games]
+            place = int(name or 1) - 1
+            own = ("--seed", str(recipe.seed + number - 1 + place * _SEEDS))
             begin = () if recipe.fresh or not one.teacher else ("--from", net_path(folder, one.teacher))
             return (
                 "train", *(word for source in sources for word in ("--data", step_path(folder, source, Kind.GAMES))),
-                *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *seed, "--threads", str(recipe.processes),
-                *words("--train-options", recipe.train_words), "--json",
+                *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *own, "--threads", str(recipe.processes),
+                *words("--train-options", recipe.train_words[place]), "--json",
             )  # fmt: skip
+        case Kind.BLEND:
+            nets = (f"{step_path(folder, number, Kind.TRAIN, made)}/nn.bin" for made in one.trainings)
+            return ("net", "blend", *nets, "--out", f"{step_path(folder, number, kind)}/nn.bin", "--json")
         case Kind.COMPARE:
             return (
-                "net", "compare", net_path(folder, one.teacher), trained_path(folder, number), "--data",
+                "net", "compare", net_path(folder, one.teacher), trained_path(folder, one), "--data",
                 step_path(folder, number, Kind.GAMES), "--positions", str(_COMPARED), "--show", "0", "--json",
             )  # fmt: skip
         case Kind.GATE:
             return (
                 "match", "gougi", "gougi", *_sides(number, f"generation-{one.teacher}"),
-                "-A", f"EvalFile={trained_path(folder, number)}", "-B", f"EvalFile={net_path(folder, one.teacher)}",
+                "-A", f"EvalFile={trained_path(folder, one)}", "-B", f"EvalFile={net_path(folder, one.teacher)}",
                 "--nodes", str(recipe.gate_nodes), "--games", str(recipe.gate_games), "--sprt", recipe.gate_sprt,
                 *seed, "--concurrency", str(recipe.processes), *out,
                 *words("--gate-options", recipe.gate_words), "--json",
             )  # fmt: skip
         case Kind.MATCH:
-            player, option = _player(recipe, folder, opponent)
+            player, option = _player(recipe, folder, name)
             return (
-                "match", "gougi", player, *_sides(number, opponent), "-A", f"EvalFile={net_path(folder, number)}",
+                "match", "gougi", player, *_sides(number, name), "-A", f"EvalFile={net_path(folder, number)}",
                 *option, "--nodes", str(recipe.match_nodes), "--games", str(recipe.match_games), *seed,
                 "--concurrency", str(recipe.processes), *out, "--json",
             )  # fmt: skip

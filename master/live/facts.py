@@ -112,11 +112,6 @@ def fleet_fact(name: str, fields: Mapping[str, object], at: float) -> Fact:
     return {"fact": "fleet", "at": at, "name": name, "fields": {key: _plain(value) for key, value in fields.items()}}
 
 
-def note_fact(text: str, at: float) -> Fact:
-    """A message of the log, in one line."""
-    return {"fact": "note", "at": at, "text": text}
-
-
 def _game_fact(event: GameEvent) -> Fact | None:
     match event:
         case LoggedIn(name):
@@ -147,7 +142,6 @@ def _game_fact(event: GameEvent) -> Fact | None:
                 "usi": event.usi,
                 "csa": event.csa,
                 "ms": event.consumed_ms,
-                "sfen": event.sfen,
                 "clocks": _clocks(event.clocks),
                 "score": event.comment.score,
                 "depth": event.comment.depth,

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from cluster.api import Progress
-from master.live.facts import Fact, Teller, fleet_fact, note_fact
+from master.live.facts import Fact, Teller, fleet_fact
 from master.live.usi import UsiTeller
 from master.player.events import GameEvent
 from master.usi.events import Event, Instruction
@@ -104,10 +104,6 @@ class Feed:
         """As `cluster.api.Listener.on_event`."""
         self._put("fleet", (name, fields))
 
-    def note(self, text: str) -> None:
-        """A message for people."""
-        self._put("note", text)
-
     def usi(self, what: Event | Instruction) -> None:
         """Take an event or an instruction of a USI front."""
         self._put("usi", what)
@@ -182,8 +178,6 @@ class Feed:
             case "fleet":
                 name, fields = value
                 fact = fleet_fact(name, fields, at)
-            case "note":
-                fact = note_fact(value, at)
             case "usi":
                 for each in self._usi.tell(value, at):
                     _send(to_page, each)

@@ -11,15 +11,12 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
 from master.game.journal import BEGIN, ENTRY, read
 from master.game.replay import LoggedGame, Replay
 from master.live.facts import Fact, Teller, fleet_fact
 from master.logs.files import read_lines
-from master.player.instructions import Emit, PlayerSettings
+from master.player.instructions import Emit
 
-_SETTINGS: Final = TypeAdapter(PlayerSettings)
 MOST_LINES: Final = 300
 """Lines that are read at once, so that a reader who waits for the rest sees the first of them soon."""
 _META: Final = frozenset({"event", "logger", "level", "timestamp"})
@@ -83,11 +80,9 @@ class LogReader:
         event = fields["event"]
         at = datetime.datetime.fromisoformat(fields["timestamp"]).timestamp()
         if event == BEGIN:
-            name = str(fields["name"])
-            self._main = self._main or name
-            settings = _SETTINGS.validate_python(fields["settings"])
-            game = LoggedGame(int(fields["game"]), name, str(fields["server"]), settings)
-            self._players[game.number] = _Player(game, Teller(thoughts_only=name != self._main))
+            game = LoggedGame.begun(fields)
+            self._main = self._main or game.name
+            self._players[game.number] = _Player(game, Teller(thoughts_only=game.name != self._main))
         elif event == ENTRY and int(fields["game"]) in self._players:
             return self._players[int(fields["game"])].give(fields, at)
         elif fields.get("logger") == "fleet":

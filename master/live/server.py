@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -27,7 +27,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from master.live.cursor import Cursor, Source
+from master.live.cursor import Cursor
+from master.live.page import Site
 from worker.text import japanese
 
 STATIC: Final = Path(__file__).with_name("static")
@@ -55,23 +56,11 @@ SLOW_S: Final = 10.0
 """Seconds that a viewer may take for a message, and a client for its request."""
 
 
-class Picture(Source, Protocol):
-    """The source of what the server shows."""
-
-    head: dict[str, Any]
-
-    def section(self, name: str, key: str | None) -> dict[str, Any]:
-        """A section that `versions` names."""
-
-    def details(self, key: str, ply: int) -> list[Any] | None:
-        """The searches of both sides behind ``ply`` moves of a game; None: nothing is known."""
-
-
 class Hub:
     """Wakes the viewers when something has changed, and makes each section's text once for all of them."""
 
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
+    def __init__(self, site: Site) -> None:
+        self.site = site
         self.viewers = 0
         self.closing = False
         self._changed = asyncio.Event()
@@ -100,7 +89,7 @@ class Hub:
         place = (key if name in ("game", "thoughts") else None, name)
         kept = self._texts.get(place)
         if kept is None or kept[0] != version:
-            kept = (version, _json(self.picture.section(name, key)))
+            kept = (version, _json(self.site.section(name, key)))
             if len(self._texts) > 200:
                 self._texts.clear()
             self._texts[place] = kept
@@ -128,8 +117,8 @@ def make_app(hub: Hub, token: str) -> ASGIApp:
 
     async def details(request: Request) -> Response:
         name, ply = request.path_params["key"], request.path_params["ply"]
-        key = hub.picture.key(name)
-        found = None if key is None else hub.picture.details(key, ply)
+        key = hub.site.key(name)
+        found = None if key is None else hub.site.details(key, ply)
         return JSONResponse({"now": time.time(), "thoughts": found or [None, None]})
 
     async def words(_request: Request) -> Response:
@@ -184,15 +173,15 @@ class _Events(Response):
 
     def _behind(self) -> bool:
         """Whether there is something new for the viewer."""
-        return self._hub.closing or self._cursor.behind(self._hub.picture)
+        return self._hub.closing or self._cursor.behind(self._hub.site)
 
     def _message(self, first: bool) -> str:
-        picture = self._hub.picture
-        key, names = self._cursor.next(picture)
-        versions = picture.versions(key)
+        site = self._hub.site
+        key, names = self._cursor.next(site)
+        versions = site.versions(key)
         parts = [f'"now":{time.time():.3f}', f'"key":{_json(key)}']
         if first:
-            parts.append(f'"head":{_json(picture.head)}')
+            parts.append(f'"head":{_json(site.head)}')
         sections = ",".join(f'"{name}":{self._hub.text(key, name, versions[name])}' for name in names)
         if not (first or names):
             return ": still here\n\n"

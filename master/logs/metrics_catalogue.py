@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cluster.metrics.catalogue import FLEET, MOVE_S, NODE, SHORT_S, Kind, Metric
+from cluster.metrics.catalogue import MOVE_S, SHORT_S, Kind, Metric
 from master.player.events import Conclusion
 
 RESULTS: Final = tuple(conclusion.value.lower() for conclusion in Conclusion)
@@ -45,27 +45,3 @@ GAME: Final = (
     ECHO,
 )  # fmt: skip
 """Metrics of the master about its games."""
-
-LISTS: Final = {"games": GAME, "fleet": FLEET, "node": NODE}
-"""The lists of docs/how-to/metrics.md, in their order."""
-
-
-def rows(metrics: tuple[Metric, ...]) -> str:
-    """The metrics as the rows of a Markdown table: name with its labels, kind, unit, meaning."""
-    return "".join(f"| `{_labelled(one)}` | {one.kind} | {unit(one)} | {one.meaning} |\n" for one in metrics)
-
-
-def unit(metric: Metric) -> str:
-    """The unit of the metric, by its name."""
-    name = metric.name.removesuffix("_total")
-    for ending, words in (
-        ("_seconds", "seconds"), ("_bytes", "bytes"), ("_ratio", "0 to 1"), ("_centipawns", "centipawns"),
-        ("_nps", "nodes/s"), ("_depth", "plies"), ("_nodes", "nodes"),
-    ):  # fmt: skip
-        if name.endswith(ending):
-            return words
-    return "count" if metric.name.endswith("_total") else ""
-
-
-def _labelled(metric: Metric) -> str:
-    return metric.name + ("{" + ", ".join(metric.labels) + "}" if metric.labels else "")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ _LAST_WORDS_S: Final = 3.0
 """Seconds that the players have to leave a game that the server has stopped."""
 
 PROPER_ENDS: Final = (Conclusion.WIN, Conclusion.LOSE, Conclusion.DRAW, Conclusion.CENSORED)
+"""Ends of a game by the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +53,22 @@ class EmbeddedSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedResult:
-    """One game, from the cluster's side."""
-
-    outcome: GameOutcome
-    record: Path | None
-
-    @property
-    def proper(self) -> bool:
-        """Whether it came to an end by the rules."""
-        return self.outcome.conclusion in PROPER_ENDS
-
-
-@dataclass(frozen=True, slots=True)
 class Seat:
     """One of the two players."""
 
     searcher: Searcher
     listener: Listener
-    observe: Observer
-    """Hears what happens to this player."""
+    observers: Sequence[Observer]
+    """Hear what happens to this player."""
 
 
 async def play_embedded(
     settings: EmbeddedSettings,
     cluster: Seat,
     opponent: Seat,
-    on_result: Callable[[EmbeddedResult], None],
+    on_result: Callable[[GameOutcome], None],
     last_game: asyncio.Event,
-) -> list[EmbeddedResult]:
+) -> list[GameOutcome]:
     """Open both searchers and play ``settings.games`` games; the server changes the sides from game to game.
 
     Cancelled, the server stops the running game and writes its record; both searchers are closed in any case.
@@ -89,14 +77,14 @@ async def play_embedded(
         settings: what is played.
         cluster: the player whose outcome counts.
         opponent: the other one.
-        on_result: gets each game's end, that of a game which was cut short too.
+        on_result: gets each game's end, that of a game which was cut short too. The record is the server's.
         last_game: when set, no other game is begun.
 
     Raises:
         FleetError: a searcher cannot be opened.
         ServerError: there is no port to be had on loopback.
     """
-    results: list[EmbeddedResult] = []
+    results: list[GameOutcome] = []
     async with contextlib.AsyncExitStack() as stack:
         room = RoomOptions(max_moves=settings.max_moves)
         options = ServerOptions(port=0, room=room, record_folder=settings.record_folder)
@@ -107,7 +95,7 @@ async def play_embedded(
 
         def ended(outcome: GameOutcome) -> None:
             game_id = "" if outcome.summary is None else outcome.summary.game_id
-            results.append(EmbeddedResult(outcome, server.record_paths.get(game_id)))
+            results.append(replace(outcome, record_path=server.record_paths.get(game_id)))
             on_result(results[-1])
 
         for _ in itertools.count() if settings.games is None else range(settings.games):
@@ -134,7 +122,7 @@ async def _play_one(
                 Login(name, f"{settings.game_name},{_PASSWORD}"),
                 seat.searcher,
                 GameSettings(player=settings.player),
-                [seat.observe],
+                seat.observers,
             )
         )
         for name, seat in ((settings.name, cluster), (other_name, opponent))

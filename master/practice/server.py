@@ -4,7 +4,7 @@ How to use one::
 
     async with PracticeServer(ServerOptions(port=4081, record_folder=Path("records"))) as server:
         print(server.address)
-        await server.serve_forever()
+        await asyncio.Event().wait()
 """
 
 from __future__ import annotations
@@ -111,11 +111,6 @@ class PracticeServer:
                 await self._server.wait_closed()
         self._server = None
         await self._writer.close()
-
-    async def serve_forever(self) -> None:
-        """Run until cancelled."""
-        assert self._server is not None
-        await self._server.serve_forever()
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -5,9 +5,9 @@ How to use one::
     file = RecordFile(folder, GameRecord(game_id, names, start_sfen, time))
     path = file.take_name()                  # game.csa; game.kif stands beside it
     file.record.moves.append(RecordedMove("7g7f", 3000, score=55, pv=("-3334FU",)))
-    file.save()                              # replaces each file as a whole: a reader never sees half of one
+    file.write(file.text())                  # replaces each file as a whole: a reader never sees half of one
     file.record.ending = Ending("RESIGN", winner=1)
-    file.save()
+    file.write(file.text())
 """
 
 from __future__ import annotations
@@ -187,14 +187,6 @@ class RecordFile:
             return RecordText(self.record.to_csa(), self.record.to_kif())
         except (ValueError, OverflowError) as error:
             raise RecordError(f"the record of {self.record.game_id} cannot be written: {error}") from error
-
-    def save(self) -> None:
-        """Write the record as it is now.
-
-        Raises:
-            RecordError: the disk refuses, or the record holds an illegal move. The files are then as they were.
-        """
-        self.write(self.text())
 
     def write(self, text: RecordText) -> None:
         """Replace each file's content as a whole; may be called from any one thread at a time.

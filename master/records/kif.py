@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from master.records.notation import SIDES, move_text
-from worker.shogi import MoveError, Position
+from master.records.notation import SIDES, line_texts
+from worker.shogi import Position
 
 ENCODING: Final = "shift_jis"
 """The encoding that every shogi program expects of ``.kif`` files."""
@@ -36,20 +36,7 @@ class Variations:
         """
         for usi, pv in moves[len(self._texts) :]:
             move = self._position.push_usi(usi)
-            words = _in_words(self._position.copy(), pv, move & 0x7F) if pv else []
-            self._texts.append(f"*読み筋={' '.join(words)}" if words else "")
+            behind = self._position.copy()
+            words = " ".join(line_texts(behind, pv, move & 0x7F, behind.parse_csa)).translate(_SIGNS)
+            self._texts.append(f"*読み筋={words}" if words else "")
         return self._texts
-
-
-def _in_words(position: Position, pv: Sequence[str], before: int) -> list[str]:
-    """A variation as far as it is legal: it may come from another program."""
-    words = []
-    for csa in pv:
-        try:
-            move = position.parse_csa(csa)
-        except MoveError:
-            break
-        words.append(move_text(position, move, before).translate(_SIGNS))
-        position.push(move)
-        before = move & 0x7F
-    return words

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
 from worker.score import is_mate, mate_distance
 from worker.shogi import MoveError, Position, SfenError
+from worker.shogi.pieces import SQUARES
 
 SIDES: Final = ("☗", "☖")
 PIECES: Final = ("", "歩", "香", "桂", "銀", "角", "飛", "金", "玉", "と", "杏", "圭", "全", "馬", "龍")
@@ -49,20 +50,34 @@ def pv_text(sfen: str, pv: tuple[str, ...], before: int | None = None, most: int
         position = Position.from_sfen(sfen)
     except SfenError:
         return " ".join(pv[:most])
-    return " ".join(_texts(position, pv[:most], before))
+    return " ".join(line_texts(position, pv[:most], before, position.parse_usi))
 
 
-def _texts(position: Position, pv: Sequence[str], before: int | None) -> list[str]:
+def line_texts(position: Position, line: Sequence[str], before: int | None, parse: Callable[[str], int]) -> list[str]:
+    """The moves of a line from ``position`` on, which follows them, as far as they are legal: others may have sent it.
+
+    Args:
+        before: as `move_text` has it.
+        parse: reads a move of ``position``.
+    """
     texts: list[str] = []
-    for usi in pv:
+    for word in line:
         try:
-            move = position.parse_usi(usi)
+            move = parse(word)
         except MoveError:
             break
         texts.append(move_text(position, move, before))
         position.push(move)
         before = move & 0x7F
     return texts
+
+
+def usi_target(usi: str | None) -> int | None:
+    """The square that a USI move goes to; None for no move, ``resign`` and the like."""
+    if usi is None or len(usi) < 4 or not usi[2].isdigit():
+        return None
+    square = (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
+    return square if 0 <= square < SQUARES else None
 
 
 def score_text(score: int | None, colour: int = 0) -> str:

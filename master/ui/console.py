@@ -18,6 +18,10 @@ class Console(rich.console.Console):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"markup": False, "emoji": False, **options})
 
+    def say(self, line: str) -> None:
+        """A line of text as it is, however long."""
+        self.print(line, highlight=False, soft_wrap=True)
+
     @property
     def file(self) -> IO[str]:
         """The stream itself, past what cleans the text that is printed."""

@@ -25,11 +25,11 @@ from master.player.events import (
     MovePlayed,
     ThinkingBegan,
 )
+from master.records.notation import usi_target
 from master.ui.progress import Pace
 from master.ui.texts import say
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
-from worker.shogi.pieces import SQUARES
 
 NOTES_KEPT = 4
 
@@ -171,11 +171,3 @@ class GameView:
 
     def _set_clocks(self, clocks: Clocks) -> None:
         self._clocks, self._clocks_at, self._running = clocks, self.now(), True
-
-
-def usi_target(usi: str) -> int | None:
-    """The square that a USI move goes to; None for ``resign`` and the like."""
-    if len(usi) < 4 or not usi[2].isdigit():
-        return None
-    square = (int(usi[2]) - 1) * 9 + ord(usi[3]) - ord("a")
-    return square if 0 <= square < SQUARES else None

@@ -122,7 +122,7 @@ class Bars:
     def __init__(self, unit: str = "", *, stays: bool = True, now: Callable[[], float] = time.monotonic) -> None:
         self.now = now
         self.unit = unit
-        console = Console(stderr=True)
+        self._console = console = Console(stderr=True)
         self.live = console.is_terminal and not console.is_dumb_terminal
         """Whether there is a terminal that can be redrawn."""
         self._of: dict[TaskID, Bar] = {}
@@ -163,7 +163,7 @@ class Bars:
     def note(self, text: str) -> None:
         """A line that stays, above the bars."""
         if self.live:
-            self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._console.say(text)
         else:
             self.tell(text)
 
@@ -205,26 +205,19 @@ def span(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
-class PositionBar:
-    """Progress of an analysis: a bar of positions at a terminal, else a line for each game. A context manager.
+class PositionBar(Bars):
+    """Progress of an analysis: a bar of positions at a terminal, else a line for each game.
 
     Args:
         total: how many positions there are.
     """
 
     def __init__(self, total: int) -> None:
-        self._bars = Bars(say("positions"), stays=False)
-        self._bar = self._bars.bar(say("starting the searcher"), total)
+        super().__init__(say("positions"), stays=False)
+        self._bar = self.bar(say("starting the searcher"), total)
         self._done = 0
         self._game = ""
         self._kept = 0
-
-    def __enter__(self) -> Self:
-        self._bars.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.__exit__()
 
     def game(self, name: str) -> None:
         """The positions that follow are of this game."""
@@ -240,10 +233,10 @@ class PositionBar:
     def game_done(self) -> None:
         """All positions of the game are known, and its report is written."""
         kept = say(", {count} positions kept from an earlier run", count=self._kept) if self._kept else ""
-        self._bars.tell(say("{game}: done", game=self._game) + kept)
+        self.tell(say("{game}: done", game=self._game) + kept)
 
     def on_event(self, name: str, fields: dict[str, object]) -> None:
         """Show an event of the fleet that the user should know."""
         if name == "node_lost":
             words = say("{node} is lost: {reason}", node=fields.get("node"), reason=fields.get("reason"))
-            self._bars.note(f"gougi: {words}")
+            self.note(f"gougi: {words}")

@@ -6,7 +6,6 @@ from typing import Final
 
 import rich.console
 from rich.console import ConsoleOptions, Group, RenderableType, RenderResult
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +13,6 @@ from rich.text import Text
 from cluster.api import Ballot, NodeView
 from master.records.notation import SIDES, clock_text, count_text, move_text, pv_text, score_text
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
-from master.ui.console import Console
 from master.ui.endings import result_words
 from master.ui.model import GameView, Series, SideView
 from master.ui.progress import span
@@ -188,8 +186,3 @@ def result_text(view: GameView) -> str:
     """The end of the game, in words."""
     assert view.outcome is not None
     return result_words(view.outcome, view.names)
-
-
-def live(view: GameView, console: Console, series: Series | None = None) -> Live:
-    """The whole screen as a rich `Live`. It is redrawn by `Live.refresh` only, on the event loop, never by a thread."""
-    return Live(GameScreen(view, series), console=console, auto_refresh=False, screen=True)

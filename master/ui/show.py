@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Final, Self
 
 from rich.live import Live
@@ -16,7 +15,7 @@ from master.ui.console import Console
 from master.ui.lines import LineView
 from master.ui.model import GameView, Series
 from master.ui.progress import span
-from master.ui.screen import REFRESH_S, GameScreen, live
+from master.ui.screen import REFRESH_S, GameScreen
 from master.ui.steady import SteadyWriter
 from master.ui.texts import later, say
 
@@ -56,16 +55,14 @@ class Show:
         self._series = Series(games, now)
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
-        self._steady = SteadyWriter(self._print)
+        self._steady = SteadyWriter(console.say)
         self._painter: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         self._painter = asyncio.create_task(self._paint())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._painter is not None:
             self._painter.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -83,13 +80,13 @@ class Show:
     def warn(self, line: str) -> None:
         """A message of the log; among the screen's notes first where that is on. Any thread."""
         if self._live is None:
-            self._complain(line)
+            self._warnings.say(line)
             return
         self.view.note(line)
         if self._warnings.is_terminal:
             self._held.append(line)
         else:
-            self._complain(line)
+            self._warnings.say(line)
 
     def fleet_event(self, name: str, fields: dict[str, object]) -> None:
         """Show a step of the fleet's start."""
@@ -108,7 +105,9 @@ class Show:
             self._tell_series(event)
         elif isinstance(event, GameBegan):
             self._stop()
-            self._live = live(self.view, self.console, self._series)
+            # Redrawn by `_paint` alone, on the event loop, never by a thread.
+            screen = GameScreen(self.view, self._series)
+            self._live = Live(screen, console=self.console, auto_refresh=False, screen=True)
             self._live.start(refresh=True)
         elif isinstance(event, GameEnded):
             self._stop()
@@ -120,9 +119,6 @@ class Show:
             left = self._series.left_s
             words = say("{done} of {total} games", done=done, total=total)
             self.say(words if left is None else f"{words}, {say('{time} left', time=span(left))}")
-
-    def _print(self, line: str) -> None:
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     async def _paint(self) -> None:
         while True:
@@ -138,10 +134,7 @@ class Show:
             self.console.print(GameScreen(self.view, self._series))
             held, self._held = self._held, []
             for line in held:
-                self._complain(line)
-
-    def _complain(self, line: str) -> None:
-        self._warnings.print(line, markup=False, highlight=False, soft_wrap=True)
+                self._warnings.say(line)
 
 
 def can_be_live(console: Console) -> bool:

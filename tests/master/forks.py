@@ -101,7 +101,8 @@ class Server:
 
     @property
     def usable(self) -> bool:
-        return self._socket.fileno() >= 0
+        """Whether it lives: it is a process as others, and a test that ends processes may have ended it."""
+        return self._socket.fileno() >= 0 and self._process.poll() is None
 
     def _number(self) -> int:
         return int.from_bytes(_exactly(self._socket, _HEADER), "big", signed=True)

@@ -186,7 +186,7 @@ def test_bench_is_the_same_in_every_process(tmp_path: Path) -> None:
 
 def test_usi_wants_options_that_fit(tmp_path: Path) -> None:
     assert error_of(gougi("usi", "--single", "--nodes", "2", cwd=tmp_path)).startswith("--single: it has no fleet")
-    assert "[cluster] nodes" in error_of(gougi("usi", "--nodes", "0", cwd=tmp_path))
+    assert "[cluster] nodes" in error_of(gougi("usi", "--nodes", "-1", cwd=tmp_path))
 
 
 def test_usi_tells_its_options_before_there_is_a_fleet(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_play_without_a_password(tmp_path: Path) -> None:
         (["--server", "nowhere:port"], "--server: 'nowhere:port' is not HOST:PORT"),
         (["--time", "ten"], "--time: 'ten': expected whole seconds"),
         (["--time", "0+0"], "--time: '0+0'"),
-        (["--nodes", "0"], "command line: [cluster] nodes"),
+        (["--nodes", "-1"], "command line: [cluster] nodes"),
         (["--vote", "loudest"], "'loudest' is none of: auto, majority, optimistic"),
         (["--games", "many"], "--games: 'many' is not a whole number"),
         (["--name", "two words"], "command line: [csa] name"),

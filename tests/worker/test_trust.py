@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.users import NOBODY, as_root
-from worker.trust import own_folder, trusted, trusted_parent
+from worker.trust import own_folder, trusted
 
 
 def test_a_folder_of_ours_is_trusted_by_its_real_name(tmp_path: Path) -> None:
@@ -31,9 +31,9 @@ def test_a_shared_folder_is_trusted_as_a_step_where_it_is_sticky(tmp_path: Path)
     folder.mkdir(0o700)
     tmp_path.chmod(0o1777)
     assert trusted(folder) == folder
-    assert trusted_parent(tmp_path) == tmp_path
+    assert trusted(tmp_path, shared=True) == tmp_path
     tmp_path.chmod(0o777)
-    for ask in (lambda: trusted(folder), lambda: trusted_parent(tmp_path)):
+    for ask in (lambda: trusted(folder), lambda: trusted(tmp_path, shared=True)):
         with pytest.raises(PermissionError, match=f"others may write to {tmp_path}"):
             ask()
 

@@ -121,7 +121,7 @@ def _position(words: Sequence[str]) -> Position:
     start = 1 if words[0] == "position" else 0
     at = words.index("moves") if "moves" in words else len(words)
     head = words[start:at]
-    position = Position.from_sfen(" ".join(head[1:] if head[:1] == ["sfen"] else head))
+    position = Position.from_sfen(" ".join(head))
     position.push_all(words[at + 1 :])
     if position.is_mated():
         raise SfenError("the side to move has no legal move")

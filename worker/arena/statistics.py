@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -91,6 +91,22 @@ class Strength:
     high: float
     superiority: float
 
+    def __str__(self) -> str:
+        """``+182 (+106 to +257)``."""
+        return f"{self.elo:+.0f} ({self.low:+.0f} to {self.high:+.0f})"
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any]) -> Strength:
+        """Read what `result_facts` gave."""
+        swept = math.inf if facts["score"] > 0.5 else -math.inf
+        elo, low, high = facts["elo"], facts["elo_low"], facts["elo_high"]
+        return cls(
+            swept if elo is None else elo,
+            -math.inf if low is None else low,
+            math.inf if high is None else high,
+            facts["los"],
+        )
+
 
 def strength(result: Tally) -> Strength:
     """The strength of A.
@@ -127,6 +143,27 @@ def _wilson(score: float, games: float) -> tuple[float, float]:
     half = _Z95 / (1 + spread) * math.sqrt(score * (1 - score) / games + spread / games / 4)
     # At a score of 0 or 1 the interval ends there exactly; rounding would leave it a hair inside.
     return (0.0 if score == 0 else centre - half), (1.0 if score == 1 else centre + half)
+
+
+def result_facts(result: Tally) -> dict[str, Any]:
+    """A result and its strength in plain values: JSON has no infinity, so an Elo without an end is null."""
+
+    def finite(value: float) -> float | None:
+        return round(value, 1) if math.isfinite(value) else None
+
+    measured = strength(result)
+    return {
+        "games": result.games,
+        "wins": result.wins,
+        "draws": result.draws,
+        "losses": result.losses,
+        "pairs": list(result.pairs),
+        "score": round(result.score, 4),
+        "elo": finite(measured.elo),
+        "elo_low": finite(measured.low),
+        "elo_high": finite(measured.high),
+        "los": round(measured.superiority, 4),
+    }
 
 
 class Verdict(enum.Enum):

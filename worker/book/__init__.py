@@ -1,6 +1,6 @@
 """Opening books in YaneuraOu's text format: reading, looking up and choosing. No compiled code."""
 
-from worker.book.choice import BookSettings, Eligible, Selection, eligible, select
+from worker.book.choice import BookSettings, eligible, select
 from worker.book.file import Book
 from worker.book.format import BookError, BookMove
 from worker.book.player import BookPlayer, BookReply, Lookup, legal_entries
@@ -12,9 +12,7 @@ __all__ = [
     "BookPlayer",
     "BookReply",
     "BookSettings",
-    "Eligible",
     "Lookup",
-    "Selection",
     "eligible",
     "legal_entries",
     "select",

@@ -11,9 +11,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
 
-from worker.jit.llvm import BY_ADDRESS, I1, I64, I128, alias_tag, call, pointer
+from worker.jit.llvm import BY_ADDRESS, I1, I64, I128, alias_tag, call, intrinsic, pointer
 
 
 class BitboardType(types.Type):
@@ -79,114 +79,70 @@ def _lower_not(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.icmp_unsigned("==", args[0], ir.Constant(I128, 0))
 
 
-@intrinsic
-def bitboard(typingctx: Any, low_word: Any, high_word: Any) -> Any:
+@intrinsic(BB, types.uint64, types.uint64)
+def bitboard(builder: Any, low_word: Any, high_word: Any) -> Any:
     """A bitboard from its words: squares 0..63 and 64..80."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        upper = builder.shl(builder.zext(args[1], I128), ir.Constant(I128, 64))
-        return builder.or_(builder.zext(args[0], I128), upper)
-
-    return BB(types.uint64, types.uint64), codegen
+    upper = builder.shl(builder.zext(high_word, I128), ir.Constant(I128, 64))
+    return builder.or_(builder.zext(low_word, I128), upper)
 
 
-@intrinsic
-def low(typingctx: Any, board: Any) -> Any:
+@intrinsic(types.uint64, BB)
+def low(builder: Any, board: Any) -> Any:
     """Squares 0..63 (uint64)."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.trunc(args[0], I64)
-
-    return types.uint64(BB), codegen
+    return builder.trunc(board, I64)
 
 
-@intrinsic
-def high(typingctx: Any, board: Any) -> Any:
+@intrinsic(types.uint64, BB)
+def high(builder: Any, board: Any) -> Any:
     """Squares 64..80 (uint64)."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.trunc(builder.lshr(args[0], ir.Constant(I128, 64)), I64)
-
-    return types.uint64(BB), codegen
+    return builder.trunc(builder.lshr(board, ir.Constant(I128, 64)), I64)
 
 
-@intrinsic
-def lowest(typingctx: Any, board: Any) -> Any:
+@intrinsic(types.int64, BB)
+def lowest(builder: Any, board: Any) -> Any:
     """The lowest square (int64). Undefined for the empty board."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.trunc(call(builder, "llvm.cttz.i128", I128, [args[0], ir.Constant(I1, 1)]), I64)
-
-    return types.int64(BB), codegen
+    return builder.trunc(call(builder, "llvm.cttz.i128", I128, [board, ir.Constant(I1, 1)]), I64)
 
 
-@intrinsic
-def without_lowest(typingctx: Any, board: Any) -> Any:
+@intrinsic(BB, BB)
+def without_lowest(builder: Any, board: Any) -> Any:
     """The board less its lowest square."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.and_(args[0], builder.sub(args[0], ir.Constant(I128, 1)))
-
-    return BB(BB), codegen
+    return builder.and_(board, builder.sub(board, ir.Constant(I128, 1)))
 
 
-@intrinsic
-def count(typingctx: Any, board: Any) -> Any:
+@intrinsic(types.int64, BB)
+def count(builder: Any, board: Any) -> Any:
     """Number of squares (int64)."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.trunc(call(builder, "llvm.ctpop.i128", I128, [args[0]]), I64)
-
-    return types.int64(BB), codegen
+    return builder.trunc(call(builder, "llvm.ctpop.i128", I128, [board]), I64)
 
 
-@intrinsic
-def shift_up(typingctx: Any, board: Any, distance: Any) -> Any:
+@intrinsic(BB, BB, types.int64)
+def shift_up(builder: Any, board: Any, distance: Any) -> Any:
     """Each square's number plus ``distance``."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.shl(args[0], builder.zext(args[1], I128))
-
-    return BB(BB, types.int64), codegen
+    return builder.shl(board, builder.zext(distance, I128))
 
 
-@intrinsic
-def shift_down(typingctx: Any, board: Any, distance: Any) -> Any:
+@intrinsic(BB, BB, types.int64)
+def shift_down(builder: Any, board: Any, distance: Any) -> Any:
     """Each square's number minus ``distance``."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.lshr(args[0], builder.zext(args[1], I128))
-
-    return BB(BB, types.int64), codegen
+    return builder.lshr(board, builder.zext(distance, I128))
 
 
-@intrinsic
-def subtract(typingctx: Any, a: Any, b: Any) -> Any:
+@intrinsic(BB, BB, BB)
+def subtract(builder: Any, a: Any, b: Any) -> Any:
     """128-bit difference, for sliding attacks by carry."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.sub(args[0], args[1])
-
-    return BB(BB, BB), codegen
+    return builder.sub(a, b)
 
 
-@intrinsic
-def reverse(typingctx: Any, board: Any) -> Any:
+@intrinsic(BB, BB)
+def reverse(builder: Any, board: Any) -> Any:
     """All 128 bits in reverse order."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return call(builder, "llvm.bitreverse.i128", I128, [args[0]])
-
-    return BB(BB), codegen
+    return call(builder, "llvm.bitreverse.i128", I128, [board])
 
 
-@intrinsic
-def ld_bb(typingctx: Any, address: Any) -> Any:
+@intrinsic(BB, types.int64)
+def ld_bb(builder: Any, address: Any) -> Any:
     """Load a bitboard (16 bytes, 8-byte aligned)."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        board = builder.load(pointer(builder, args[0], I128), align=8)
-        board.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
-        return board
-
-    return BB(types.int64), codegen
+    board = builder.load(pointer(builder, address, I128), align=8)
+    board.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
+    return board

@@ -8,24 +8,19 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from worker.jit.llvm import I32, I64, call
+from worker.jit.llvm import I32, I64, call, intrinsic
 
 _CLOCK_MONOTONIC = 1
 
 
-@intrinsic
-def monotonic_ns(typingctx: Any) -> Any:
+@intrinsic(types.int64)
+def monotonic_ns(builder: Any) -> Any:
     """Nanoseconds of CLOCK_MONOTONIC (int64): the same clock as Python's ``time.monotonic_ns()``."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        # In the entry block: an alloca inside a loop would eat the stack.
-        timespec = cgutils.alloca_once(builder, ir.ArrayType(I64, 2))
-        call(builder, "clock_gettime", I32, [ir.Constant(I32, _CLOCK_MONOTONIC), timespec])
-        zero = ir.Constant(I32, 0)
-        seconds = builder.load(builder.gep(timespec, [zero, zero]))
-        nanoseconds = builder.load(builder.gep(timespec, [zero, ir.Constant(I32, 1)]))
-        return builder.add(builder.mul(seconds, ir.Constant(I64, 1_000_000_000)), nanoseconds)
-
-    return types.int64(), codegen
+    # In the entry block: an alloca inside a loop would eat the stack.
+    timespec = cgutils.alloca_once(builder, ir.ArrayType(I64, 2))
+    call(builder, "clock_gettime", I32, [ir.Constant(I32, _CLOCK_MONOTONIC), timespec])
+    zero = ir.Constant(I32, 0)
+    seconds = builder.load(builder.gep(timespec, [zero, zero]))
+    nanoseconds = builder.load(builder.gep(timespec, [zero, ir.Constant(I32, 1)]))
+    return builder.add(builder.mul(seconds, ir.Constant(I64, 1_000_000_000)), nanoseconds)

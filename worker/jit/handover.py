@@ -7,31 +7,25 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from worker.jit.llvm import I8, I32, I64, call
+from worker.jit.llvm import I8, I32, I64, call, intrinsic
 
 
-@intrinsic
-def hand_over(typingctx: Any, done_fd: Any, go_fd: Any) -> Any:
+@intrinsic(types.void, types.int64, types.int64)
+def hand_over(builder: Any, done_fd: Any, go_fd: Any) -> None:
     """Raise the eventfd ``done_fd``, then sleep until ``go_fd`` is raised, and lower it (eventfd(2), both blocking)."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        # In the entry block: an alloca inside a loop would eat the stack.
-        value = cgutils.alloca_once_value(builder, ir.Constant(I64, 1))
-        builder.store(ir.Constant(I64, 1), value)
-        buffer = builder.bitcast(value, I8.as_pointer())
-        eight = ir.Constant(I64, 8)
-        done, go = (builder.trunc(fd, I32) for fd in args)
-        call(builder, "write", I64, [done, buffer, eight])
-        again = builder.append_basic_block("wait")
-        after = builder.append_basic_block("gone_on")
-        builder.branch(again)
-        builder.position_at_end(again)
-        got = call(builder, "read", I64, [go, buffer, eight])
-        # A signal may wake the sleeper early.
-        builder.cbranch(builder.icmp_signed("==", got, eight), after, again)
-        builder.position_at_end(after)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), codegen
+    # In the entry block: an alloca inside a loop would eat the stack.
+    value = cgutils.alloca_once_value(builder, ir.Constant(I64, 1))
+    builder.store(ir.Constant(I64, 1), value)
+    buffer = builder.bitcast(value, I8.as_pointer())
+    eight = ir.Constant(I64, 8)
+    done, go = (builder.trunc(fd, I32) for fd in (done_fd, go_fd))
+    call(builder, "write", I64, [done, buffer, eight])
+    again = builder.append_basic_block("wait")
+    after = builder.append_basic_block("gone_on")
+    builder.branch(again)
+    builder.position_at_end(again)
+    got = call(builder, "read", I64, [go, buffer, eight])
+    # A signal may wake the sleeper early.
+    builder.cbranch(builder.icmp_signed("==", got, eight), after, again)
+    builder.position_at_end(after)

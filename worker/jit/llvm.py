@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from numba import extending, types
 from numba.core import cgutils
 
 I1 = ir.IntType(1)
@@ -34,3 +37,28 @@ def alias_tag(builder: Any, name: str) -> Any:
 def pointer(builder: Any, address: Any, pointee: Any) -> Any:
     """An int64 address as a pointer to ``pointee``."""
     return builder.inttoptr(address, pointee.as_pointer())
+
+
+def intrinsic(returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that writes LLVM code, so that compiled code can call it.
+
+    It gets the builder and the arguments' values, and returns the result's.
+
+    Args:
+        returns: numba type of the result.
+        takes: those of the arguments.
+    """
+
+    def decorate(write: Callable[..., Any]) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            result = write(builder, *args)
+            return context.get_dummy_value() if returns is types.void else result
+
+        # numba asks the function that is wrapped for the names of the arguments.
+        @functools.wraps(write)
+        def typed(typingctx: Any, *args: Any) -> Any:
+            return returns(*takes), codegen
+
+        return extending.intrinsic(typed)
+
+    return decorate

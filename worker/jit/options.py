@@ -174,16 +174,11 @@ def cache_dir() -> Path:
     return _CACHE_DIR
 
 
-def jit(signature: Any = None) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function for compilation with the project's options. A recursive function needs its signature.
+def jit() -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function for compilation with the project's options.
 
     Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a
     warm cache a literal ends the process (ENGINE.md, traps).
     """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        if signature is None:
-            return numba.njit(**OPTIONS)(function)
-        return numba.njit(signature, **OPTIONS)(function)
-
+    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**OPTIONS)
     return decorate

@@ -9,9 +9,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 
-from worker.jit.llvm import BY_ADDRESS, I8, I16, I32, I64, alias_tag, call, pointer
+from worker.jit.llvm import BY_ADDRESS, I8, I16, I32, I64, alias_tag, call, intrinsic, pointer
 
 
 class VectorType(types.Type):
@@ -34,48 +34,32 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(manager, kind, _Q)
 
 
-@intrinsic
-def vload(typingctx: Any, address: Any) -> Any:
+@intrinsic(V256, types.int64)
+def vload(builder: Any, address: Any) -> Any:
     """32 bytes at a 32-byte aligned address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.load(pointer(builder, args[0], _Q), align=32)
-        value.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
-        return value
-
-    return V256(types.int64), codegen
+    value = builder.load(pointer(builder, address, _Q), align=32)
+    value.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
+    return value
 
 
-@intrinsic
-def vstore(typingctx: Any, address: Any, vector: Any) -> Any:
+@intrinsic(types.void, types.int64, V256)
+def vstore(builder: Any, address: Any, vector: Any) -> None:
     """Store 32 bytes at a 32-byte aligned address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        stored = builder.store(args[1], pointer(builder, args[0], _Q), align=32)
-        stored.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, V256), codegen
+    stored = builder.store(vector, pointer(builder, address, _Q), align=32)
+    stored.set_metadata("tbaa", alias_tag(builder, BY_ADDRESS))
 
 
-@intrinsic
-def vzero(typingctx: Any) -> Any:
+@intrinsic(V256)
+def vzero(builder: Any) -> Any:
     """All bits 0."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(_Q, [0, 0, 0, 0])
-
-    return V256(), codegen
+    return ir.Constant(_Q, [0, 0, 0, 0])
 
 
 def _lanewise(instruction: str, lanes: Any) -> Any:
-    @intrinsic
-    def operation(typingctx: Any, a: Any, b: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            left, right = (builder.bitcast(arg, lanes) for arg in args)
-            return builder.bitcast(getattr(builder, instruction)(left, right), _Q)
-
-        return V256(V256, V256), codegen
+    @intrinsic(V256, V256, V256)
+    def operation(builder: Any, a: Any, b: Any) -> Any:
+        left, right = (builder.bitcast(vector, lanes) for vector in (a, b))
+        return builder.bitcast(getattr(builder, instruction)(left, right), _Q)
 
     return operation
 
@@ -86,13 +70,10 @@ vadd32 = _lanewise("add", _D)
 
 
 def _avx2(name: str, operand: Any, result: Any) -> Any:
-    @intrinsic
-    def operation(typingctx: Any, a: Any, b: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            values = [builder.bitcast(arg, operand) for arg in args]
-            return builder.bitcast(call(builder, f"llvm.x86.avx2.{name}", result, values), _Q)
-
-        return V256(V256, V256), codegen
+    @intrinsic(V256, V256, V256)
+    def operation(builder: Any, a: Any, b: Any) -> Any:
+        values = [builder.bitcast(vector, operand) for vector in (a, b)]
+        return builder.bitcast(call(builder, f"llvm.x86.avx2.{name}", result, values), _Q)
 
     return operation
 
@@ -107,38 +88,27 @@ vpackssdw = _avx2("packssdw", _D, _W)
 """int32 to int16 with saturation, within each 128-bit half."""
 
 
-@intrinsic
-def vdpbusd(typingctx: Any, total: Any, a: Any, b: Any) -> Any:
+@intrinsic(V256, V256, V256, V256)
+def vdpbusd(builder: Any, total: Any, a: Any, b: Any) -> Any:
     """Each int32 of ``total`` plus its four products unsigned a[i] * signed b[i]. Compile only where `HAS_VNNI`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        values = [builder.bitcast(arg, _D) for arg in args]
-        return builder.bitcast(call(builder, "llvm.x86.avx512.vpdpbusd.256", _D, values), _Q)
-
-    return V256(V256, V256, V256), codegen
+    values = [builder.bitcast(vector, _D) for vector in (total, a, b)]
+    return builder.bitcast(call(builder, "llvm.x86.avx512.vpdpbusd.256", _D, values), _Q)
 
 
-@intrinsic
-def vmax8_0(typingctx: Any, vector: Any) -> Any:
+@intrinsic(V256, V256)
+def vmax8_0(builder: Any, vector: Any) -> Any:
     """max(0, x) of each int8."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        zero = ir.Constant(_B, [0] * 32)
-        return builder.bitcast(call(builder, "llvm.smax.v32i8", _B, [builder.bitcast(args[0], _B), zero]), _Q)
-
-    return V256(V256), codegen
+    zero = ir.Constant(_B, [0] * 32)
+    return builder.bitcast(call(builder, "llvm.smax.v32i8", _B, [builder.bitcast(vector, _B), zero]), _Q)
 
 
 def _broadcast(width: Any, lanes: Any) -> Any:
-    @intrinsic
-    def operation(typingctx: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            undefined = ir.Constant(lanes, ir.Undefined)
-            first = builder.insert_element(undefined, builder.trunc(args[0], width), ir.Constant(I32, 0))
-            mask = ir.Constant(ir.VectorType(I32, lanes.count), [0] * lanes.count)
-            return builder.bitcast(builder.shuffle_vector(first, undefined, mask), _Q)
-
-        return V256(types.int64), codegen
+    @intrinsic(V256, types.int64)
+    def operation(builder: Any, value: Any) -> Any:
+        undefined = ir.Constant(lanes, ir.Undefined)
+        first = builder.insert_element(undefined, builder.trunc(value, width), ir.Constant(I32, 0))
+        mask = ir.Constant(ir.VectorType(I32, lanes.count), [0] * lanes.count)
+        return builder.bitcast(builder.shuffle_vector(first, undefined, mask), _Q)
 
     return operation
 
@@ -147,22 +117,14 @@ vset1_16 = _broadcast(I16, _W)
 vset1_32 = _broadcast(I32, _D)
 
 
-@intrinsic
-def vsra32_6(typingctx: Any, vector: Any) -> Any:
+@intrinsic(V256, V256)
+def vsra32_6(builder: Any, vector: Any) -> Any:
     """Each int32 shifted right by 6, sign kept: the weight scale of the hidden layers."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(builder.ashr(builder.bitcast(args[0], _D), ir.Constant(_D, [6] * 8)), _Q)
-
-    return V256(V256), codegen
+    return builder.bitcast(builder.ashr(builder.bitcast(vector, _D), ir.Constant(_D, [6] * 8)), _Q)
 
 
-@intrinsic
-def vhsum32(typingctx: Any, vector: Any) -> Any:
+@intrinsic(types.int64, V256)
+def vhsum32(builder: Any, vector: Any) -> Any:
     """Sum of the eight int32 (int64)."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        total = call(builder, "llvm.vector.reduce.add.v8i32", I32, [builder.bitcast(args[0], _D)])
-        return builder.sext(total, I64)
-
-    return types.int64(V256), codegen
+    total = call(builder, "llvm.vector.reduce.add.v8i32", I32, [builder.bitcast(vector, _D)])
+    return builder.sext(total, I64)

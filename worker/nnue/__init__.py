@@ -9,14 +9,12 @@ A thread evaluates so::
 
 from worker.nnue.evaluation import centipawns, evaluate, evaluate_full, evaluate_score
 from worker.nnue.format import NetworkFileError
-from worker.nnue.network import DEFAULT_FV_SCALE, Network, default_network, load_network
-from worker.nnue.state import NN, NN_DTYPE, NnueState
+from worker.nnue.network import Network, default_network, load_network
+from worker.nnue.state import NN, NnueState
 from worker.nnue.variation import Variation
 
 __all__ = [
-    "DEFAULT_FV_SCALE",
     "NN",
-    "NN_DTYPE",
     "Network",
     "NetworkFileError",
     "NnueState",

@@ -10,7 +10,7 @@ from worker.jit import jit
 from worker.jit.bits import ctz
 from worker.jit.memory import ld16, ld32, ldu64, st64
 from worker.nnue.features import HANDS_OFFSET, KINGS_OFFSET
-from worker.nnue.kernels import copy_row, exchange_row, exchange_two_rows, sum_rows
+from worker.nnue.kernels import kernels
 from worker.nnue.state import SLOTS
 from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
 
@@ -83,7 +83,7 @@ def refresh(pos: Any, nn: Any, perspective: int) -> None:
         for index in range(pos.hand[holder]):
             st64(nn.rows + 8 * count, _hand_row(nn, block, perspective, holder, index))
             count += 1
-    sum_rows(accumulator(nn, pos.ply, perspective), nn.transformer_bias, nn.row_bytes, nn.rows, count)
+    kernels.sum_rows(accumulator(nn, pos.ply, perspective), nn.transformer_bias, nn.row_bytes, nn.rows, count)
     _mark_valid(pos, nn, pos.ply, perspective)
     nn.refreshes += 1
 
@@ -95,7 +95,7 @@ def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: 
     target = accumulator(nn, ply + 1, perspective)
     move = pos.st_move[ply]
     if move == 0:
-        copy_row(target, source, nn.row_bytes)
+        kernels.copy_row(target, source, nn.row_bytes)
     else:
         piece = move >> 16
         square = move & 127
@@ -108,11 +108,11 @@ def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: 
             removed = _piece_row(nn, block, numbers, piece, origin)
         captured = pos.st_captured[ply]
         if captured == 0:
-            exchange_row(target, source, nn.row_bytes, added, removed)
+            kernels.exchange_row(target, source, nn.row_bytes, added, removed)
         else:
             added2 = _hand_row(nn, block, perspective, hand + (captured & 7), pos.st_hand[ply])
             removed2 = _piece_row(nn, block, numbers, captured, square)
-            exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
+            kernels.exchange_two_rows(target, source, nn.row_bytes, added, added2, removed, removed2)
     _mark_valid(pos, nn, ply + 1, perspective)
     nn.updates += 1
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from worker.jit import jit
 from worker.nnue.accumulator import accumulator, ensure, refresh
-from worker.nnue.kernels import forward
+from worker.nnue.kernels import kernels
 from worker.score import MAX_EVAL
 
 
 @jit()
 def _output(pos: Any, nn: Any) -> Any:
-    return forward(accumulator(nn, pos.ply, pos.side), accumulator(nn, pos.ply, 1 - pos.side), nn)
+    return kernels.forward(accumulator(nn, pos.ply, pos.side), accumulator(nn, pos.ply, 1 - pos.side), nn)
 
 
 @jit()

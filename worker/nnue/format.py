@@ -48,9 +48,6 @@ class NetworkFileError(ValueError):
 
     def __init__(self, file: str, offset: int, problem: str) -> None:
         super().__init__(f"{file}: byte {offset}: {problem}")
-        self.file = file
-        self.offset = offset
-        self.problem = problem
 
 
 @dataclass(frozen=True)

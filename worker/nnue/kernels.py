@@ -1,37 +1,9 @@
 """The kernels for this CPU: AVX2 vectors, else portable loops. Chosen before anything compiles; both face alike."""
 
+from types import ModuleType
+from typing import Final
+
 from worker.jit import HAS_AVX2
+from worker.nnue import portable, vector
 
-if HAS_AVX2:
-    from worker.nnue.vector import (
-        ACTIVATION_BYTES,
-        arrange_layer,
-        copy_row,
-        exchange_row,
-        exchange_two_rows,
-        forward,
-        padded_outputs,
-        sum_rows,
-    )
-else:
-    from worker.nnue.portable import (
-        ACTIVATION_BYTES,
-        arrange_layer,
-        copy_row,
-        exchange_row,
-        exchange_two_rows,
-        forward,
-        padded_outputs,
-        sum_rows,
-    )
-
-__all__ = [
-    "ACTIVATION_BYTES",
-    "arrange_layer",
-    "copy_row",
-    "exchange_row",
-    "exchange_two_rows",
-    "forward",
-    "padded_outputs",
-    "sum_rows",
-]
+kernels: Final[ModuleType] = vector if HAS_AVX2 else portable

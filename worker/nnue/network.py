@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.jit.memory import aligned_zeros
-from worker.nnue import kernels
 from worker.nnue.features import tables
 from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
+from worker.nnue.kernels import kernels
 from worker.nnue.variation import NONE, Variation, vary
 
 DEFAULT_FV_SCALE: Final = 16
@@ -66,12 +66,6 @@ class Network:
                 for layer, (bias, weight) in enumerate(zip(source.biases, source.weights, strict=True))
             )
         )
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that it takes."""
-        arrays = [self.tables, self.transformer_bias, self.transformer_weight]
-        return sum(array.nbytes for array in arrays) + sum(b.nbytes + w.nbytes for b, w in self.layers)
 
 
 def _aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

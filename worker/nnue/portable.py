@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import carray, types
-from numba.extending import intrinsic
 
 from worker.jit import jit
-from worker.jit.llvm import pointer
+from worker.jit.llvm import intrinsic, pointer
 from worker.jit.memory import ld32, ld64
 
 ACTIVATION_BYTES: Final = 2
@@ -37,12 +36,9 @@ def arrange_layer(
 
 
 def _typed_pointer(width: int, element: Any) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
-    def typed_pointer(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return pointer(builder, args[0], ir.IntType(width))
-
-        return types.CPointer(element)(types.int64), codegen
+    @intrinsic(types.CPointer(element), types.int64)
+    def typed_pointer(builder: Any, address: Any) -> Any:
+        return pointer(builder, address, ir.IntType(width))
 
     return typed_pointer
 

@@ -1,4 +1,4 @@
-"""The evaluation in plain numpy: slow and simple. The compiled evaluation has to equal it bit for bit.
+"""Features and layers in plain numpy: slow and simple. The compiled evaluation has to equal them bit for bit.
 
 Arithmetic is that of the field's programs: the accumulator in int16, the layers in int32, both wrapping around;
 activations clipped to 0..127; hidden sums shifted right by 6 (their weights have 64 as one).
@@ -124,20 +124,6 @@ def active_rows(
     return make_index(features.name, king, piece_list(perspective, board, hands))
 
 
-def accumulator(
-    network: NetworkFile,
-    perspective: int,
-    board: npt.ArrayLike,
-    hands: Sequence[Sequence[int]],
-    king_squares: Sequence[int],
-) -> npt.NDArray[np.int16]:
-    """The feature transformer's output for one perspective, int16 [width]. Arguments as in `active_rows`."""
-    rows = active_rows(network.architecture.features, perspective, board, hands, king_squares)
-    total = network.transformer_weight[rows].sum(axis=0, dtype=np.int64) + network.transformer_bias
-    result: npt.NDArray[np.int16] = total.astype(np.int16)
-    return result
-
-
 def forward(network: NetworkFile, own: npt.NDArray[np.int16], enemy: npt.NDArray[np.int16]) -> int:
     """The network's raw output from the accumulators of the side to move and of the other side, int16 [width] each."""
     values = np.concatenate([own, enemy]).clip(0, _ACTIVATION_MAX).astype(np.int64)
@@ -147,15 +133,3 @@ def forward(network: NetworkFile, own: npt.NDArray[np.int16], enemy: npt.NDArray
             return int(sums[0])
         values = (sums >> _WEIGHT_SHIFT).clip(0, _ACTIVATION_MAX).astype(np.int64)
     raise AssertionError("a network has an output layer")
-
-
-def evaluate(
-    network: NetworkFile,
-    turn: int,
-    board: npt.ArrayLike,
-    hands: Sequence[Sequence[int]],
-    king_squares: Sequence[int],
-) -> int:
-    """The raw output for the side to move ``turn``, before FV_SCALE. Other arguments as in `active_rows`."""
-    own, enemy = (accumulator(network, perspective, board, hands, king_squares) for perspective in (turn, 1 - turn))
-    return forward(network, own, enemy)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import from_dtype
 
 from worker.jit.memory import CACHE_LINE, aligned_zeros
-from worker.nnue import kernels
+from worker.nnue.kernels import kernels
 from worker.nnue.network import Network
 from worker.score import MAX_PLY
 
@@ -67,7 +67,6 @@ class NnueState:
     Attributes:
         network: its weights, shared with other threads.
         record: the Record (``np.record`` of `NN_DTYPE`) for compiled code. Valid as long as this object lives.
-        nbytes: memory of its own buffers (128 KiB for a width of 256).
     """
 
     def __init__(self, network: Network) -> None:
@@ -85,7 +84,6 @@ class NnueState:
         }
         rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
         self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)
-        self.nbytes: Final = self._buffer.nbytes
         self.record: Final[Any] = aligned_zeros(1, NN_DTYPE).view(np.recarray)[0]
         address = self._buffer.ctypes.data
         for name, size in rounded.items():

@@ -95,16 +95,6 @@ def vary(network: NetworkFile, variation: Variation, fv_scale: int) -> NetworkFi
     return replace(changed, biases=(*changed.biases[:-1], changed.biases[-1] - np.int32(shift)))
 
 
-def deviation(network: NetworkFile, other: NetworkFile, fv_scale: int) -> float:
-    """Standard deviation of the difference of two networks' evaluations over the sample, in centipawns.
-
-    Args:
-        network, other: with the same features; ``network`` judges which positions count.
-    """
-    positions = _positions_of(network, fv_scale)
-    return float((_evaluate(other, positions, fv_scale) - _evaluate(network, positions, fv_scale)).std())
-
-
 def _drop(network: NetworkFile, share: float, rng: np.random.Generator) -> NetworkFile:
     """Leave out ``share`` of the transformer's outputs, rounded to whole units, where the first layer reads them."""
     width = network.architecture.width

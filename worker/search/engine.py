@@ -28,9 +28,9 @@ from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
 from worker.search.smp import Ballot, elect
-from worker.search.state import NEVER
+from worker.search.state import MAX_DEPTH, NEVER
 from worker.search.steps import Steps
-from worker.search.thread import MAX_DEPTH, PvLine, SearchThread, Task
+from worker.search.thread import PvLine, SearchThread, Task
 from worker.search.tt import TranspositionTable, absorb
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, makemove, move_to_usi
 from worker.shogi.replay import Replay
@@ -112,7 +112,7 @@ class NumbaEngine:
     def new_game(self) -> None:
         self._table.clear()
         for thread in self._threads:
-            thread.clear()
+            thread.clear_histories()
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         try:

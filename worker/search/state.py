@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numba import from_dtype
 
-from worker.jit.memory import aligned_zeros
+from worker.jit import jit
+from worker.jit.memory import aligned_zeros, st16
 from worker.score import MAX_PLY, NO_SCORE
 from worker.search.parameters import REDUCTION_LOG
 from worker.shogi.state import MAX_MOVES
@@ -21,6 +22,7 @@ OFFSET: Final = 8
 """Entries before search ply 0 in the arrays by ply: histories look six plies back."""
 _PLIES: Final = MAX_PLY + 2 * OFFSET
 PV_ROW: Final = MAX_PLY + 2
+MAX_DEPTH: Final = MAX_PLY - 8
 
 CHECK_WORDS: Final = 32
 """Words that a node's check squares take: two by piece type."""
@@ -191,20 +193,31 @@ class ThreadState:
 
     def clear_histories(self) -> None:
         """Forget what earlier games taught."""
-        for name in _SIZES:
-            self._fill(name)
+        for name, start in _STARTS.items():
+            self._histories[start : start + _SIZES[name]] = _BEGIN_WITH.get(name, 0)
         self.record.table_move_history = 0
 
-    def begin_search(self) -> None:
-        """Clear everything that depends on the root."""
-        self._fill("low_ply")
-        self.record.slot[:] = 0
-        self.record.row[:] = self.record.histories + H_CONTINUATION
-        self.record.correction_row[:] = self.record.histories + H_CORRECTION_MOVES
-        self.record.static_eval[:OFFSET] = NO_SCORE
-        self.record.last_pv_length = 0
-        for name in ("reduction", "stat_score", "move_count", "excluded", "checked", "table_hit", "cutoffs"):
-            self.record[name][:] = 0
 
-    def _fill(self, name: str) -> None:
-        self._histories[_STARTS[name] : _STARTS[name] + _SIZES[name]] = _BEGIN_WITH.get(name, 0)
+@jit()
+def begin_search(th: Any) -> None:
+    """Clear everything that depends on the root. The rules and the limits stay as they are."""
+    th.nodes = 0
+    th.next_poll = 0
+    th.stopped = 0
+    th.root_changes = 0
+    th.last_pv_length = 0
+    for i in range(LOW_PLIES * ORIGINS * 81):
+        st16(th.histories + H_LOW_PLY + 2 * i, np.int64(LOW_PLY_BEGINS))
+    for i in range(len(th.slot)):
+        th.slot[i] = 0
+        th.row[i] = th.histories + H_CONTINUATION
+        th.correction_row[i] = th.histories + H_CORRECTION_MOVES
+        th.reduction[i] = 0
+        th.stat_score[i] = 0
+        th.move_count[i] = 0
+        th.excluded[i] = 0
+        th.checked[i] = 0
+        th.table_hit[i] = 0
+        th.cutoffs[i] = 0
+    for i in range(OFFSET):
+        th.static_eval[i] = NO_SCORE

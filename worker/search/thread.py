@@ -11,18 +11,17 @@ import numpy as np
 from worker.engine import Bound
 from worker.nnue import Network, NnueState
 from worker.rules import Rules
-from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE, is_mate, mate_distance
+from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE, is_mate, mate_distance
 from worker.search.outbox import Outbox
 from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
 from worker.search.parts import part
 from worker.search.root import search_root
 from worker.search.smp import skips
-from worker.search.state import NEVER, PV_ROW, ThreadState
+from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, ThreadState, begin_search
 from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
 
 _ASPIRATION = part("aspiration")
-MAX_DEPTH: Final = MAX_PLY - 8
 _MATE_SURE: Final = 2.5
 """Depth, in multiples of a mate's length, from which on the mate is taken for the shortest."""
 
@@ -54,34 +53,29 @@ class Task:
     """Number of the thread: 0, the main one, goes through every depth; others leave some out (`worker.search.smp`)."""
 
 
-class SearchThread:
+class SearchThread(ThreadState):
     """Position, evaluation and search state of one thread.
 
     `run` blocks and releases the GIL inside compiled code; `stop` may come from any thread.
     """
 
     def __init__(self, network: Network, table: TranspositionTable) -> None:
+        super().__init__()
         self._table = table
         self._nnue = NnueState(network)
-        self._state = ThreadState()
-        self.outbox = Outbox(self._state.record)
+        self.outbox = Outbox(self.record)
         # Before any search too: others' entries may come at any time.
-        self._state.record.tt = table.address
-        self._state.record.tt_clusters = table.clusters
+        self.record.tt = table.address
+        self.record.tt_clusters = table.clusters
         self.position = Position.startpos()
         self.lines: list[PvLine] = []
         self.completed = 0
         """The deepest iteration that the last search finished."""
 
     @property
-    def record(self) -> Any:
-        """The thread's Record (`worker.search.state.TH_DTYPE`)."""
-        return self._state.record
-
-    @property
     def nodes(self) -> int:
         """Nodes of the running or last search; may be read while it runs."""
-        return int(self._state.record.nodes)
+        return int(self.record.nodes)
 
     @property
     def effort(self) -> float:
@@ -94,35 +88,22 @@ class SearchThread:
         self.record.root_changes = 0
         return changes
 
-    def set_stop(self, value: bool) -> None:
-        self._state.set_stop(value)
-
-    def clear(self) -> None:
-        """Forget what earlier games taught."""
-        self._state.clear_histories()
-
-    def fill_logs(self, slope: int) -> None:
-        """Make the table of logarithms anew, between searches; see `worker.search.state.ThreadState.fill_logs`."""
-        self._state.fill_logs(slope)
-
     def expected_reply(self, move: int) -> int | None:
         """The table's move after ``move``, for a line that ends with its first move."""
         self.position.push(move)
         try:
             record = self.position.record
-            data = np.uint64(probe(self._state.record, record.key))
+            data = np.uint64(probe(self.record, record.key))
             reply = int(entry_move(record, data))
             return reply if self.position.is_legal(reply) else None
         finally:
             self.position.pop()
 
     def _prepare(self, task: Task) -> Any:
-        th = self._state.record
-        th.nodes = 0
-        th.next_poll = 0
+        th = self.record
+        begin_search(th)
         th.node_limit = NEVER if task.node_limit is None else task.node_limit
         th.deadline_ns = task.deadline_ns
-        th.stopped = 0
         th.tt_generation = self._table.generation
         rules, position = task.rules, self.position
         th.every_move = int(rules.every_move)
@@ -130,13 +111,11 @@ class SearchThread:
         th.draw_value[:] = rules.draw_values(position.turn)
         left = rules.plies_left(position.move_number)
         th.draw_ply = NEVER if left is None else int(position.record.ply) + left
-        self._state.begin_search()
         th.root_count = len(task.root_moves)
         th.root_moves[: len(task.root_moves)] = task.root_moves
         th.root_scores[: len(task.root_moves)] = -MATE
         th.root_averages[: len(task.root_moves)] = NO_SCORE
         th.root_efforts[: len(task.root_moves)] = 0
-        th.root_changes = 0
         return th
 
     def run(

@@ -20,7 +20,7 @@ from worker.shogi.pieces import DROP_BIT
 
 CLUSTER_BYTES: Final = 64
 _ENTRY: Final = 16
-_GENERATIONS: Final = 32
+GENERATIONS: Final = 32
 _BIAS: Final = 32768
 _MATE_IN_ONE: Final = MATE - 1
 """The score of a mate in one, as an entry holds it. Such entries are found again at once: not worth sharing; there
@@ -45,7 +45,6 @@ class TranspositionTable:
     def __init__(self, megabytes: int) -> None:
         if megabytes < 1:
             raise ValueError(f"hash of {megabytes} MB: expected 1 or more")
-        self.megabytes = megabytes
         self.clusters = megabytes * (1 << 20) // CLUSTER_BYTES
         self.generation = 0
         self._words = aligned_zeros(self.clusters * CLUSTER_BYTES // 8, np.uint64)
@@ -56,7 +55,7 @@ class TranspositionTable:
 
     def new_search(self) -> None:
         """Make the entries of earlier searches older."""
-        self.generation = (self.generation + 1) % _GENERATIONS
+        self.generation = (self.generation + 1) % GENERATIONS
 
     def clear(self) -> None:
         """Forget everything."""
@@ -153,7 +152,7 @@ def _place(th: Any, key: Any) -> Any:
         data = ldu64(entry + 8)
         if data == np.uint64(0) or (ldu64(entry) ^ data) == key:
             return entry
-        age = (th.tt_generation - np.int64(data >> np.uint64(59))) & (_GENERATIONS - 1)
+        age = (th.tt_generation - np.int64(data >> np.uint64(59))) & (GENERATIONS - 1)
         worth = entry_depth(data) - 8 * age
         if worth < worst:
             worst = worth

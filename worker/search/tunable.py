@@ -13,7 +13,7 @@ from typing import Final
 from worker.search import parameters
 from worker.search.vector import values_of
 
-GROUPS: Final = {
+_GROUPS: Final = {
     "lmr": (
         "REDUCTION_LOG",
         "REDUCTION_BASE",
@@ -86,9 +86,7 @@ GROUPS: Final = {
         "TRIPLE_QUIET",
         "TRIPLE_FORMER",
         "TRIPLE_DEEP",
-        "MULTICUT_MALUS[0]",
-        "MULTICUT_MALUS[1]",
-        "MULTICUT_MALUS[2]",
+        "MULTICUT_MALUS",
     ),
     "order": (
         "CAPTURE_VALUE",
@@ -100,20 +98,14 @@ GROUPS: Final = {
         "LOW_PLY_WEIGHT",
     ),
     "history": (
-        "TABLE_BONUS[0]",
-        "TABLE_BONUS[1]",
-        "TABLE_BONUS[2]",
+        "TABLE_BONUS",
         "TABLE_PRIOR_MALUS",
         "CHANGE_OFFSET",
         "CHANGE_BUTTERFLY",
         "CHANGE_PAWN",
         "RESEARCH_BONUS",
-        "BONUS[0]",
-        "BONUS[1]",
-        "BONUS[2]",
-        "MALUS[0]",
-        "MALUS[1]",
-        "MALUS[2]",
+        "BONUS",
+        "MALUS",
         "BONUS_TABLE_MOVE",
         "BONUS_STAT",
         "BONUS_QUIET",
@@ -126,27 +118,19 @@ GROUPS: Final = {
         "SHARE_CONTINUATION",
         "SHARE_PAWN_BONUS",
         "SHARE_PAWN_MALUS",
-        "CONTINUATION[0]",
-        "CONTINUATION[1]",
-        "CONTINUATION[2]",
-        "CONTINUATION[3]",
-        "CONTINUATION[4]",
-        "CONTINUATION[5]",
+        "CONTINUATION",
         "CONTINUATION_FIRST",
         "TABLE_MOVE_BONUS",
         "TABLE_MOVE_MALUS",
         "PRIOR_BASE",
         "PRIOR_STAT",
-        "PRIOR_DEPTH[0]",
-        "PRIOR_DEPTH[1]",
+        "PRIOR_DEPTH",
         "PRIOR_LATE",
         "PRIOR_BELOW",
         "PRIOR_BELOW_MARGIN",
         "PRIOR_ABOVE",
         "PRIOR_ABOVE_MARGIN",
-        "PRIOR_BONUS[0]",
-        "PRIOR_BONUS[1]",
-        "PRIOR_BONUS[2]",
+        "PRIOR_BONUS",
         "PRIOR_CONTINUATION[0]",
         "PRIOR_BUTTERFLY[0]",
         "PRIOR_PAWN[0]",
@@ -160,8 +144,7 @@ GROUPS: Final = {
         "CORRECTION_MINOR",
         "CORRECTION_PIECES",
         "CORRECTION_MOVES",
-        "CORRECTION_BONUS[0]",
-        "CORRECTION_BONUS[1]",
+        "CORRECTION_BONUS",
         "CORRECTION_BONUS_SHARE",
         "CORRECTION_SHARE_MINOR",
         "CORRECTION_SHARE_PIECES",
@@ -187,12 +170,17 @@ GROUPS: Final = {
         "QUIET_FUTILITY_DEPTH",
         "SINGULAR_DEPTH",
         "SINGULAR_TABLE_LESS",
-        "ALPHA_DEPTHS[0]",
-        "ALPHA_DEPTHS[1]",
+        "ALPHA_DEPTHS",
         "ALPHA_LESS",
         "QUIET_MOVES",
         "PRIOR_LATE_MOVES",
     ),
+}
+"""By group its parameters; the name of a tuple stands for all of its values."""
+_VALUES: Final = values_of(vars(parameters))
+GROUPS: Final = {
+    group: tuple(key for name in names for key in _VALUES if key == name or key.startswith(f"{name}["))
+    for group, names in _GROUPS.items()
 }
 """Parameters that are tuned together. ``depths`` has those that count plies or moves: one to a step, so they are
 rough."""
@@ -242,7 +230,7 @@ def tunable(name: str) -> Tunable:
     """A parameter with its range. Raises TunableError: it may not be tuned."""
     if name not in NAMES:
         raise TunableError(f"{name} is no parameter to tune, and no group of them (groups: {', '.join(GROUPS)})")
-    start = values_of(vars(parameters))[name]
+    start = _VALUES[name]
     if name in _RANGES:
         low, high, step = _RANGES[name]
     else:

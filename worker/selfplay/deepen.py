@@ -5,57 +5,17 @@ Between two calls of Python lie 30 microseconds and more, and a teacher's search
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.memory import st16
-from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
+from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
 from worker.search.root import search_root
-from worker.search.state import (
-    H_CONTINUATION,
-    H_CORRECTION_MOVES,
-    H_LOW_PLY,
-    LOW_PLIES,
-    LOW_PLY_BEGINS,
-    NEVER,
-    OFFSET,
-    ORIGINS,
-)
+from worker.search.state import MAX_DEPTH, NEVER, begin_search
+from worker.search.tt import GENERATIONS
 from worker.shogi.makemove import legal_moves
-
-MAX_DEPTH: Final = MAX_PLY - 8
-_GENERATIONS: Final = 32
-
-
-@jit()
-def begin_search(th: Any) -> None:
-    """Clear everything that depends on the root (`ThreadState.begin_search`), and age the table. The rules and the
-    limits stay as they are."""
-    th.nodes = 0
-    th.next_poll = 0
-    th.node_limit = NEVER
-    th.stopped = 0
-    th.tt_generation = (th.tt_generation + 1) & (_GENERATIONS - 1)
-    th.root_changes = 0
-    th.last_pv_length = 0
-    for i in range(LOW_PLIES * ORIGINS * 81):
-        st16(th.histories + H_LOW_PLY + 2 * i, np.int64(LOW_PLY_BEGINS))
-    for i in range(len(th.slot)):
-        th.slot[i] = 0
-        th.row[i] = th.histories + H_CONTINUATION
-        th.correction_row[i] = th.histories + H_CORRECTION_MOVES
-        th.reduction[i] = 0
-        th.stat_score[i] = 0
-        th.move_count[i] = 0
-        th.excluded[i] = 0
-        th.checked[i] = 0
-        th.table_hit[i] = 0
-        th.cutoffs[i] = 0
-    for i in range(OFFSET):
-        th.static_eval[i] = NO_SCORE
 
 
 @jit()
@@ -88,6 +48,8 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
         hard_nodes: an iteration that gets there is cut short; the first one never is.
     """
     begin_search(th)
+    th.node_limit = NEVER
+    th.tt_generation = (th.tt_generation + 1) & (GENERATIONS - 1)
     best_move = np.int64(0)
     best = np.int64(0)
     zero, one = np.int64(0), np.int64(1)

@@ -19,16 +19,13 @@ from worker.shogi import tables
 from worker.shogi.attacks import (
     all_squares,
     between,
-    bishop_attacks,
     checkers,
     has_attacker,
     in_check,
-    lance_attacks,
     no_squares,
     occupied,
     piece_attacks,
     pieces,
-    rook_attacks,
     single,
     step_attacks,
 )
@@ -45,7 +42,6 @@ from worker.shogi.pieces import (
     PAWN,
     PROMOTE_BIT,
     ROOK,
-    SILVER,
 )
 from worker.shogi.state import GOLDS
 
@@ -134,55 +130,30 @@ def _pawn_moves(pos: Any, n: int, colour: int, targets: Any, every: int) -> int:
 
 
 @jit()
-def generate_board(pos: Any, n: int, targets: Any, pawn_targets: Any, every: int) -> int:
-    """Moves of all pieces but the king to ``targets``, of pawns to ``pawn_targets`` (neither may hold own pieces)."""
+def generate_board(pos: Any, n: int, targets: Any, every: int) -> int:
+    """Moves of all pieces but the king to ``targets``, which may not hold own pieces."""
     side = pos.side
     own = side * 16
     occ = occupied(pos)
-    n = _pawn_moves(pos, n, side, pawn_targets, every)
-    rest = pieces(pos, own + LANCE)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        n = _emit_promotable(pos, n, side, LANCE, sq, lance_attacks(pos, side, sq, occ) & targets, every)
-    rest = pieces(pos, own + KNIGHT)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        n = _emit_promotable(pos, n, side, KNIGHT, sq, step_attacks(pos, side, KNIGHT, sq) & targets, every)
-    rest = pieces(pos, own + SILVER)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        n = _emit_promotable(pos, n, side, SILVER, sq, step_attacks(pos, side, SILVER, sq) & targets, every)
-    rest = pieces(pos, own + BISHOP)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        n = _emit_promotable(pos, n, side, BISHOP, sq, bishop_attacks(pos, sq, occ) & targets, every)
-    rest = pieces(pos, own + ROOK)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        n = _emit_promotable(pos, n, side, ROOK, sq, rook_attacks(pos, sq, occ) & targets, every)
+    n = _pawn_moves(pos, n, side, targets, every)
+    for kind in range(LANCE, GOLD):
+        rest = pieces(pos, own + kind)
+        while rest:
+            sq = lowest(rest)
+            rest = without_lowest(rest)
+            n = _emit_promotable(pos, n, side, kind, sq, piece_attacks(pos, side, kind, sq, occ) & targets, every)
     rest = pieces(pos, own + GOLDS)
     while rest:
         sq = lowest(rest)
         rest = without_lowest(rest)
         base = (sq << 7) | (np.int64(pos.board[sq]) << 16)
         n = emit(pos, n, step_attacks(pos, side, GOLD, sq) & targets, base)
-    rest = pieces(pos, own + HORSE)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        reach = bishop_attacks(pos, sq, occ) | step_attacks(pos, side, KING, sq)
-        n = emit(pos, n, reach & targets, (sq << 7) | ((own + HORSE) << 16))
-    rest = pieces(pos, own + DRAGON)
-    while rest:
-        sq = lowest(rest)
-        rest = without_lowest(rest)
-        reach = rook_attacks(pos, sq, occ) | step_attacks(pos, side, KING, sq)
-        n = emit(pos, n, reach & targets, (sq << 7) | ((own + DRAGON) << 16))
+    for kind in range(HORSE, DRAGON + 1):
+        rest = pieces(pos, own + kind)
+        while rest:
+            sq = lowest(rest)
+            rest = without_lowest(rest)
+            n = emit(pos, n, piece_attacks(pos, side, kind, sq, occ) & targets, (sq << 7) | ((own + kind) << 16))
     return n
 
 
@@ -226,7 +197,7 @@ def generate_evasions(pos: Any, n: int, every: int) -> int:
         return n
     gap = between(pos, king, lowest(checking))
     answers = gap | checking
-    n = generate_board(pos, n, answers, answers, every)
+    n = generate_board(pos, n, answers, every)
     return generate_drops(pos, n, gap)
 
 
@@ -237,7 +208,7 @@ def generate(pos: Any, n: int, every: int) -> int:
         return generate_evasions(pos, n, every)
     own = pieces(pos, pos.side * 16)
     targets = all_squares() & ~own
-    n = generate_board(pos, n, targets, targets, every)
+    n = generate_board(pos, n, targets, every)
     n = generate_king(pos, n, targets)
     return generate_drops(pos, n, all_squares() & ~occupied(pos))
 
@@ -246,7 +217,7 @@ def generate(pos: Any, n: int, every: int) -> int:
 def generate_captures(pos: Any, n: int, every: int) -> int:
     """Captures; not in check. Together with `generate_quiets`: the whole list."""
     enemies = pieces(pos, (1 - pos.side) * 16)
-    n = generate_board(pos, n, enemies, enemies, every)
+    n = generate_board(pos, n, enemies, every)
     return generate_king(pos, n, enemies)
 
 
@@ -254,7 +225,7 @@ def generate_captures(pos: Any, n: int, every: int) -> int:
 def generate_quiets(pos: Any, n: int, every: int) -> int:
     """Generate the moves that `generate_captures` leaves out: board moves to empty squares, and drops; not in check."""
     empty = all_squares() & ~occupied(pos)
-    n = generate_board(pos, n, empty, empty, every)
+    n = generate_board(pos, n, empty, every)
     n = generate_king(pos, n, empty)
     return generate_drops(pos, n, empty)
 

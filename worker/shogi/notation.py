@@ -37,7 +37,8 @@ class MoveError(ValueError):
     """A text is no move, or the move is not legal in the position. The text says which."""
 
 
-def _square_usi(sq: int) -> str:
+def square_to_usi(sq: int) -> str:
+    """The square in USI: ``7g``."""
     return f"{sq // 9 + 1}{RANK_LETTERS[sq % 9]}"
 
 
@@ -47,10 +48,10 @@ def _square_csa(sq: int) -> str:
 
 def move_to_usi(move: int) -> str:
     """The move in USI."""
-    target = _square_usi(move_to(move))
+    target = square_to_usi(move_to(move))
     if is_drop(move):
         return f"{SFEN_LETTERS[move_from(move)]}*{target}"
-    return f"{_square_usi(move_from(move))}{target}{'+' if is_promotion(move) else ''}"
+    return f"{square_to_usi(move_from(move))}{target}{'+' if is_promotion(move) else ''}"
 
 
 def move_to_csa(move: int) -> str:

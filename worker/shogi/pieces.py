@@ -36,7 +36,6 @@ MAX_IN_GAME: Final = {PAWN: 18, LANCE: 4, KNIGHT: 4, SILVER: 4, GOLD: 4, BISHOP:
 """Pieces of each unpromoted type in a full set."""
 
 SQUARES: Final = 81
-NO_MOVE: Final = 0
 PROMOTE_BIT: Final = 1 << 14
 DROP_BIT: Final = 1 << 15
 
@@ -52,16 +51,6 @@ RANK_LETTERS: Final = "abcdefghi"
 def square(file: int, rank: int) -> int:
     """The number of the square at ``file`` 1..9, ``rank`` 1..9."""
     return (file - 1) * 9 + (rank - 1)
-
-
-def file_of(sq: int) -> int:
-    """The file 1..9."""
-    return sq // 9 + 1
-
-
-def rank_of(sq: int) -> int:
-    """The rank 1..9."""
-    return sq % 9 + 1
 
 
 def move_to(move: int) -> int:

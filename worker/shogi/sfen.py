@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.shogi import geometry as geo
+from worker.shogi.notation import square_to_usi
 from worker.shogi.pieces import (
     BISHOP,
     BLACK,
@@ -18,7 +19,6 @@ from worker.shogi.pieces import (
     MAX_IN_GAME,
     PAWN,
     PROMOTED,
-    RANK_LETTERS,
     ROOK,
     SFEN_LETTERS,
     SILVER,
@@ -63,10 +63,6 @@ class Setup:
     hands: tuple[tuple[int, ...], tuple[int, ...]]
     turn: int
     move_number: int
-
-
-def _where(sq: int) -> str:
-    return f"{sq // 9 + 1}{RANK_LETTERS[sq % 9]}"
 
 
 def _piece_letters(piece: int) -> str:
@@ -157,7 +153,7 @@ def _check_board(setup: Setup) -> None:
                 raise SfenError(f"two pawns of {name} on file {file + 1}")
     for sq, piece in enumerate(setup.board):
         if piece and piece & 15 < KING and not geo.may_stand(piece & 15, piece >> 4) >> sq & 1:
-            raise SfenError(f"{_piece_letters(piece)} on {_where(sq)} has no move left")
+            raise SfenError(f"{_piece_letters(piece)} on {square_to_usi(sq)} has no move left")
 
 
 def parse(text: str) -> Setup:

@@ -1,30 +1,38 @@
-"""Weighted mean of two networks of one shape: of a run's last nets it is often better than each of them."""
+"""Weighted mean of networks of one shape: of nets trained from one start it is often better than each of them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
 
 from worker.nnue.format import NetworkFile
 from worker.training.weights import FloatNet, from_file, to_file
 
 
 class BlendError(ValueError):
-    """Two networks have no mean; the text says why."""
+    """Networks have no mean; the text says why."""
 
 
-def blend(first: NetworkFile, second: NetworkFile, share: float) -> NetworkFile:
+def blend(networks: Sequence[NetworkFile], shares: Sequence[float]) -> NetworkFile:
     """The mean of all weights, rounded to the nearest integers.
 
     Args:
-        share: of ``second``, from 0 (``first`` as it is) to 1.
+        shares: of each network, from 0 (no part in it) to 1 (the mean is this network); together 1.
 
     Raises:
         BlendError: the shapes differ.
-        ValueError: ``share`` is out of its range.
+        ValueError: the shares are out of their range, or not as many as networks.
     """
-    if not 0 <= share <= 1:
-        raise ValueError(f"share is {share:g}, expected 0 to 1")
-    if first.architecture != second.architecture:
-        raise BlendError(f"{first.architecture} and {second.architecture} have different shapes")
-    a, b = from_file(first).by_name(), from_file(second).by_name()
-    # In float64 by way of float32 inputs: a share of 0 or 1 gives the net itself back.
-    mean = {name: ((1 - share) * a[name] + share * b[name]).astype(a[name].dtype) for name in a}
-    return to_file(FloatNet(**mean), first.architecture)
+    if len(shares) != len(networks) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
+        raise ValueError(f"shares are {shares}: expected {len(networks)}, together 1")
+    architecture = networks[0].architecture
+    for one in networks:
+        if one.architecture != architecture:
+            raise BlendError(f"{architecture} and {one.architecture} have different shapes")
+    sums: dict[str, np.ndarray] = {}
+    for network, share in zip(networks, shares, strict=True):
+        for name, values in from_file(network).by_name().items():
+            # In float64: a share of 1 gives the net itself back.
+            sums[name] = sums.get(name, 0.0) + share * values.astype(np.float64)
+    return to_file(FloatNet(**{name: values.astype(np.float32) for name, values in sums.items()}), architecture)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.nnue.features import K_P, tables
+from worker.selfplay.state import LONGEST_GAME
 from worker.shogi.state import new_record
 from worker.training.replay import (
     CUT,
@@ -72,6 +73,8 @@ class Split:
     """Share of the games."""
     every: bool
     """Whether positions that are not quiet are used too."""
+    horizon: float = 0.0
+    """Mean number of plies by which a position's score looks ahead in its game; 0: not at all."""
 
     def __post_init__(self) -> None:
         if not 0 < self.validation <= 0.5:
@@ -90,10 +93,17 @@ def is_for_validation(game: Game, validation: float) -> bool:
 
 
 class Replayer:
-    """Replays shards; one for each thread."""
+    """Replays shards; one for each thread.
 
-    def __init__(self, split: Split) -> None:
+    Args:
+        scale: centipawns to a unit of the logistic function, by which scores look ahead; None: they do not.
+    """
+
+    def __init__(self, split: Split, scale: float | None = None) -> None:
         self._split = split
+        self._own = 1.0 if scale is None else 1.0 / (1.0 + split.horizon)
+        self._scale = 1.0 if scale is None else scale
+        self._labels = np.empty(LONGEST_GAME, np.int16)
         self._tables = tables(K_P)
         self._position = new_record()
         self._below = np.uint64(_threshold(split.validation))
@@ -111,7 +121,8 @@ class Replayer:
         kept = int(
             replay_games(
                 self._position, payload.ctypes.data, len(payload), self._tables.ctypes.data, self._below, part,
-                int(self._split.every), found.ctypes.data, room, told,
+                int(self._split.every), self._own, self._scale, found.ctypes.data, room,
+                self._labels.ctypes.data, told,
             )
         )  # fmt: skip
         games, positions, game, move = (int(value) for value in told)
@@ -219,7 +230,7 @@ class Corpus:
         Raises:
             CorpusError: a shard is not what it was.
         """
-        replayer = Replayer(self.split)
+        replayer = Replayer(self.split, self.scale)
         parts = [replayer.records(_read(source), VALIDATION) for source in self.sources if source.validation]
         together = np.concatenate(parts)
         if len(together) > most:
@@ -238,10 +249,10 @@ class Corpus:
     ) -> tuple[Records, npt.NDArray[np.int64]]:
         """Read a chunk: its records, and the order in which they are used."""
         lanes = [sources[lane::threads] for lane in range(min(threads, len(sources)))]
-        split = self.split
+        split, scale = self.split, self.scale
 
         def read(lane: Sequence[Source]) -> list[Records]:
-            replayer = Replayer(split)
+            replayer = Replayer(split, scale)
             return [replayer.records(_read(source), TRAINING) for source in lane]
 
         parts = list(pool.map(read, lanes))

@@ -10,6 +10,7 @@ come from there too, or from here.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -51,6 +52,9 @@ _HEAD: Final = 40
 """Bytes of a game before its moves (`worker.training.shard`)."""
 _LENGTH_AT, _NUMBER_AT, _RESULT_AT = 34, 32, 36
 _QUIET_SCORE: Final = 3000
+_LEAST_CHANCE: Final = 1e-9
+_LARGEST_LABEL: Final = 32_000.0
+"""Centipawns."""
 
 _NUMBERS: Final = PIECE_NUMBERS + 2 * SQUARES
 """Piece numbers of K+P, the two kings' included."""
@@ -196,6 +200,32 @@ def game_hash(game: int, length: int) -> Any:
 
 
 @jit()
+def look_ahead(scores: int, count: int, own: float, scale: float, labels: int) -> None:
+    """Mix each score of a game with those of the moves that followed.
+
+    As chances to win, ``v[i] = own * p[i] + (1 - own) * (1 - v[i + 1])``, and the last one is its score alone. This is
+    TD(1 - own) of reinforcement learning, without the game's result.
+
+    Args:
+        scores: address of int16 [count], from the side to move, which changes from one to the next.
+        own: share of the position's own score, above 0; 1 changes nothing.
+        scale: centipawns to a unit of the logistic function.
+        labels: address of int16 [count], in centipawns: ``scores`` may be the same.
+    """
+    later = 0.5
+    for k in range(count):
+        i = count - 1 - k
+        score = ld16(scores + 2 * i)
+        if own < 1.0:
+            chance = 1.0 / (1.0 + math.exp(-score / scale))
+            later = chance if k == 0 else own * chance + (1.0 - own) * (1.0 - later)
+            within = min(max(later, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
+            mixed = math.floor(scale * math.log(within / (1.0 - within)) + 0.5)
+            score = np.int64(min(max(mixed, -_LARGEST_LABEL), _LARGEST_LABEL))
+        st16(labels + 2 * i, score)
+
+
+@jit()
 def replay_games(
     pos: Any,
     payload: int,
@@ -204,8 +234,11 @@ def replay_games(
     below: Any,
     part: int,
     every: int,
+    own: float,
+    scale: float,
     records: int,
     room: int,
+    labels: int,
     told: Any,
 ) -> int:
     """Go through a shard's games and write a record of each position that is kept.
@@ -215,7 +248,9 @@ def replay_games(
         below: games whose `game_hash` is below it (uint64) are for validation.
         part: `TRAINING` or `VALIDATION`: which games are wanted.
         every: 1: positions that are not quiet are kept too.
+        own, scale: of `look_ahead`, which gives the scores of the records.
         records: address of [room] of `RECORD_DTYPE`.
+        labels: address of int16 [`LONGEST_GAME`], which is written over.
         told: int64 [4]: games and positions that were met in all, of both parts; then, where it ends early, the game's
             place and its move's, from 0.
 
@@ -243,6 +278,7 @@ def replay_games(
         number = ldu16(game + _NUMBER_AT)
         result = ldu8(game + _RESULT_AT)  # a signed byte
         result = result - 256 if result > 127 else result
+        look_ahead(game + _HEAD + 2 * length, length, own, scale, labels)
         for i in range(length):
             short = ldu16(game + _HEAD + 2 * i)
             score = ld16(game + _HEAD + 2 * (length + i))
@@ -259,7 +295,7 @@ def replay_games(
                 record = records + kept * RECORD
                 if not write_pieces(pos, tables, record):
                     return -NO_POSITION
-                st16(record + 2 * PIECES, score)
+                st16(record + 2 * PIECES, ld16(labels + 2 * i))
                 st8(record + 2 * PIECES + 2, result if pos.side == 0 else -result)
                 st8(record + 2 * PIECES + 3, pos.side)
                 st16(record + 2 * PIECES + 4, short)

@@ -8,10 +8,8 @@ move. The header tells how the games were made, how many there are, and the SHA-
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,18 +123,3 @@ def read_shard(path: Path) -> Shard:
         return parse_shard(path.read_bytes())
     except ShardError as error:
         raise ShardError(f"{path}: {error}") from error
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise

@@ -9,20 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from worker.files import replace_file
-from worker.run_folder import check_settings, held
+from worker.run_folder import RunFolder
 from worker.training.corpus import Corpus, Split, shard_files
-from worker.training.shard import write_whole
 
 
 class TrainFolderError(Exception):
     """A folder cannot be used for the command; the text says why."""
 
 
-class TrainFolder:
+class TrainFolder(RunFolder):
     """``train.json``, ``data.json``, ``checkpoint.pt`` and the one before, ``log.jsonl``, ``loss.svg``, ``nn.bin``."""
 
+    command = "gougi train"
+    refused = TrainFolderError
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.settings = path / "train.json"
         self.data = path / "data.json"
         self.log = path / "log.jsonl"
@@ -32,15 +34,10 @@ class TrainFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder, and keep it from other processes.
-
-        Raises:
-            TrainFolderError: another process is at work in it.
-            OSError: it cannot be made.
-        """
-        with held(self.path, "gougi train", TrainFolderError):
+        """As `RunFolder.held`; what a process that was killed while it wrote has left is removed."""
+        with super().held():
             for name in ("*.pt", "*.json", "*.jsonl", "*.svg", "*.bin"):
-                for path in self.path.glob(f".{name}.*"):  # of a process that was killed while it wrote
+                for path in self.path.glob(f".{name}.*"):
                     path.unlink()
             yield
 
@@ -51,11 +48,7 @@ class TrainFolder:
             TrainFolderError: it was begun with others, named; or it cannot be read.
             OSError: it cannot be written.
         """
-        if not self.settings.exists():
-            write_whole(self.settings, (json.dumps(wanted, indent=2) + "\n").encode())
-            return
-        before = self._read(self.settings)
-        check_settings(self.path, before, wanted, TrainFolderError)
+        self.claim_settings(self.settings, wanted)
 
     def corpus(
         self, folders: Sequence[Path], split: Split, on_shard: Callable[[int, int], None]
@@ -71,10 +64,10 @@ class TrainFolder:
         files = shard_files(folders)
         if not self.data.exists():
             corpus = Corpus.index(files, split, on_shard)
-            write_whole(self.data, (json.dumps(corpus.to_json(), indent=1) + "\n").encode())
+            self.keep_facts(self.data, corpus.to_json())
             return corpus, []
         try:
-            corpus = Corpus.from_json(self._read(self.data), split)
+            corpus = Corpus.from_json(self.known_facts(self.data), split)
         except (KeyError, TypeError) as error:
             raise TrainFolderError(f"{self.data}: not readable: {error!r}") from error
         known = {source.path for source in corpus.sources}
@@ -88,11 +81,4 @@ class TrainFolder:
 
     def known_report(self) -> dict[str, Any] | None:
         """The report of a finished run on its net; None: the run has none yet. Raises TrainFolderError."""
-        return self._read(self.report) if self.report.exists() and self.net.exists() else None
-
-    @staticmethod
-    def _read(path: Path) -> dict[str, Any]:
-        try:
-            return dict(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
-            raise TrainFolderError(f"{path}: not readable: {error!r}") from error
+        return self.known_facts(self.report) if self.report.exists() and self.net.exists() else None

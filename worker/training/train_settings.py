@@ -48,6 +48,8 @@ class TrainSettings:
     """Share of the score in a label at the start; the rest is the game's result."""
     score_to: float = 0.9
     """The same at the end."""
+    horizon: float = 0.0
+    """Mean number of plies by which a position's score looks ahead in its game."""
     scale: float | None = None
     """Centipawns to a unit of the logistic function; None: what the positions fit."""
     quantised: float = 0.2
@@ -79,6 +81,7 @@ class TrainSettings:
             ("warm_up", 0, 1),
             ("score_from", 0, 1),
             ("score_to", 0, 1),
+            ("horizon", 0, 1000),
             ("scale", 1, 1e5),
             ("quantised", 0, 1),
             ("validation", 1e-6, 0.5),

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-from numba import float32, int32, int64, uint64
+from numba import float32, float64, int32, int64, uint64
 
 from worker.nnue import NN
 from worker.selfplay.warm import warm_up_selfplay
@@ -18,7 +18,11 @@ _VALUES: Final = float32[:, ::1]
 _LINE: Final = float32[::1]
 _ROWS: Final = int32[:, ::1]
 _STAGES: Final[tuple[Stage, ...]] = (
-    ("games", replay.replay_games, (POS, *(int64,) * 3, uint64, *(int64,) * 4, int64[::1])),
+    (
+        "games",
+        replay.replay_games,
+        (POS, *(int64,) * 3, uint64, *(int64,) * 2, *(float64,) * 2, *(int64,) * 3, int64[::1]),
+    ),
     ("rows", replay.write_rows, (int64,) * 9),
     ("sums", sparse.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
     ("slopes", sparse.add_slopes, (_ROWS, _VALUES, _VALUES, int64, float32, _VALUES, _LINE, int64, int64)),

@@ -23,7 +23,7 @@ from worker.engine import EngineError, InfoCallback, Limits, SearchInfo, SearchR
 from worker.rules import Rules
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
 from worker.shogi.replay import Replay
-from worker.usi.lines import Dialect, dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
+from worker.usi.lines import dialect_of, go_line, parse_bestmove, parse_info, parse_nodes
 from worker.usi.process import UsiProcess
 
 
@@ -49,8 +49,6 @@ class UsiEngine:
         command: program and arguments.
         options: USI options by their announced names. ``MultiPV`` follows each search's `Limits`, and the options of
             the move limit and the value of a draw follow ``rules``, where the engine has them and a search names them.
-        dialect: the words of ``go`` that the engine understands; None: known by its name, else all of them.
-        folder: its working directory.
         patience: its time-outs.
 
     Raises:
@@ -64,16 +62,12 @@ class UsiEngine:
         command: Sequence[str],
         options: Mapping[str, str] | None = None,
         *,
-        dialect: Dialect | None = None,
-        folder: str | None = None,
         patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
         if not command:
             raise EngineError("no engine command is given")
         self._command = tuple(command)
         self._options = dict(options or {})
-        self._given_dialect = dialect
-        self._folder = folder
         self._patience = patience
         self._lock = threading.Lock()
         self._stopped_at: float | None = None
@@ -89,17 +83,13 @@ class UsiEngine:
         self._multipv = 1
         self._process: UsiProcess | None = None
         self.name = self._running().name or self._command[0]
-        self.can_split = self.dialect.searchmoves and "MultiPV" in self._running().options
-
-    @property
-    def dialect(self) -> Dialect:
-        """The words of ``go`` in use."""
-        return self._given_dialect if self._given_dialect is not None else dialect_of(self.name)
+        self._dialect = dialect_of(self.name)
+        self.can_split = self._dialect.searchmoves and "MultiPV" in self._running().options
 
     def _running(self) -> UsiProcess:
         """The process, started, set up and ready where there is none."""
         if self._process is None:
-            process = UsiProcess(self._command, self._patience.start_s, self._folder)
+            process = UsiProcess(self._command, self._patience.start_s)
             try:
                 process.set_options(self._options)
                 process.ready(self._patience.ready_s)
@@ -167,7 +157,7 @@ class UsiEngine:
         if not legal:
             return SearchResult("resign", None, 0, 0)
         allowed = self._root_moves(limits, legal)
-        line = go_line(limits, allowed if len(allowed) < len(legal) else (), self.dialect)
+        line = go_line(limits, allowed if len(allowed) < len(legal) else (), self._dialect)
         process = self._running()
         try:
             self._begin(process, limits, line)
@@ -215,7 +205,7 @@ class UsiEngine:
                 continue
             wanted = str(number) if number else self._options.get(name, "0")
             announced = process.options.get(name)
-            if announced is not None and announced.fault(wanted) is None and self._told.get(name) != wanted:
+            if announced is not None and announced.fault(name, wanted) is None and self._told.get(name) != wanted:
                 process.set_options({name: wanted})
                 self._told[name] = wanted
 

@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any, ClassVar, Final
 
 from worker.shogi.replay import Replay
-from worker.states import States, Transition
+from worker.states import States
 from worker.usi.events import (
     BookReplied,
     Failed,
@@ -90,10 +90,6 @@ class UsiFront:
     @property
     def thinking(self) -> ThinkingState:
         return self._thinking.state
-
-    def story(self) -> tuple[Transition[FrontState], ...]:
-        """The transitions that led to its present state."""
-        return self._states.story()
 
     def handle(self, event: object, now_ms: float) -> list[Any]:
         """Take an event that happened at ``now_ms`` (any steady clock) and say what is to be done, in this order.

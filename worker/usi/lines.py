@@ -13,35 +13,10 @@ from typing import Final
 
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.score import MATE_BOUND, MAX_EVAL, mate_in, mated_in
+from worker.usi.options import Option
 
 _LONGEST_MATE: Final = 1023
 """Plies. `worker.score` holds no mate that is further away; ``mate +`` without a number is taken for this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncedOption:
-    """An ``option`` line: name, type, and what it may be set to."""
-
-    name: str
-    kind: str
-    least: int | None = None
-    most: int | None = None
-    choices: tuple[str, ...] = ()
-
-    def fault(self, value: str) -> str | None:
-        """Why ``value`` is not allowed, or None."""
-        if self.kind == "check" and value not in ("true", "false"):
-            return f"option {self.name}: {value!r} is neither true nor false"
-        if self.kind == "spin":
-            try:
-                number = int(value)
-            except ValueError:
-                return f"option {self.name}: {value!r} is no whole number"
-            if (self.least is not None and number < self.least) or (self.most is not None and number > self.most):
-                return f"option {self.name}: {value} is not within {self.least} to {self.most}"
-        if self.kind == "combo" and self.choices and value not in self.choices:
-            return f"option {self.name}: {value!r} is none of {', '.join(self.choices)}"
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +41,8 @@ def dialect_of(name: str) -> Dialect:
     return DIALECTS.get(name.split(" ", 1)[0], Dialect())
 
 
-def parse_option(line: str) -> AnnouncedOption | None:
-    """An ``option name N type T ...`` line, N with or without blanks; None where it is none."""
+def parse_option(line: str) -> tuple[str, Option] | None:
+    """Name and option of an ``option name N type T ...`` line, N with or without blanks; None where it is none."""
     head, found, rest = line.partition(" type ")
     if not found or not head.startswith("option name "):
         return None
@@ -79,9 +54,8 @@ def parse_option(line: str) -> AnnouncedOption | None:
         if word in ("min", "max") and value.lstrip("-").isdigit():
             numbers[word] = int(value)
     choices = [part.split(" default ")[0].strip() for part in rest.split(" var ")[1:]]
-    return AnnouncedOption(
-        head.removeprefix("option name ").strip(), words[0], numbers.get("min"), numbers.get("max"), tuple(choices)
-    )
+    option = Option(words[0], least=numbers.get("min"), most=numbers.get("max"), choices=tuple(choices))
+    return head.removeprefix("option name ").strip(), option
 
 
 def parse_score(words: Sequence[str]) -> int | None:

@@ -54,10 +54,9 @@ class UsiLoop:
 
     Args:
         write: writes a line to the GUI; called from several threads, never at once. Raises OSError: the GUI is gone.
-        rng: chooses among the moves of a book; None: one that differs from run to run.
     """
 
-    def __init__(self, write: Callable[[str], None], rng: random.Random | None = None) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         options = Options()
         self._front = UsiFront(options, SingleThinking(options))
@@ -71,7 +70,7 @@ class UsiLoop:
         """The search that runs, or ran last, and its engine, which another one may have taken the place of."""
         self._ended = 0
         """The number of the last search that was told to end; so were all before it."""
-        self._book = BookPlayer(rng or random.Random())
+        self._book = BookPlayer(random.Random())
         self._mates = Mates(self._handle)
         self._warming = Warming()
         self._code: int | None = None

@@ -6,6 +6,7 @@ Nothing compiled is imported here: ``usi`` is answered before that is loaded.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from worker.search.effort import ROOT_MATE_NODES
 if TYPE_CHECKING:
     from worker.book import BookSettings
 
+_WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,1000}")
+"""Python refuses to read one of several thousand digits."""
 EMPTY: Final = "<empty>"
 """The value by which USI says that a text is empty."""
 _NETWORK_NAME: Final = "nn.bin"
@@ -33,12 +36,15 @@ _NO_TIME_MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A USI option: its type and default; numbers lie within ``least`` to ``most``, a combo's values in ``choices``."""
+    """A USI option, of ours or of another engine: its type and default, and what it may be set to.
+
+    Numbers lie within ``least`` to ``most`` (None: any), a combo's values in ``choices``.
+    """
 
     kind: str
-    default: str
-    least: int = 0
-    most: int = 0
+    default: str = ""
+    least: int | None = None
+    most: int | None = None
     choices: tuple[str, ...] = ()
 
     def line(self, name: str) -> str:
@@ -48,17 +54,19 @@ class Option:
             text += f" min {self.least} max {self.most}"
         return text + "".join(f" var {choice}" for choice in self.choices)
 
-    def check(self, name: str, value: str) -> str:
-        """The value, or ValueError that says what was expected."""
+    def fault(self, name: str, value: str) -> str | None:
+        """Why ``value`` is not allowed, or None."""
         if self.kind == "check" and value not in ("true", "false"):
-            raise ValueError(f"option {name}: {value!r} is neither true nor false")
-        if self.kind == "combo" and value not in self.choices:
-            raise ValueError(f"option {name}: {value!r} is none of {', '.join(self.choices)}")
+            return f"option {name}: {value!r} is neither true nor false"
+        if self.kind == "combo" and self.choices and value not in self.choices:
+            return f"option {name}: {value!r} is none of {', '.join(self.choices)}"
         if self.kind == "spin":
-            number = value.removeprefix("-")
-            if not (number.isascii() and number.isdigit() and self.least <= int(value) <= self.most):
-                raise ValueError(f"option {name}: {value!r} is not within {self.least} to {self.most}")
-        return value
+            if not _WHOLE_NUMBER.fullmatch(value):
+                return f"option {name}: {value!r} is no whole number"
+            number = int(value)
+            if (self.least is not None and number < self.least) or (self.most is not None and number > self.most):
+                return f"option {name}: {value} is not within {self.least} to {self.most}"
+        return None
 
 
 BOOK_OPTIONS: Final = {
@@ -142,7 +150,10 @@ class OptionValues(ABC):
         option = self.table.get(name)
         if option is None:
             raise ValueError(f"unknown option {name!r}")
-        self._values[name] = option.check(name, value)
+        fault = option.fault(name, value)
+        if fault is not None:
+            raise ValueError(fault)
+        self._values[name] = value
 
     def number(self, name: str) -> int:
         return int(self._values[name])

@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Final
 
 from worker.engine import EngineError
-from worker.usi.lines import AnnouncedOption, parse_option
+from worker.usi.lines import parse_option
+from worker.usi.options import Option
 
 _STDERR_LINES: Final = 5
 _EVERY_ENGINE: Final = ("USI_Hash", "USI_Ponder")
@@ -47,7 +48,7 @@ class UsiProcess:
     def __init__(self, command: Sequence[str], start_timeout_s: float, folder: str | None = None) -> None:
         self.label = shlex.join(command)
         self.name = ""
-        self.options: dict[str, AnnouncedOption] = {}
+        self.options: dict[str, Option] = {}
         self._errors: deque[str] = deque(maxlen=_STDERR_LINES)
         self._complaint = ""
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -103,8 +104,8 @@ class UsiProcess:
                 self._complaint = f"; {line.removeprefix('info string ')[:300]}"
             elif line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
-            elif (option := parse_option(line)) is not None:
-                self.options[option.name] = option
+            elif (announced := parse_option(line)) is not None:
+                name, self.options[name] = announced
 
     def send(self, line: str) -> None:
         """Send one line.
@@ -160,7 +161,7 @@ class UsiProcess:
             if option is None and name not in _EVERY_ENGINE:
                 known = ", ".join(sorted(self.options)) or "none"
                 raise EngineError(f"{self.label}: no option {name!r}; it has: {known}")
-            fault = None if option is None else option.fault(value)
+            fault = None if option is None else option.fault(name, value)
             if fault is not None:
                 raise EngineError(f"{self.label}: {fault}")
         for name, value in options.items():

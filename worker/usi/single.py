@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from worker.clock import Signs, Watch
-from worker.clock.turn import CLOCK_WORDS, Turn
+from worker.clock.gui_clock import CLOCK_WORDS
+from worker.clock.turn import Turn
 from worker.engine import Bound, Limits, SearchInfo, SearchResult
 from worker.rules import Rules
 from worker.usi.options import Options

@@ -11,9 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cluster.coordination.strategies import strategy
-from cluster.lab.errors import LabError
 from cluster.lab.schedule import Point
-from cluster.lab.settings import Opponent
+from cluster.lab.settings import LabError, Opponent
 
 
 def parse_cores(text: str, allowed: Collection[int]) -> tuple[int, ...]:

@@ -11,14 +11,13 @@ from typing import Final, Protocol
 from cluster.api import Decision, SearchRequest
 from cluster.coordination.strategies import SINGLE, strategy
 from cluster.engine_spec import EngineSpec
-from cluster.lab.errors import LabError
 from cluster.lab.real import machine
 from cluster.lab.real.cores import Seating
 from cluster.lab.real.side import Found, Side, SideLost, SideSpec
 from cluster.lab.real_figures import KINDS, RealFigures, RealGame
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
-from cluster.lab.settings import LabSettings
+from cluster.lab.settings import LabError, LabSettings
 from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, Outcome, play_game
 
@@ -118,7 +117,7 @@ class RealArena:
             FleetError: a player cannot be opened.
             SideLost: the laboratory ends.
         """
-        voids, where = 0, f"{game.point}, game {game.number}"
+        voids = 0
         while True:
             try:
                 return self._play(game, sfen, voids)
@@ -127,8 +126,8 @@ class RealArena:
                     raise
                 voids += 1
                 if voids == _MOST_VOIDS:
-                    raise LabError(f"{where}: void {voids} times in a row, now because {error}") from None
-                self._tell(f"{where} is void and played again: {error}")
+                    raise LabError(f"{game}: void {voids} times in a row, now because {error}") from None
+                self._tell(f"{game} is void and played again: {error}")
                 if isinstance(error, SideLost):
                     self.close()
 

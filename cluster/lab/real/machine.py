@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 from cluster.lab.real.cores import words
 from cluster.lab.real_figures import KINDS
+from cluster.machine.processes import command_of, descendants, stat_of
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LOOKED_S: Final = 1.0
@@ -92,41 +92,24 @@ class Family:
     @classmethod
     def of(cls, pid: int, fleet: bool) -> Family:
         """Those that descend from ``pid``; ``fleet``: it is a master with nodes, and does not search itself."""
-        children = defaultdict[int, list[int]](list)
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                children[_fields(stat)[1]].append(int(stat.parent.name))
-        kinds, left = {pid: "master" if fleet else "nodes"}, [pid]
+        kinds = {pid: "master" if fleet else "nodes"}
         nursery = 0
-        while left:
-            parent = left.pop()
-            for child in children[parent]:
-                command = ""
-                with suppress(OSError):
-                    command = Path(f"/proc/{child}/cmdline").read_text(errors="replace")
-                if parent == nursery:
-                    kinds[child] = "nodes"  # made by fork: its command is the nursery's
-                elif "cluster.node.nursery" in command:
-                    nursery, kinds[child] = child, "master"
-                elif "cluster.node.process" in command:
-                    kinds[child] = "fallback"
-                else:
-                    kinds[child] = "ray"
-                left.append(child)
+        for child in descendants(pid):
+            command = command_of(child.pid)
+            if child.parent == nursery:
+                kinds[child.pid] = "nodes"  # made by fork: its command is the nursery's
+            elif "cluster.node.nursery" in command:
+                nursery, kinds[child.pid] = child.pid, "master"
+            elif "cluster.node.process" in command:
+                kinds[child.pid] = "fallback"
+            else:
+                kinds[child.pid] = "ray"
         return cls(kinds)
 
     def cpu_s(self) -> dict[str, float]:
         """CPU seconds so far by kind. A process that has ended counts no more."""
         used = dict.fromkeys(KINDS, 0.0)
         for pid, kind in self.kinds.items():
-            with suppress(OSError):
-                fields = _fields(Path(f"/proc/{pid}/stat"))
-                used[kind] += (int(fields[11]) + int(fields[12])) / _TICKS
+            if (process := stat_of(pid)) is not None:
+                used[kind] += process.cpu_s
         return used
-
-
-def _fields(stat: Path) -> list[Any]:
-    """Behind the name, which stands in brackets and may hold anything: state, parent's id, …"""
-    fields: list[Any] = stat.read_text(errors="replace").rpartition(")")[2].split()
-    fields[1] = int(fields[1])
-    return fields

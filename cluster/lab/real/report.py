@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cluster.lab.errors import LabError
 from cluster.lab.real.cores import Seating, words
 from cluster.lab.real_figures import KINDS, RealFigures, RealGame
 from cluster.lab.records import GameRecord
+from cluster.lab.settings import LabError
 
 _BUSY: Final = 0.05
 """Share of a game's cores that others may take before it is told."""

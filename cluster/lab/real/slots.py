@@ -10,13 +10,12 @@ from typing import Final
 
 from cluster.api import FleetError
 from cluster.engine_spec import EngineSpec
-from cluster.lab.errors import LabError
 from cluster.lab.processes import Task
 from cluster.lab.real.cores import Seating
 from cluster.lab.real.games import OpenSide, RealArena, VoidGame
 from cluster.lab.real.side import Side, SideLost
 from cluster.lab.records import GameRecord
-from cluster.lab.settings import LabSettings
+from cluster.lab.settings import LabError, LabSettings
 
 _POLL_S: Final = 0.2
 """A wait without an end would keep Ctrl-C waiting too."""
@@ -57,7 +56,7 @@ def play_all_real(
         except (SideLost, VoidGame):
             pass  # it was told to end
         except FleetError as error:
-            results.put(LabError(f"{game.point}, game {game.number}: {error}"))
+            results.put(LabError(f"{game}: {error}"))
         except Exception as error:
             results.put(error)
         finally:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import cluster.lab.folder
-from cluster.lab.errors import LabError
 from cluster.lab.folder import LabFolder
 from cluster.lab.records import GameRecord
-from cluster.lab.settings import LabSettings
+from cluster.lab.settings import LabError, LabSettings
 from tests.cluster.lab.games import record
 from worker.shogi import STARTPOS
 
@@ -76,7 +75,7 @@ def test_games_come_back_as_they_were(folder: LabFolder) -> None:
     for game in games:
         folder.append(game)
     assert folder.read() == (games, "")
-    plain = json.loads(folder.games.read_text().splitlines()[1])
+    plain = json.loads(folder.results.read_text().splitlines()[1])
     assert (plain["strategy"], plain["nodes"], plain["pair"], plain["black"], plain["points"], plain["plies"]) == (
         "split",
         16,
@@ -90,20 +89,20 @@ def test_games_come_back_as_they_were(folder: LabFolder) -> None:
 @pytest.mark.parametrize("lost", [1, 2, 20, 100])
 def test_a_last_line_that_a_crash_cut_off_is_dropped(folder: LabFolder, lost: int) -> None:
     folder.append(record(0, 1.0))
-    whole = folder.games.read_bytes()
+    whole = folder.results.read_bytes()
     folder.append(record(1, 1.0))
-    folder.games.write_bytes(folder.games.read_bytes()[:-lost])
+    folder.results.write_bytes(folder.results.read_bytes()[:-lost])
     records, notice = folder.read()
     assert records == [record(0, 1.0)]
     assert "the last line was damaged and is dropped" in notice
-    assert folder.games.read_bytes() == whole
+    assert folder.results.read_bytes() == whole
     folder.append(record(1, 0.0))
     assert folder.read() == ([record(0, 1.0), record(1, 0.0)], "")
 
 
 def test_a_last_line_of_other_bytes_is_dropped(folder: LabFolder) -> None:
     folder.append(record(0, 1.0))
-    with folder.games.open("ab") as file:
+    with folder.results.open("ab") as file:
         file.write(b"\0\0\xff\xfe\n")
     assert folder.read()[0] == [record(0, 1.0)]
     assert folder.read() == ([record(0, 1.0)], "")
@@ -111,12 +110,12 @@ def test_a_last_line_of_other_bytes_is_dropped(folder: LabFolder) -> None:
 
 def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None:
     folder.append(record(0, 1.0))
-    good = folder.games.read_text()
-    folder.games.write_text(good + "nonsense\n" + good)
+    good = folder.results.read_text()
+    folder.results.write_text(good + "nonsense\n" + good)
     with pytest.raises(LabError, match=r"games\.jsonl, line 2: no JSON"):
         folder.read()
-    folder.games.write_text(good + good + good)
-    with pytest.raises(LabError, match=r"line 2: the same game again"):
+    folder.results.write_text(good + good + good)
+    with pytest.raises(LabError, match=r"line 2: split, 2 nodes, game 0 again"):
         folder.read()
 
 

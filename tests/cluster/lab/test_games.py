@@ -10,12 +10,11 @@ import pytest
 
 from cluster.engine_spec import EngineSpec, Variety
 from cluster.lab.engines import EngineMaker, EnginePool
-from cluster.lab.errors import LabError
 from cluster.lab.games import Arena
 from cluster.lab.processes import Task, play_all
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game, Plan, Point
-from cluster.lab.settings import LabSettings
+from cluster.lab.settings import LabError, LabSettings
 from tests.cluster.engines import HashEngine, broken_engine
 from worker.engine import EngineError, InfoCallback, Limits, SearchResult
 from worker.shogi import STARTPOS, Position

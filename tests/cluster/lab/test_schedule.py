@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.lab.errors import LabError
 from cluster.lab.schedule import Game, Plan, Point
+from cluster.lab.settings import LabError
 
 
 def test_all_points_grow_together_a_pair_at_a_time() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.lab.errors import LabError
-from cluster.lab.settings import LabSettings, Opponent
+from cluster.lab.settings import LabError, LabSettings, Opponent
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from cluster.api import Listener, NodeView, SearchListener
-from cluster.machine.presence import RUN_DIR, started
+from cluster.machine.presence import RUN_DIR
+from cluster.machine.processes import started
 from cluster.machine.status import FleetState, StatusFile, folder, masters
 from master.cli import run
 from tests.answers import make_decision, make_progress

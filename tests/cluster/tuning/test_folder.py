@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> TuningFolder:
     with folder.held():
         assert folder.claim(settings(), "code") == ""
         folder.keep_openings(list(OPENINGS))
-        run = folder.read(settings(), mend=True)
+        run, _ = folder.run(settings(), mend=True)
         play(folder, run, 5)
     return folder
 
@@ -29,27 +29,28 @@ def play(folder: TuningFolder, run: Run, count: int) -> None:
         pair = run.take_pair()
         assert pair is not None
         result = played(pair)
-        folder.add(result)
+        folder.append(result)
         run.take(result)
 
 
 def test_a_run_goes_on_where_it_was(folder: TuningFolder) -> None:
-    again = folder.read(settings(), mend=True)
+    again, _ = folder.run(settings(), mend=True)
     assert (again.games, again.spsa.taken) == (10, 2)
     play(folder, again, 7)
     assert again.finished
     whole = Run(settings(), folder.known_openings())
     while (pair := whole.take_pair()) is not None:
         whole.take(played(pair))
-    assert folder.read(settings(), mend=False).spsa.path == again.spsa.path == whole.spsa.path
+    assert folder.run(settings(), mend=False)[0].spsa.path == again.spsa.path == whole.spsa.path
 
 
 def test_half_a_line_is_cut_off_and_its_pair_played_again(folder: TuningFolder) -> None:
     whole = folder.results.read_bytes()
     folder.results.write_bytes(whole[:-7])
-    assert folder.read(settings(), mend=False).games == 8
+    assert folder.run(settings(), mend=False)[0].games == 8
     assert folder.results.read_bytes() == whole[:-7]
-    run = folder.read(settings(), mend=True)
+    run, notice = folder.run(settings(), mend=True)
+    assert "the last line was damaged and is dropped" in notice
     play(folder, run, 1)
     assert folder.results.read_bytes() == whole
 
@@ -57,11 +58,11 @@ def test_half_a_line_is_cut_off_and_its_pair_played_again(folder: TuningFolder) 
 def test_a_damaged_line_and_a_pair_that_is_there_twice_are_named(folder: TuningFolder) -> None:
     lines = folder.results.read_text().splitlines(keepends=True)
     folder.results.write_text("".join([*lines, lines[4]]))
-    with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 0 of iteration 2 has its result"):
-        folder.read(settings(), mend=True)
+    with pytest.raises(TuningError, match=r"results\.jsonl, line 6: pair 0 of iteration 2 again"):
+        folder.run(settings(), mend=True)
     folder.results.write_text("".join([lines[0], "rubbish\n", *lines[1:]]))
     with pytest.raises(TuningError, match=r"results\.jsonl, line 2: not the line of a pair"):
-        folder.read(settings(), mend=True)
+        folder.run(settings(), mend=True)
 
 
 def test_other_settings_are_refused_by_name_and_other_sources_told(folder: TuningFolder) -> None:
@@ -73,7 +74,11 @@ def test_other_settings_are_refused_by_name_and_other_sources_told(folder: Tunin
         folder.claim(settings(games=GameSettings("0" * 64, nodes=200)), "code")
     other = settings().to_json()
     other["spsa"]["parameters"][1]["high"] = 2000
-    with pytest.raises(TuningError, match="parameters: RAZOR_BASE"):
+    with pytest.raises(TuningError, match=r"\(parameters\.RAZOR_BASE\.high was 1004 and is 2000\)"):
+        folder.claim(type(settings()).from_json(other), "code")
+    other = settings().to_json()
+    other["spsa"]["parameters"].reverse()
+    with pytest.raises(TuningError, match=r"LATE_MOVES\.after was '' and is 'RAZOR_BASE'"):
         folder.claim(type(settings()).from_json(other), "code")
 
 
@@ -85,7 +90,7 @@ def test_before_the_first_result_everything_may_change(tmp_path: Path) -> None:
     assert folder.known()[0] == settings(seed=2)
     assert folder.known_openings() == []
     with pytest.raises(TuningError, match="the run has not begun"):
-        folder.read(settings(seed=2), mend=False)
+        folder.run(settings(seed=2), mend=False)
 
 
 def test_one_at_a_time_and_a_folder_of_something_else(folder: TuningFolder, tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 import urllib.error
@@ -27,6 +29,7 @@ ARGUMENTS = (
     "--window-size=1300,1000",
 )
 _CLICKS = 50
+_PATIENCE_S = 20.0
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
@@ -48,7 +51,11 @@ class Browser:
 
     def __enter__(self) -> Self:
         self._driver = subprocess.Popen(
-            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            ["chromedriver", "--port=0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
         )
         try:
             assert self._driver.stdout is not None
@@ -75,7 +82,11 @@ class Browser:
 
     def _end(self) -> None:
         self._driver.terminate()
-        self._driver.wait(60)  # on a busy machine it ends its browser first
+        try:
+            self._driver.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:  # now and then it hangs although its browser has ended
+            os.killpg(self._driver.pid, signal.SIGKILL)
+            self._driver.wait()
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()

@@ -49,7 +49,10 @@ def test_a_match_that_has_played_does(folder: MatchFolder) -> None:
     folder.claim(replace(settings(), games=6, concurrency=2))
     a, b = settings().players
     other = replace(settings(), seed=2, sprt=None, players=(replace(a, options={"Threads": "2"}), b))
-    with pytest.raises(SettingsError, match=r"other settings \(players\.a\.options\.Threads, seed, sprt\)"):
+    with pytest.raises(
+        SettingsError,
+        match=r"\(players\.a\.options\.Threads was '1' and is '2'; seed was 1 and is 2; sprt was \{.*\} and is None\)",
+    ):
         folder.claim(other)
     folder.settings.write_text("{", encoding="utf-8")
     with pytest.raises(SettingsError, match="not readable"):
@@ -77,21 +80,23 @@ def test_records_of_others_are_not_overwritten(folder: MatchFolder) -> None:
 def test_games_are_kept(folder: MatchFolder) -> None:
     folder.add(game(2), record(2))
     folder.add(game(1), record(1))
-    assert folder.read() == [game(2), game(1)]
+    assert folder.read() == ([game(2), game(1)], "")
     text = (folder.records / "game-0002.csa").read_text(encoding="utf-8")
     assert "+7776FU\nT0.030\n'** 12 #100\n%TORYO" in text
 
 
 def test_half_a_line_is_dropped_and_its_game_played_again(folder: MatchFolder) -> None:
     folder.add(game(1), record(1))
-    whole = folder.games.read_bytes()
-    folder.games.write_bytes(whole + whole[:40])
-    assert folder.read() == [game(1)]
-    assert folder.games.read_bytes() == whole
-    folder.games.write_bytes(whole * 2)
+    whole = folder.results.read_bytes()
+    folder.results.write_bytes(whole + whole[:40])
+    games, notice = folder.read()
+    assert games == [game(1)]
+    assert "the last line was damaged and is dropped" in notice
+    assert folder.results.read_bytes() == whole
+    folder.results.write_bytes(whole * 2)
     with pytest.raises(SettingsError, match=r"games\.jsonl, line 2: game 1 again"):
         folder.read()
-    folder.games.write_bytes(b"x\n" + whole)
+    folder.results.write_bytes(b"x\n" + whole)
     with pytest.raises(SettingsError, match=r"games\.jsonl, line 1"):
         folder.read()
 
@@ -99,7 +104,7 @@ def test_half_a_line_is_dropped_and_its_game_played_again(folder: MatchFolder) -
 def test_a_disk_that_refuses_leaves_whole_lines(folder: MatchFolder) -> None:
     """The limit of a file's size is a disk that is full in the middle of a line."""
     folder.add(game(1), record(1))
-    whole = folder.games.read_bytes()
+    whole = folder.results.read_bytes()
     code = f"""
 import resource
 from pathlib import Path
@@ -126,8 +131,8 @@ except OSError as error:
         check=True,
     )
     assert "game 2 cannot be kept: File too large" in ended.stdout
-    assert folder.games.read_bytes() == whole
-    assert folder.read() == [game(1)]
+    assert folder.results.read_bytes() == whole
+    assert folder.read() == ([game(1)], "")
 
 
 def test_two_processes_do_not_share_a_folder(folder: MatchFolder) -> None:

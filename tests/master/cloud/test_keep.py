@@ -152,7 +152,8 @@ def test_the_ledger_goes_on_after_a_crash_and_the_cap_ends_the_fleet(tmp_path: P
     told = Told()
     rule = EndRule(price_cap_usd=3.0)
     keeper = LedgerKeeper(OneMachine(time.time()), archive, "gougi", "us-east-1", {"c7i.xlarge": 4.0})
-    assert keep(None, keeper, "i-head", rule, told, threading.Event()).startswith("price cap: 4.0")
+    copies = Copies(tmp_path / "records", archive, told)
+    assert keep(copies, keeper, "i-head", rule, told, threading.Event()).startswith("price cap: 4.0")
     raw = archive.get(costs.KEY)
     assert raw is not None
     assert costs.decode(raw).ended.startswith("price cap")

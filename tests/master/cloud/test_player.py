@@ -17,7 +17,7 @@ from master.cloud.cloud import Cloud
 from master.cloud.operator import Operator
 from master.cloud.player import check_player
 from master.commands.common import BAD_INPUT, FAILED, CommandError
-from master.commands.fleet_errors import told
+from master.commands.fleet_shared import told
 from master.config import FleetConfig
 from master.csa.login import LoginError
 

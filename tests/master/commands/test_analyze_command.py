@@ -73,7 +73,7 @@ def test_a_bad_record_among_good_ones_is_told_and_left_out(
         (("one.csa", "--from", "9"), "no move from 9"),
         (("one.csa", "--seconds", "1", "--nodes-per-move", "1000"), "not both"),
         (("one.csa", "--net", "none.bin"), "none.bin: no such file"),
-        (("one.csa", "--nodes", "0"), "nodes"),
+        (("one.csa", "--nodes", "-1"), "nodes"),
     ],
 )
 def test_errors_have_exit_code_2(searcher: ScriptedSearcher, arguments: tuple[str, ...], words: str) -> None:

@@ -18,11 +18,11 @@ needs_torch = pytest.mark.skipif(
 )
 OURS = str(default_file())
 # The gate's risks are so great that any result decides it: what follows a promotion is a part of the run.
+_TRAIN = "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000 --patience 0"
 TINY = (
     "--games", "20", "--nodes", "30,40", "--epochs", "8", "--processes", "1",
     "--games-options", "--shard 10 --hash 1",
-    "--train-options",
-    "--width 128 --hidden 8-8 --batch 64 --validation 0.2 --scale 2000 --tolerance 1000 --patience 0",
+    "--from-best", "--train-options", _TRAIN, "--train-options", f"{_TRAIN} --horizon 4",
     "--gate-nodes", "50", "--gate-games", "40", "--gate-sprt=-3000,-2000",
     "--gate-options", "--alpha 0.499 --beta 0.499 --max-moves 60",
     "--match-nodes", "50", "--match-games", "2",
@@ -42,6 +42,7 @@ TINY = (
         (("--against", "a=missing.bin"), "--against a=missing.bin: missing.bin: no such file"),
         (("--against", f"a={OURS}", "--against", "a=env"), "two opponents have this name"),
         (("--train-options", "--width '1"), "--train-options"),
+        (("--train-options", "--rate 1", "--train-options", ""), "several need --from-best"),
         (("--dollars", "5"), "--dollars needs --price"),
         (("--hours", "-1"), "--hours -1: expected a number above 0"),
         (("--net", "broken.bin"), "broken.bin"),
@@ -72,7 +73,7 @@ def test_show_of_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "no run of gougi learn in it" in capsys.readouterr().err
     (tmp_path / "learn.json").write_text('{"version": 7}')
     assert run(["learn", "show", str(tmp_path)]) == 2
-    assert "learn.json: version 7, expected 1" in capsys.readouterr().err
+    assert "version 7, expected 2" in capsys.readouterr().err
 
 
 @needs_torch
@@ -118,8 +119,9 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["finished"] and found["best"] == 2 and len(found["generations"]) == 2
-    steps = [step["kind"] for step in found["generations"][0]["steps"]]
-    assert steps == ["games", "train", "compare", "gate", "match"]
+    first, last = ([step["kind"] for step in one["steps"]] for one in found["generations"])
+    assert first == ["games", "train", "compare", "gate", "match"]
+    assert last == ["games", "train", "train", "blend", "compare", "gate", "match"]
     assert found["generations"][1]["teacher"] == 1
     (second,) = (one["command"] for one in found["generations"][1]["steps"] if one["kind"] == "games")
     assert "run/nets/generation-1.bin" in second and second[second.index("--scale") + 1] == "2000"
@@ -128,6 +130,7 @@ def test_a_whole_cycle_from_an_empty_folder(tmp_path: Path) -> None:
     assert (
         best
         == (folder / "nets" / "generation-2.bin").read_bytes()
+        == (folder / "generation-2" / "blend" / "nn.bin").read_bytes()
         != (folder / "nets" / "generation-0.bin").read_bytes()
     )
     assert gougi("net", "info", "run/best.bin", cwd=tmp_path).returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import subprocess
@@ -209,5 +210,12 @@ def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
         done = gougi("net", "blend", OURS, OURS, "--share", share, "--out", "mean.bin", cwd=tmp_path)
         assert done.returncode == 0 and words in done.stdout, done.stderr
         assert (tmp_path / "mean.bin").read_bytes() == Path(OURS).read_bytes()
+    done = gougi("net", "blend", OURS, OURS, OURS, "--out", "new/mean.bin", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["shares"] == pytest.approx([1 / 3] * 3)
+    assert facts["sha256"] == hashlib.sha256((tmp_path / "new" / "mean.bin").read_bytes()).hexdigest()
+    done = gougi("net", "blend", OURS, "--out", "mean.bin", cwd=tmp_path)
+    assert done.returncode == 2 and "expected two networks or more" in done.stderr
     done = gougi("net", "blend", OURS, "other.bin", "--out", "mean.bin", cwd=tmp_path)
     assert done.returncode == 2 and "have different shapes" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -118,7 +118,7 @@ def test_a_bad_file(tmp_path: Path, text: str, words: list[str]) -> None:
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    message = refused({"cluster": {"nodes": 0}}, write(tmp_path / "my.toml", "[engine]\nhash_mb = 0\nthreads = 'x'\n"))
+    message = refused({"cluster": {"nodes": -1}}, write(tmp_path / "my.toml", "[engine]\nhash_mb = 0\nthreads = 'x'\n"))
     lines = sorted(line.split(":")[0] for line in message.splitlines())
     assert [Path(line).name for line in lines] == ["my.toml", "my.toml", "command line"]
 

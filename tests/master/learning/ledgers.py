@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from master.learning.ledger import Done, Kind, Ledger
+from master.learning.recipe import training_name
 
 
 def match(wins: int, losses: int, verdict: str | None = None, los: float = 0.5) -> dict[str, Any]:
@@ -24,6 +25,7 @@ RESULTS: dict[Kind, dict[str, Any]] = {
         "training_positions": 60_000, "validation_loss": 0.0084, "quantised_rms": 4.5, "sha256": "f" * 64,
         "scale": 1869.4,
     },
+    Kind.BLEND: {"sha256": "e" * 64},
     Kind.COMPARE: {
         "ranking_b": {"pair_rate": 0.87, "mean_rank": 8.9},
         "results_b": {"scale": 960.0, "loss": 0.6065, "early": 0.6125, "late": 0.4645},
@@ -31,13 +33,17 @@ RESULTS: dict[Kind, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def with_generation(ledger: Ledger, *, verdict: str = "H1", los: float = 0.99, upto: Kind = Kind.GATE) -> Ledger:
+def with_generation(
+    ledger: Ledger, *, verdict: str = "H1", los: float = 0.99, upto: Kind = Kind.GATE, trainings: int = 1
+) -> Ledger:
     """One more generation, with its steps up to one of them."""
     number = len(ledger.generations) + 1
     ledger = ledger.begun(number)
-    for kind in (Kind.GAMES, Kind.TRAIN, Kind.COMPARE, Kind.GATE):
+    more = [(Kind.TRAIN, training_name(place)) for place in range(1, trainings)]
+    mean = [(Kind.BLEND, "")] if more else []
+    for kind, name in ((Kind.GAMES, ""), (Kind.TRAIN, ""), *more, *mean, (Kind.COMPARE, ""), (Kind.GATE, "")):
         result = match(30, 20, verdict, los) if kind is Kind.GATE else RESULTS[kind]
-        ledger = ledger.with_step(number, Done(kind, "", (kind.value,), 60.0, result))
+        ledger = ledger.with_step(number, Done(kind, name, (kind.value,), 60.0, result))
         if kind is upto:
             return ledger
     return ledger

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from master.learning.folder import LearnFolder, LearnFolderError
-from master.learning.ledger import Done, Kind, Ledger
-from tests.master.learning.ledgers import RESULTS, match
+from master.learning.ledger import Done, Generation, Kind, Ledger
+from tests.master.learning.ledgers import RESULTS, match, with_generation
 
 FIRST, BEST = b"the first net", b"the best net"
 
@@ -45,8 +45,19 @@ def test_promotion(tmp_path: Path) -> None:
     (folder.path / "generation-1" / "train").mkdir(parents=True)
     (folder.path / "generation-1" / "train" / "nn.bin").write_bytes(BEST)
     for _ in range(2):
-        folder.promote(1)
+        folder.promote(Generation(1, 0))
         assert folder.best_path.read_bytes() == (folder.path / "nets" / "generation-1.bin").read_bytes() == BEST
+
+
+def test_the_mean_is_promoted_where_several_nets_were_trained(tmp_path: Path) -> None:
+    folder = opened(tmp_path / "run")
+    folder.open(None, FIRST)
+    one = with_generation(Ledger("0" * 64), trainings=2).generations[0]
+    (folder.path / "generation-1" / "blend").mkdir(parents=True)
+    (folder.path / "generation-1" / "blend" / "nn.bin").write_bytes(BEST)
+    folder.promote(one)
+    assert folder.best_path.read_bytes() == BEST
+    assert one.sha256 == RESULTS[Kind.BLEND]["sha256"]
 
 
 def test_a_run_of_another_machine_is_taken_over_without_its_games(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_begun_twice_is_begun_once() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 2}, "version 2, expected 1"),
+        ({"version": 1}, "version 1, expected 2"),
         ({"generations": [{}]}, "no ledger of gougi learn"),
         ({"generations": [{"number": 2, "teacher": 0, "steps": [], "spent_s": 0}]}, "not numbered from 1"),
         ({"generations": 5}, "no ledger"),

@@ -12,6 +12,7 @@ from master.learning.recipe import Opponent, Recipe
 from tests.master.learning.ledgers import RESULTS, match, with_generation, with_match
 
 EMPTY = Ledger("0" * 64)
+NO_MATCHES = Recipe(match_games=0)
 RECIPE = Recipe(opponents=(Opponent("other", "other.bin"),))
 
 
@@ -22,7 +23,7 @@ def run_all(ledger: Ledger, recipe: Recipe, generations: int, verdict: str) -> t
         taken.append(str(step))
         assert len(taken) < 100
         result = RESULTS.get(step.kind) or match(30, 20, verdict if step.kind is Kind.GATE else None)
-        done = Done(step.kind, step.opponent, (), 1.0, result)
+        done = Done(step.kind, step.name, (), 1.0, result)
         ledger = ledger.begun(step.number).with_step(step.number, done)
     return ledger, taken
 
@@ -50,6 +51,27 @@ def test_an_opponent_that_comes_later_meets_earlier_nets_too() -> None:
 def test_fewer_generations_than_are_there_leave_the_last_one_no_half_thing() -> None:
     ledger = with_generation(with_generation(EMPTY, verdict="H0"), upto=Kind.TRAIN)
     assert next_step(ledger, RECIPE, 1) == Step(2, Kind.COMPARE)
+
+
+def test_several_trainings_and_their_mean() -> None:
+    _, taken = run_all(EMPTY, Recipe(train_words=("--rate 1", "--rate 2", "--rate 3"), match_games=0), 2, "H1")
+    first = ["games", "train", "compare", "gate"]  # from random weights: they have no mean
+    second = ["games", "train", "train 2", "train 3", "blend", "compare", "gate"]
+    assert taken == [f"generation {number}: {step}" for number, steps in ((1, first), (2, second)) for step in steps]
+
+
+def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
+    three = replace(NO_MATCHES, train_words=("", "", ""))
+    one = with_generation(EMPTY)
+    made = with_generation(one, upto=Kind.COMPARE)
+    assert next_step(made, three, 2) == Step(2, Kind.GATE)
+    assert next_step(with_generation(one, upto=Kind.TRAIN), three, 2) == Step(2, Kind.TRAIN, "2")
+    blended = with_generation(one, upto=Kind.BLEND, trainings=2)
+    assert next_step(blended, three, 2) == next_step(blended, NO_MATCHES, 2) == Step(2, Kind.COMPARE)
+    two = one.begun(2)
+    for kind, name in ((Kind.GAMES, ""), (Kind.TRAIN, ""), (Kind.TRAIN, "2")):
+        two = two.with_step(2, Done(kind, name, (), 1.0, RESULTS[kind]))
+    assert next_step(two, NO_MATCHES, 2) == Step(2, Kind.BLEND), "the mean is of all that are there"
 
 
 def test_no_matches_where_none_are_wanted() -> None:

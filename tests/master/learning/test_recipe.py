@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from master.learning.ledger import Kind, Ledger
+from master.learning.ledger import Done, Kind, Ledger
 from master.learning.recipe import Opponent, Recipe, RecipeError, command
-from tests.master.learning.ledgers import with_generation
+from tests.master.learning.ledgers import RESULTS, with_generation
 
 RECIPE = Recipe(
     games=(100, 200), nodes=(300, 400), epochs=(5, 2.5), processes=2,
@@ -20,7 +20,7 @@ TWO = with_generation(with_generation(Ledger("0" * 64))).begun(3)
 
 def words(
     kind: Kind,
-    opponent: str = "",
+    name: str = "",
     recipe: Recipe = RECIPE,
     ledger: Ledger = TWO,
     number: int = 3,
@@ -28,7 +28,7 @@ def words(
 ) -> str:
     one = ledger.generation(number)
     assert one is not None
-    return " ".join(command(recipe, "run", ledger, one, kind, opponent, present))
+    return " ".join(command(recipe, "run", ledger, one, kind, name, present))
 
 
 def test_games_are_the_best_nets_at_its_own_scale() -> None:
@@ -52,6 +52,24 @@ def test_training_takes_the_window_of_generations() -> None:
     assert words(Kind.TRAIN, present=[3]).count("--data") == 1, "games that another machine made are not here"
     first = words(Kind.TRAIN, recipe=replace(RECIPE, fresh=False), ledger=Ledger("").begun(1), number=1)
     assert "--from" not in first
+
+
+def test_several_trainings_differ_by_seed_and_their_mean_goes_on() -> None:
+    recipe = replace(RECIPE, train_words=("--lambda 1-0.5", "--horizon 8"))
+    assert words(Kind.TRAIN, recipe=recipe).endswith("--seed 3 --threads 2 --lambda 1-0.5 --json")
+    second = words(Kind.TRAIN, "2", recipe)
+    assert "--out run/generation-3/train-2 " in second
+    assert second.endswith("--seed 1003 --threads 2 --horizon 8 --json")
+    ledger = TWO
+    for name in ("", "2"):
+        ledger = ledger.with_step(3, Done(Kind.TRAIN, name, (), 1.0, RESULTS[Kind.TRAIN]))
+    mean = "run/generation-3/blend/nn.bin"
+    assert words(Kind.BLEND, recipe=recipe, ledger=ledger) == (
+        f"net blend run/generation-3/train/nn.bin run/generation-3/train-2/nn.bin --out {mean} --json"
+    )
+    ledger = ledger.with_step(3, Done(Kind.BLEND, "", (), 1.0, RESULTS[Kind.BLEND]))
+    assert mean in words(Kind.COMPARE, ledger=ledger)
+    assert f"-A EvalFile={mean} " in words(Kind.GATE, ledger=ledger)
 
 
 def test_gate_and_matches_name_their_players() -> None:

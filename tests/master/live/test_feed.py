@@ -62,7 +62,6 @@ def test_a_game_comes_to_a_browser() -> None:
         page.fleet_event("node_joined", {"node": "node-1", "live": 1})
         for event in GAME:
             page.observe(event)
-        page.note("something odd")
         while True:
             game = until(seen, "game")
             if game["result"]:

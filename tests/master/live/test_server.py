@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from master.live import server
-from master.live.facts import fleet_fact, note_fact
+from master.live.facts import Fact, fleet_fact
 from master.live.listening import is_loopback, parse
 from tests.master.live.served import Served, states
 from tests.master.live.told import facts, site
@@ -62,6 +62,10 @@ def test_the_stream_brings_the_state_and_then_what_changes() -> None:
         assert "head" not in second and set(second["sections"]) == {"game", "thoughts", "ended", "fleet"}
         assert [move["usi"] for move in second["sections"]["game"]["moves"]] == ["7g7f"]
     assert list(stream) == [], "the server said goodbye"
+
+
+def note_fact(text: str, at: float) -> Fact:
+    return {"fact": "note", "at": at, "text": text}
 
 
 def test_a_viewer_misses_what_is_old() -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
+from cluster.metrics.catalogue import FLEET, NODE, Metric
 from master.commands.metrics_endpoint import serving
 from master.config import MetricsConfig
 from master.csa.summary import GameSummary
 from master.logs.game_metrics import GameMetrics
 from master.logs.log import open_log
-from master.logs.metrics_catalogue import GAME, LISTS, rows
+from master.logs.metrics_catalogue import GAME
 from master.player.events import (
     Clocks,
     Conclusion,
@@ -95,6 +96,31 @@ def test_every_metric_of_the_catalogue_is_said(game: Game) -> None:
     game.tell(GameBegan(SUMMARY, STARTPOS, Clocks((60_000, 60_000), 0)))
     names = {sample.name for family in game.registry.collect() for sample in family.samples}
     assert {one.name for one in GAME} <= names | {name.removesuffix("_count") for name in names}
+
+
+LISTS = {"games": GAME, "fleet": FLEET, "node": NODE}
+"""The lists of docs/how-to/metrics.md, in their order."""
+
+
+def rows(metrics: tuple[Metric, ...]) -> str:
+    """The metrics as the rows of a Markdown table: name with its labels, kind, unit, meaning."""
+    return "".join(f"| `{_labelled(one)}` | {one.kind} | {_unit(one)} | {one.meaning} |\n" for one in metrics)
+
+
+def _unit(metric: Metric) -> str:
+    """The unit of the metric, by its name."""
+    name = metric.name.removesuffix("_total")
+    for ending, words in (
+        ("_seconds", "seconds"), ("_bytes", "bytes"), ("_ratio", "0 to 1"), ("_centipawns", "centipawns"),
+        ("_nps", "nodes/s"), ("_depth", "plies"), ("_nodes", "nodes"),
+    ):  # fmt: skip
+        if name.endswith(ending):
+            return words
+    return "count" if metric.name.endswith("_total") else ""
+
+
+def _labelled(metric: Metric) -> str:
+    return metric.name + ("{" + ", ".join(metric.labels) + "}" if metric.labels else "")
 
 
 @pytest.mark.parametrize("which", LISTS)

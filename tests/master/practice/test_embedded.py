@@ -28,7 +28,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[Running] = []
 
     def begin(*words: str, env: dict[str, str] | None = None) -> Running:
-        started.append(Running(["play", "--records", "games", "--hash", "16", *words], tmp_path, env))
+        started.append(Running(["play", "--records", "games", "--hash", "16", "--nodes", "2", *words], tmp_path, env))
         return started[-1]
 
     yield begin

@@ -37,7 +37,7 @@ def record(**changes: object) -> GameRecord:
 
 def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
-    file.save()
+    file.write(file.text())
     assert file.path is not None
     back = Record.from_csa_file(str(file.path))
     assert file.path.read_text().splitlines()[:2] == ["'CSA encoding=UTF-8", "V3.0"]
@@ -94,7 +94,7 @@ def test_kif_says_in_a_comment_what_it_has_no_word_for() -> None:
 
 def test_kif(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(ending=Ending("RESIGN", winner=0)))
-    file.save()
+    file.write(file.text())
     path = file.take_name().with_suffix(".kif")
     lines = path.read_text(encoding="shift_jis").splitlines()
     assert "   1 ７六歩(77)   ( 0:03/00:00:03)" in lines
@@ -115,7 +115,7 @@ def test_scores_are_from_blacks_view_in_both_formats(tmp_path: Path, first: str)
     if first == "w":
         moves = [RecordedMove(usi, 0, score=score) for usi, score in (("3c3d", 60), ("7g7f", 70), ("8c8d", -80))]
     file = RecordFile(tmp_path, record(start_sfen=start, moves=moves))
-    file.save()
+    file.write(file.text())
     kif = file.take_name().with_suffix(".kif").read_text(encoding="shift_jis")
     assert [line for line in kif.splitlines() if "評価値" in line] == ["**評価値=60", "**評価値=70", "**評価値=-80"]
     csa = file.take_name().read_text()
@@ -125,7 +125,7 @@ def test_scores_are_from_blacks_view_in_both_formats(tmp_path: Path, first: str)
 @pytest.mark.parametrize("moves", [[RecordedMove("7g7f", 1 << 40)], [RecordedMove("7g7f", 0, score=10**12)]])
 def test_numbers_that_no_record_can_hold(tmp_path: Path, moves: list[RecordedMove]) -> None:
     with pytest.raises(RecordError, match="cannot be written"):
-        RecordFile(tmp_path, record(moves=moves)).save()
+        RecordFile(tmp_path, record(moves=moves)).text()
 
 
 def test_a_variation_is_told_as_far_as_it_is_legal() -> None:
@@ -170,7 +170,7 @@ def test_written_after_every_move_and_never_half(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record(moves=[]))
     for count, move in enumerate(record().moves, start=1):
         file.record.moves.append(move)
-        file.save()
+        file.write(file.text())
         assert Record.from_csa_file(str(file.path)).move_count == count
         kif = file.take_name().with_suffix(".kif")
         assert Record.from_kif_file(str(kif)).move_count == count
@@ -185,18 +185,18 @@ def test_a_second_record_of_the_same_game_gets_a_name_of_its_own(tmp_path: Path)
 
 def test_a_hostile_game_id_stays_in_the_folder(tmp_path: Path) -> None:
     file = RecordFile(tmp_path / "records", record(game_id="../../etc/passwd\x00" + "x" * 300))
-    file.save()
+    file.write(file.text())
     assert file.take_name().parent == tmp_path / "records"
 
 
 def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     file = RecordFile(tmp_path, record())
-    file.save()
+    file.write(file.text())
     path = file.take_name()
     before = path.read_text()
     file.record.moves.append(RecordedMove("7g7f", 0))
     with pytest.raises(RecordError, match="cannot be written"):
-        file.save()
+        file.write(file.text())
     assert path.read_text() == before
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -204,14 +204,14 @@ def test_an_illegal_move_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_name_whose_kif_is_taken(tmp_path: Path) -> None:
     (tmp_path / "test+g-60-5F+alice+bob+20261121082246.kif").write_text("another program's")
     file = RecordFile(tmp_path, record())
-    file.save()
+    file.write(file.text())
     assert file.take_name().name == "test+g-60-5F+alice+bob+20261121082246.2.csa"
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RecordError, match="no record can be written"):
-        RecordFile(tmp_path / "file" / "records", record()).save()
+        RecordFile(tmp_path / "file" / "records", record()).take_name()
 
 
 SAVES = """
@@ -222,7 +222,7 @@ from master.records.csa import RecordFile, RecordedMove
 
 file = RecordFile(Path(sys.argv[1]), record())
 while True:
-    file.save()
+    file.write(file.text())
     print(len(file.record.moves), flush=True)
     for usi in ("8b7b", "2h3h", "7b8b", "3h2h"):
         file.record.moves.append(RecordedMove(usi, 1000, score=5))

@@ -17,11 +17,11 @@ from master.player.events import (
     MovePlayed,
     ThinkingBegan,
 )
-from master.records.notation import clock_text, count_text, pv_text, score_text
+from master.records.notation import clock_text, count_text, pv_text, score_text, usi_target
 from master.ui.board import BOARD_COLUMNS, board_text, hand_text
 from master.ui.console import Console
 from master.ui.lines import LineView
-from master.ui.model import GameView, Series, usi_target
+from master.ui.model import GameView, Series
 from master.ui.screen import GameScreen, result_text
 from master.ui.show import Show
 from tests.master.ui.shown import CLOCKS, DECISION, GAME, PROGRESS, SUMMARY, after

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.clock import ClockSettings, Signs, Watch
+from worker.clock.gui_clock import GuiClock
 from worker.clock.turn import Habits, Turn
+from worker.shogi import STARTPOS
 from worker.usi.options import Options
 
 HABITS = Habits(ClockSettings(network_margin_ms=100, most_reserve_ms=0))
@@ -19,7 +21,18 @@ def turn(
     habits: Habits = HABITS, gone: float = 0, known_ms: int = 0, colour: int = 0, ply: int = 0, **numbers: int
 ) -> Turn:
     watch = Watch(None, "2g2f" if known_ms else "", known_ms)
-    found = Turn.of(numbers, colour, ply, habits, began_ms=50, now_ms=50 + gone, watch=watch, known_ms=known_ms)
+    found = GuiClock().turn(
+        numbers,
+        STARTPOS,
+        (),
+        habits,
+        colour=colour,
+        ply=ply,
+        began_ms=50,
+        now_ms=50 + gone,
+        watch=watch,
+        known_ms=known_ms,
+    )
     assert found is not None
     return found
 
@@ -33,7 +46,7 @@ def habits(**options: object) -> Habits:
 
 
 def test_no_words_of_time() -> None:
-    assert Turn.of({"nodes": 5}, 0, 0, HABITS, began_ms=0, now_ms=0) is None
+    assert GuiClock().turn({"nodes": 5}, STARTPOS, (), HABITS, colour=0, ply=0, began_ms=0, now_ms=0) is None
 
 
 def test_each_side_has_its_own_time() -> None:

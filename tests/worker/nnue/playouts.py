@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from rsshogi.core import Board
 
-from worker.nnue import reference
 from worker.nnue.format import NetworkFile
+from worker.nnue.reference import active_rows, forward
 from worker.shogi import Position
 from worker.shogi.makemove import make_null, unmake_null
 from worker.shogi.notation import parse_usi
@@ -37,8 +38,13 @@ each after 0 to 6 random plies. 12,460 moves."""
 
 def expected(network: NetworkFile, position: Position) -> int:
     """The numpy reference's output."""
-    hands = (position.hand(0), position.hand(1))
-    return reference.evaluate(network, position.turn, position.record.board, hands, position.record.ksq)
+    board, hands, kings = position.record.board, (position.hand(0), position.hand(1)), position.record.ksq
+    accumulators = []
+    for side in (position.turn, 1 - position.turn):
+        rows = active_rows(network.architecture.features, side, board, hands, kings)
+        total = network.transformer_weight[rows].sum(axis=0, dtype=np.int64) + network.transformer_bias
+        accumulators.append(total.astype(np.int16))
+    return forward(network, *accumulators)
 
 
 def play(position: Position, moves: Sequence[str]) -> Position:

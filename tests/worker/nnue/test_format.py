@@ -129,10 +129,8 @@ def test_shapes_are_checked(small: NetworkFile) -> None:
 @settings(max_examples=100)
 def test_truncated_anywhere(data: bytes, share: float) -> None:
     length = int(share * len(data))
-    with pytest.raises(NetworkFileError, match=r"^cut\.bin: byte ") as caught:
+    with pytest.raises(NetworkFileError, match=rf"^cut\.bin: byte {length}: file ends inside"):
         parse_network(data[:length], file="cut.bin")
-    assert caught.value.offset == length
-    assert "file ends inside" in caught.value.problem
 
 
 @given(length=st.integers(0, 200))
@@ -164,9 +162,8 @@ def test_a_damaged_header_gives_no_other_network(data: bytes, at: int, value: in
 
 
 def test_wrong_version(data: bytes) -> None:
-    with pytest.raises(NetworkFileError, match="byte 0: version word 0x12345678, expected 0x7AF32F16") as caught:
+    with pytest.raises(NetworkFileError, match=r"^nn\.bin: byte 0: version word 0x12345678, expected 0x7AF32F16"):
         parse_network(struct.pack("<I", 0x12345678) + data[4:], file="nn.bin")
-    assert caught.value.file == "nn.bin"
 
 
 def test_something_else_altogether(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from worker.nnue import Network, Variation, load_network
 from worker.nnue.features import FEATURE_SETS
 from worker.nnue.format import Architecture, NetworkFile, parse_network
 from worker.nnue.network import default_file
-from worker.nnue.variation import deviation, vary
+from worker.nnue.variation import _evaluate, _positions_of, vary
 from worker.shogi import Position
 from worker.training.dummy import random_network
 
@@ -27,6 +27,12 @@ def same(one: NetworkFile, other: NetworkFile) -> bool:
     pairs = [(one.transformer_weight, other.transformer_weight)]
     pairs += [*zip(one.weights, other.weights, strict=True), *zip(one.biases, other.biases, strict=True)]
     return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def deviation(network: NetworkFile, other: NetworkFile, fv_scale: int) -> float:
+    """Standard deviation (cp) of the difference of two evaluations, over the positions that ``network`` finds open."""
+    positions = _positions_of(network, fv_scale)
+    return float((_evaluate(other, positions, fv_scale) - _evaluate(network, positions, fv_scale)).std())
 
 
 def test_nothing_to_change(network: NetworkFile) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.worker.search.playouts import STARTS
 from worker.score import MAX_EVAL
 from worker.search.correction import corrected, correction_of, follow_keys, learn_correction, note_keys
-from worker.search.state import CORRECTION_KEYS, OFFSET, ThreadState
+from worker.search.state import CORRECTION_KEYS, OFFSET, ThreadState, begin_search
 from worker.shogi import Position
 from worker.shogi.makemove import make_null, unmake_null
 from worker.shogi.pieces import DROP_BIT
@@ -23,7 +23,7 @@ MOST = 360
 
 def fresh() -> ThreadState:
     state = ThreadState()
-    state.begin_search()
+    begin_search(state.record)
     return state
 
 

@@ -10,7 +10,7 @@ from worker.jit.memory import ld16
 from worker.search.correction import note_keys
 from worker.search.history import butterfly_address, learn, learn_prior, learn_quiet, slot_of, toward_zero
 from worker.search.parameters import CONTINUATION_FIRST
-from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState
+from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState, begin_search
 from worker.shogi import Position
 
 
@@ -48,7 +48,7 @@ def test_a_promotion_learns_apart_from_the_same_move_without_it() -> None:
 
 def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
     state = ThreadState()
-    state.begin_search()
+    begin_search(state.record)
     th = state.record
     position = Position.startpos()
     move = position.parse_usi("7g7f")
@@ -67,7 +67,7 @@ def test_a_quiet_move_is_learned_after_the_moves_before_it() -> None:
 
 def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its_bonus_is_none() -> None:
     state = ThreadState()
-    state.begin_search()
+    begin_search(state.record)
     th = state.record
     position = Position.startpos()
     move = position.parse_usi("7g7f")

@@ -8,7 +8,7 @@ import pytest
 from tests.worker.search.tables import thread_on
 from worker.score import NO_SCORE
 from worker.search.node import REPETITION_WIN, do_move, enter_node, game_end_score
-from worker.search.state import NEVER, ThreadState
+from worker.search.state import NEVER, ThreadState, begin_search
 from worker.search.tt import TranspositionTable
 from worker.shogi import Position
 
@@ -19,7 +19,7 @@ CYCLE = ("P*5e", "5d5e", "5i5h", "5e5d", "5h4i", "5a5b", "4i5i", "5b5a")
 def walk(sfen: str, first: int, moves: tuple[str, ...]) -> tuple[Position, ThreadState]:
     """Play ``moves`` in the tree, the position before them at search ply ``first``."""
     position, state = Position.from_sfen(sfen), thread_on(TranspositionTable(1))
-    state.begin_search()
+    begin_search(state.record)
     state.record.checks[:] = 1
     state.record.draw_ply = NEVER
     for ply, text in enumerate(moves, start=first):

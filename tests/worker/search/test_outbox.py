@@ -9,6 +9,7 @@ import pytest
 
 from tests.worker.search.tables import thread_on
 from worker.engine import Limits
+from worker.nnue import Network
 from worker.score import MATE
 from worker.search.engine import NumbaEngine
 from worker.search.outbox import RING, Outbox
@@ -26,6 +27,7 @@ from worker.search.tt import (
     store,
 )
 from worker.shogi import STARTPOS, Position
+from worker.training import generation0
 
 
 def put(th: object, key: int, depth: int, bound: int = LOWER, score: int = 10) -> None:
@@ -102,7 +104,9 @@ def test_what_a_table_knows_as_deep_stays() -> None:
 
 
 def test_entries_of_a_search_save_another_engine_work() -> None:
-    first, second = NumbaEngine(8), NumbaEngine(8)
+    # A net that never changes: by how much it is depends on the net, and a new one is no fault of the table's.
+    network = Network(generation0.build())
+    first, second = NumbaEngine(8, network=network), NumbaEngine(8, network=network)
     first.share(1)
     alone = together = 0
     for opening in ("7g7f", "2g2f", "5i6h", "7i6h", "6i7h", "4i5h", "3i4h", "9g9f", "1g1f", "6g6f"):

@@ -19,7 +19,7 @@ from worker.search.picker import (
     next_move,
     start_picker,
 )
-from worker.search.state import OFFSET, ThreadState
+from worker.search.state import OFFSET, ThreadState, begin_search
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import legal_moves
@@ -29,7 +29,7 @@ from worker.shogi.pieces import DROP_BIT
 
 def picked(position: Position, state: ThreadState, kind: int, table_move: int) -> list[int]:
     th = state.record
-    state.begin_search()
+    begin_search(state.record)
     th.list_end[OFFSET - 1] = 0
     update_checks(position.record)
     note_keys(position.record, th, 0)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from worker.engine import Limits, SharesTable
-from worker.nnue import default_network, kernels, portable
+from worker.nnue import Network, default_network, portable
+from worker.nnue.kernels import kernels
 from worker.nnue.network import default_file
 from worker.rules import EnteringKingRule, Rules
 from worker.search.engine import NumbaEngine
 from worker.search.tt import entry_bound, entry_depth
 from worker.shogi import STARTPOS
+from worker.training import generation0
 
 
 def search(engine: NumbaEngine, depth: int) -> int:
@@ -20,7 +22,7 @@ def search(engine: NumbaEngine, depth: int) -> int:
 
 
 def test_a_search_hands_out_what_is_deep_enough() -> None:
-    engine = NumbaEngine(hash_mb=16)
+    engine = NumbaEngine(hash_mb=16, network=Network(generation0.build()))
     assert isinstance(engine, SharesTable)
     search(engine, 6)
     assert len(engine.take_entries()) == 0

@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_the_checkpoint_that_was_there(tmp_path: Path, monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("worker.training.shard.os.fsync", full)
+        patch.setattr("worker.files.os.fsync", full)
         with pytest.raises(OSError, match=r"No space left.*checkpoint\.pt"):
             write_checkpoint(tmp_path, {"positions": 2})
     assert read_checkpoint(tmp_path) == ({"positions": 1}, [])

@@ -119,6 +119,33 @@ def test_scores_results_and_moves_are_those_of_the_walk(every: bool) -> None:
     assert records["ply"].tolist() == plies
 
 
+@pytest.mark.parametrize("horizon", [1.0, 8.0])
+def test_scores_that_look_ahead_are_mixed_with_those_that_follow(horizon: float) -> None:
+    shard, scale = made(games=8, entering=0.3), 700.0
+    records = Replayer(Split(1e-15, every=True, horizon=horizon), scale).records(shard, TRAINING)
+    expected: list[float] = []
+    for game in games_of(shard):
+        chances = 1 / (1 + np.exp(-game.scores / scale))
+        # The weights of the positions that follow fall like a geometric series; the last one takes what is left.
+        length = len(chances)
+        for first in range(length):
+            later = np.arange(length - first)
+            weights = (1 - 1 / (1 + horizon)) ** later / (1 + horizon)
+            weights[-1] = 1 - weights[:-1].sum()
+            seen = np.where(later % 2 == 0, chances[first:], 1 - chances[first:])
+            expected.append(float(weights @ seen))
+    mixed = 1 / (1 + np.exp(-records["score"] / scale))
+    assert mixed == pytest.approx(expected, abs=0.001)
+    plain = Replayer(ALL, scale).records(shard, TRAINING)
+    assert (plain["score"] != records["score"]).mean() > 0.5
+
+
+def test_only_the_searched_score_says_what_is_quiet() -> None:
+    shard = made(games=8, entering=0.3)
+    kept = [Replayer(Split(1e-15, every=False, horizon=one), 700.0).records(shard, TRAINING) for one in (0.0, 8.0)]
+    assert kept[0]["ply"].tolist() == kept[1]["ply"].tolist()
+
+
 @pytest.mark.parametrize("name", ["K+P", "HalfKP(Friend)", "HalfKA_hm1(Friend)"])
 def test_records_are_evaluated_as_their_positions(name: str) -> None:
     shard = made(games=4, entering=0.5)

@@ -17,10 +17,10 @@ from worker.training.shard import read_shard
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return folder_of(tmp_path_factory.mktemp("teacher") / "games", shards=3, games=12)
+    return folder_of(tmp_path_factory.mktemp("teacher") / "games", shards=3, games=24)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
 def test_the_games_held_out_are_those_that_training_validates_with(folder: Path, share: float) -> None:
     # Each game's arrays are there until the next one.
     walked = (one for path in shard_files([folder]) for one in walk(read_shard(path)))

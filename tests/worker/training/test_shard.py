@@ -1,16 +1,14 @@
-"""A shard's file: what is damaged is named, and a file is whole or not there."""
+"""A shard's file: what is damaged is named."""
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.worker.selfplay.games import games_of, made
 from worker.training.positions import walk
-from worker.training.shard import Shard, ShardError, parse_shard, read_shard, write_whole
+from worker.training.shard import Shard, ShardError, parse_shard, read_shard
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +54,3 @@ def test_games_that_are_not_legal_are_named(shard: Shard) -> None:
             list(walk(Shard(shard.header, bytes(payload))))
     with pytest.raises(ShardError, match="not what its header says"):
         games_of(Shard({**shard.header, "games": 4}, shard.payload))
-
-
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    write_whole(path, b"before")
-
-    def full(_descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("worker.training.shard.os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(path, b"after")
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]

@@ -19,6 +19,7 @@ from worker.training.train_settings import VALIDATIONS, Schedule, TrainSettings
         ("quantised", -1),
         ("features", "P"),
         ("batch", 0),
+        ("horizon", -1),
     ],
 )
 def test_settings_out_of_range_are_named(name: str, value: Any) -> None:

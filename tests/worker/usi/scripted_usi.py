@@ -3,7 +3,7 @@
 Faults: ``silent`` (no usiok), ``slow-start``, ``no-ready``, ``crash-on-go``, ``crash-once FILE``, ``hang``,
 ``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``, ``refuse-ready``,
 ``blank`` (empty lines everywhere).
-``log FILE`` appends each line that it hears to FILE.
+``log FILE`` appends each line that it hears to FILE; ``named NAME`` is its ``id name``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 
 FAULTS = sys.argv[1:]
 LOG = FAULTS[FAULTS.index("log") + 1] if "log" in FAULTS else None
+NAME = FAULTS[FAULTS.index("named") + 1] if "named" in FAULTS else "Scripted 1.0"
 
 
 def say(text: str) -> None:
@@ -66,7 +67,7 @@ def main() -> None:
                     continue
                 if "slow-start" in FAULTS:
                     time.sleep(0.5)
-                say("id name Scripted 1.0")
+                say(f"id name {NAME}")
                 say("option name USI_Hash type spin default 16 min 1 max 1024")
                 say("option name MultiPV type spin default 1 min 1 max 10")
                 say("option name MaxMovesToDraw type spin default 0 min 0 max 1000")

@@ -16,7 +16,6 @@ from worker.rules import Rules
 from worker.score import mated_in
 from worker.shogi import STARTPOS
 from worker.usi.engine import Patience, UsiEngine
-from worker.usi.lines import Dialect
 
 SCRIPT = Path(__file__).with_name("scripted_usi.py")
 SHORT = Patience(start_s=10.0, ready_s=10.0, stop_s=0.3)
@@ -32,10 +31,9 @@ def make() -> Iterator[Make]:
         *faults: str,
         options: dict[str, str] | None = None,
         patience: Patience = SHORT,
-        dialect: Dialect | None = None,
     ) -> UsiEngine:
         command = [sys.executable, "-u", str(SCRIPT), *faults]
-        engine = UsiEngine(command, options, patience=patience, dialect=dialect)
+        engine = UsiEngine(command, options, patience=patience)
         made.append(engine)
         return engine
 
@@ -108,7 +106,7 @@ def test_ignoremoves_become_searchmoves(make: Make, tmp_path: Path) -> None:
 
 def test_dialect_without_movetime_is_told_byoyomi(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
-    engine = make("log", str(log), dialect=Dialect(movetime=False, nodes=False, depth=False, searchmoves=False))
+    engine = make("log", str(log), "named", "gpsshogi (smp) vm r3033")
     engine.set_position(STARTPOS)
     engine.go(Limits(movetime_ms=80))
     assert heard(log)[-1] == "go btime 0 wtime 0 byoyomi 80"

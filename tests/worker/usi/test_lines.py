@@ -18,6 +18,7 @@ from worker.usi.lines import (
     parse_option,
     parse_score,
 )
+from worker.usi.options import Option
 
 
 def everything(moves: Sequence[str]) -> tuple[str, ...]:
@@ -88,11 +89,9 @@ def test_node_counts_stand_in_other_lines_too() -> None:
 
 def test_options() -> None:
     skill = parse_option("option name Skill Level type spin default 20 min -20 max 20")
-    assert skill is not None
-    assert (skill.name, skill.least, skill.most) == ("Skill Level", -20, 20)
+    assert skill == ("Skill Level", Option("spin", least=-20, most=20))
     combo = parse_option("option name Analysis Contempt type combo default Both var Both var Off var Very White")
-    assert combo is not None
-    assert combo.choices == ("Both", "Off", "Very White")
+    assert combo == ("Analysis Contempt", Option("combo", choices=("Both", "Off", "Very White")))
     for line in ("option", "option name X", "option name X type ", "id name option name X type spin"):
         assert parse_option(line) is None
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import torch
 
-from worker.training.shard import write_whole
+from worker.files import replace_file
 
 _MAGIC: Final = b"GOUGITR1"
 _DIGEST: Final = 32
@@ -34,10 +34,7 @@ def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
     path = folder / NAME
     if path.exists():
         path.replace(folder / BEFORE)
-    try:
-        write_whole(path, _MAGIC + hashlib.sha256(data).digest() + data)
-    except OSError as error:  # of a write, which names no file
-        raise OSError(error.errno, error.strerror, str(path)) from error
+    replace_file(path, _MAGIC + hashlib.sha256(data).digest() + data, to_disk=True)
 
 
 def _read(path: Path) -> dict[str, Any]:

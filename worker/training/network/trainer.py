@@ -287,12 +287,6 @@ class Trainer:
         means = (sums / len(self._validation)).tolist()
         return means[0], means[1], means[2]
 
-    def outputs(self, *, quantised: bool) -> Any:
-        """The output for each validation position by the weights as they are now, float32 [n]."""
-        with torch.no_grad():
-            parts = [self.model.output(batch, quantised=quantised).cpu() for batch in self._validation_batches()]
-        return torch.cat(parts).numpy()
-
     def _validation_batches(self) -> Iterator[Batch]:
         return batches_of(self._tables, self._validation, self._settings.batch)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.lab.errors import LabError
 from cluster.lab.real.cores import Seat, Seating, parse_cores, words
 from cluster.lab.schedule import Point
-from cluster.lab.settings import Opponent
+from cluster.lab.settings import LabError, Opponent
 
 SIXTEEN = tuple(range(16))
 

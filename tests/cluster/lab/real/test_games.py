@@ -9,13 +9,12 @@ import pytest
 
 from cluster.api import FleetError
 from cluster.engine_spec import EngineSpec
-from cluster.lab.errors import LabError
 from cluster.lab.real.cores import Seating
 from cluster.lab.real.games import RealArena
 from cluster.lab.real.side import SideLost
 from cluster.lab.real.slots import play_all_real
 from cluster.lab.schedule import Game, Plan, Point
-from cluster.lab.settings import LabSettings
+from cluster.lab.settings import LabError, LabSettings
 from tests.cluster.lab.real.games import FakeSides
 from worker.shogi import STARTPOS
 

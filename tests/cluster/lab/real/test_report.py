@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.lab.errors import LabError
 from cluster.lab.real.cores import Seating
 from cluster.lab.real.report import check_cores, crowded, doubts, summarize_real
 from cluster.lab.real_figures import RealFigures, RealGame
 from cluster.lab.records import GameRecord
 from cluster.lab.report import facts, measured, real_table, summarize, table
 from cluster.lab.schedule import Point
-from cluster.lab.settings import LabSettings, Opponent
+from cluster.lab.settings import LabError, LabSettings, Opponent
 from tests.cluster.lab.games import record
 from tests.cluster.lab.real.games import figures, real_record
 

@@ -1,0 +1,107 @@
+"""A child process that is started again, after a pause, where it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final
+
+_LONGEST_LINE: Final = 1 << 20
+"""Bytes of its errors in one line, at most."""
+
+
+class KeptProcess(ABC):
+    """Keeps a process running, which ends by itself when its standard input does. Each kind says what a new one has to
+    know first (`_begin`).
+
+    Args:
+        command: its words.
+        environment: its variables.
+        on_end: told the last words of one that ended.
+    """
+
+    pause_s: ClassVar[float]
+    """Seconds before the next start; they double after a life shorter than ``good_life_s``, to ``longest_pause_s``."""
+    longest_pause_s: ClassVar[float]
+    good_life_s: ClassVar[float]
+    closing_s: ClassVar[float]
+    """Seconds that it has to end when its input has ended."""
+    own_session: ClassVar[bool]
+    """Whether it leads a session of its own, so that Ctrl-C does not reach it."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], on_end: Callable[[str], None]) -> None:
+        self._command = command
+        self._environment = environment
+        self._on_end = on_end
+        self._process: asyncio.subprocess.Process | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    def _begin(self, to: asyncio.StreamWriter) -> None:
+        """Tell a new process, on its standard input, what it has to know."""
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    def open(self) -> None:
+        """Start the process, in the background."""
+        self._task = asyncio.ensure_future(self._keep())
+
+    async def close(self) -> None:
+        """End the process: by the end of its input, or after ``closing_s`` by force. More than once does no harm."""
+        task, self._task = self._task, None
+        if task is None:
+            return
+        process = self._process
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.closing_s):
+                    await process.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def _keep(self) -> None:
+        pause_s = self.pause_s
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                last_words = await self._live()
+            except (OSError, ValueError) as error:  # no process to be had, or a line of its errors without end
+                last_words = str(error)
+            if self._task is None:
+                return
+            self._on_end(last_words)
+            good = asyncio.get_running_loop().time() - began > self.good_life_s
+            pause_s = self.pause_s if good else min(pause_s * 2, self.longest_pause_s)
+            await asyncio.sleep(pause_s)
+
+    async def _live(self) -> str:
+        """One life of the process; returns its last words."""
+        process = self._process = await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env=self._environment,
+            start_new_session=self.own_session,
+            limit=_LONGEST_LINE,
+        )
+        assert process.stdin is not None
+        assert process.stderr is not None
+        try:
+            self._begin(process.stdin)
+            lines: deque[bytes] = deque(maxlen=1)
+            async for line in process.stderr:
+                lines.append(line)
+            await process.wait()
+        finally:
+            self._process = None
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        return b"".join(lines).decode(errors="replace").strip()[:500] or f"exit status {process.returncode}"

@@ -1,0 +1,43 @@
+"""Options that several commands have: one name, one meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+JsonAtEnd = Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")]
+
+Nodes = Annotated[
+    int | None, typer.Option(metavar="N", help="Node processes that search. Default: one a processor, 8 at most.")
+]
+Address = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
+]
+FleetAddress = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Play on the fleet whose Ray listens there (or: auto).")
+]
+Single = Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")]
+
+NetFile = Annotated[
+    Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
+]
+FvScale = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
+]
+
+LearnedFile = Annotated[
+    Path | None, typer.Option("--book", metavar="FILE", help="The book that learns. Default: [book] learn.")
+]
+
+Openings = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Positions, one a line (sfen ..., startpos moves ...). Default: made."),
+]
+OpeningPlies = Annotated[int, typer.Option(min=0, max=60, metavar="N", help="Random moves of a made opening.")]
+OpeningMargin = Annotated[
+    int, typer.Option(min=10, metavar="CP", help="How uneven a made opening may be, in centipawns.")
+]
