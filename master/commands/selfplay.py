@@ -227,7 +227,7 @@ def export(
 ) -> None:
     """Write the positions as the field's records of 40 bytes (PackedSfenValue), which its trainers read.
 
-    Only quiet ones: no check, no capture and no promotion as best move, a score below 3000. They stand game by game:
+    Only quiet ones: no check, no capture and no promotion as best move, a score below 6000. They stand game by game:
     shuffle them before training.
     """
     from cluster.teaching.folder import shards_in

@@ -13,6 +13,7 @@ from worker.jit.memory import aligned_zeros
 from worker.selfplay.state import LONGEST_GAME
 from worker.selfplay.walk import RECORD_BYTES, walk_game
 from worker.training.packed import PackedError, unpacked_position
+from worker.training.replay import QUIET_SCORE
 from worker.training.shard import Game, Shard, ShardError
 
 PACKED_SFEN_VALUE: Final = np.dtype(
@@ -27,9 +28,6 @@ PACKED_SFEN_VALUE: Final = np.dtype(
 )
 """The field's record of a position."""
 assert PACKED_SFEN_VALUE.itemsize == RECORD_BYTES
-
-QUIET_SCORE: Final = 3000
-"""Beyond it a position teaches little."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from worker.score import MATE_BOUND
 from worker.selfplay.state import END_NAMES, MOVE_LIMIT, REPEATED
 from worker.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES
-from worker.training.positions import QUIET_SCORE, walk
+from worker.training.positions import walk
+from worker.training.replay import QUIET_SCORE
 from worker.training.shard import ENTERING, PLAYED_OUT, Shard
 
 _EDGES: Final = (0, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, MATE_BOUND)

@@ -11,7 +11,8 @@ from worker.jit.memory import aligned_zeros
 from worker.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES, pack, whole_move
 from worker.shogi import STARTPOS, Position, move_to_usi
 from worker.training.packed import PackedError, unpack, unpacked_position
-from worker.training.positions import PACKED_SFEN_VALUE, QUIET_SCORE, packed_records, walk
+from worker.training.positions import PACKED_SFEN_VALUE, packed_records, walk
+from worker.training.replay import QUIET_SCORE
 
 SFENS = (
     STARTPOS,

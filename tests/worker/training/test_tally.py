@@ -7,22 +7,23 @@ import pytest
 
 from tests.worker.selfplay.games import games_of, made
 from worker.training.positions import packed_records
-from worker.training.tally import ShardTally, fitted_scale
+from worker.training.replay import QUIET_SCORE
+from worker.training.tally import BINS, ShardTally, fitted_scale
 
 
 @pytest.mark.parametrize("scale", [300, 600, 1400, 5000])
 def test_the_scale_that_made_the_results_is_found(scale: float) -> None:
-    scores = (np.arange(600) + 0.5) * 10 - 3000
-    weights = np.linspace(50, 2000, 600)
+    scores = (np.arange(BINS) + 0.5) * 10 - QUIET_SCORE
+    weights = np.linspace(50, 2000, BINS)
     found = fitted_scale(weights, weights / (1 + np.exp(-scores / scale)))
     assert found == pytest.approx(scale, rel=1e-6)
 
 
 def test_results_that_no_score_explains_have_no_scale() -> None:
-    assert fitted_scale(np.zeros(600), np.zeros(600)) is None
-    weights = np.ones(600)
+    assert fitted_scale(np.zeros(BINS), np.zeros(BINS)) is None
+    weights = np.ones(BINS)
     assert fitted_scale(weights, weights / 2) is None
-    assert fitted_scale(weights, (np.arange(600) >= 300).astype(float)) is None
+    assert fitted_scale(weights, (np.arange(BINS) >= BINS // 2).astype(float)) is None
 
 
 def test_counts_are_those_of_the_games() -> None:
