@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import Instruction, LogEvent, SendJob, StopNode
@@ -82,7 +82,7 @@ def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
         limits.append(search.settings.fallback_nodes)
     nodes = min((limit for limit in limits if limit is not None), default=None)
     job = _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=nodes, depth=search.request.depth)
-    return replace(job, background=helped)
+    return structs.replace(job, background=helped)
 
 
 def _job(

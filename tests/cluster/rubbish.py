@@ -40,8 +40,8 @@ class Liar:
     def refusals(self) -> list[str]:
         """The master's answers to the first lies."""
         return [
-            f"{self.node_id}/{self._mark}: message: no msgpack (unpack(b) received extra data.)",
-            f"{self.node_id}/{self._mark}: message: unknown kind 'resign'",
+            f"{self.node_id}/{self._mark}: message: Expected `object`, got `int`",
+            f"{self.node_id}/{self._mark}: message.kind: Invalid value 'resign'",
             f"{self.node_id}: message: in the name of 'node-1/{self._mark}'",
             f"{self.node_id}/{self._mark}: a Heartbeat that is not its own",
         ]

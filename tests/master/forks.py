@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 LIBRARIES: Final = (
-    "msgpack",
+    "msgspec",
     "numba",
     "numpy",
     "pydantic_settings",

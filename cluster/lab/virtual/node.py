@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from cluster.coordination.events import NodeJoined
 from cluster.network.messages import Done, Job, Report
@@ -109,7 +110,7 @@ def _in_nodes(job: Job, nps: int) -> Job:
     """The job with its time limit turned into nodes, and an endless one into one that at least ends at its last depth:
     there is nobody in virtual time to wait for its stop."""
     if job.movetime_ms is None:
-        return job if job.nodes is not None or job.depth is not None else replace(job, nodes=_ENDLESS)
+        return job if job.nodes is not None or job.depth is not None else structs.replace(job, nodes=_ENDLESS)
     nodes = max(1, job.movetime_ms * nps // 1000)
     limit = nodes if job.nodes is None else min(nodes, job.nodes)
-    return replace(job, movetime_ms=None, nodes=limit)
+    return structs.replace(job, movetime_ms=None, nodes=limit)

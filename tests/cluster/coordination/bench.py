@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from cluster.api import Decision, Pondered, SearchRequest, StartSearch
 from cluster.coordination.coordinator import Coordinator
@@ -74,7 +74,7 @@ class Bench:
     def report(self, node_id: str, depth: int, score: int, *pv: str, **fields: object) -> list[Instruction]:
         job = self.job(node_id)
         made = Report(node_id, job.search_id, job.job_id, depth, depth, score, Bound.EXACT, depth * 100, depth, 0, pv)
-        return self.feed(Received(replace(made, **fields)))  # type: ignore[arg-type]
+        return self.feed(Received(structs.replace(made, **fields)))  # type: ignore[arg-type]
 
     def done(self, node_id: str, nodes: int = 1000, error: str = "") -> list[Instruction]:
         job = self.job(node_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from cluster.api import Progress, RetimeSearch, SearchRequest, StartSearch, StopSearch
 from cluster.coordination.events import Received, StopNode
@@ -261,16 +262,16 @@ class TestBorder:
         late = Report("n1", 1, presearch.job_id, 30, 30, 999, Bound.EXACT, 1, 1, 0, ("2g2f",))
         for report in (
             late,
-            replace(late, job_id=job.job_id, search_id=0),
-            replace(late, job_id=job.job_id, search_id=2),
-            replace(late, job_id=job.job_id, node_id="n2"),
-            replace(late, job_id=job.job_id, node_id="stranger"),
-            replace(late, job_id=job.job_id + 100),
+            structs.replace(late, job_id=job.job_id, search_id=0),
+            structs.replace(late, job_id=job.job_id, search_id=2),
+            structs.replace(late, job_id=job.job_id, node_id="n2"),
+            structs.replace(late, job_id=job.job_id, node_id="stranger"),
+            structs.replace(late, job_id=job.job_id + 100),
         ):
             assert bench.feed(Received(report)) == []
         bench.feed(StopSearch(1))
         assert bench.decisions[0].score == 30
-        assert bench.feed(Received(replace(late, job_id=job.job_id))) == []
+        assert bench.feed(Received(structs.replace(late, job_id=job.job_id))) == []
 
     def test_moves_that_are_not_the_jobs_are_refused(self) -> None:
         bench = Bench()

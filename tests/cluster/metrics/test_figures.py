@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from prometheus_client import CollectorRegistry
 
 from cluster.api import Listener, NodeView, SearchListener
@@ -97,7 +98,7 @@ def test_from_a_job_to_its_first_report(fleet: Fleet) -> None:
     fleet.metrics.heard(Heartbeat("node-1", "a", 21, False))
     fleet.metrics.heard(REPORT)
     fleet.now += 1
-    fleet.metrics.heard(replace(REPORT, depth=13))
+    fleet.metrics.heard(structs.replace(REPORT, depth=13))
     assert fleet.value("gougi_node_answer_seconds_count") == 1
     assert fleet.value("gougi_node_answer_seconds_sum") == pytest.approx(0.03)
 
@@ -105,9 +106,9 @@ def test_from_a_job_to_its_first_report(fleet: Fleet) -> None:
 def test_jobs_without_an_answer_do_not_pile_up(fleet: Fleet) -> None:
     for number in range(10_000):
         fleet.metrics.sent("node-1", Job(7, number, "startpos"))
-    fleet.metrics.heard(replace(REPORT, job_id=1))
+    fleet.metrics.heard(structs.replace(REPORT, job_id=1))
     assert fleet.value("gougi_node_answer_seconds_count") == 0
-    fleet.metrics.heard(replace(REPORT, job_id=9_999))
+    fleet.metrics.heard(structs.replace(REPORT, job_id=9_999))
     assert fleet.value("gougi_node_answer_seconds_count") == 1
 
 
@@ -170,10 +171,10 @@ def test_a_node_counts_what_it_tells() -> None:
     send = metrics.watching(sent.append)
     messages = (
         REPORT,
-        replace(REPORT, multipv=2, depth=5),
-        replace(REPORT, nodes=2000, time_ms=500),
+        structs.replace(REPORT, multipv=2, depth=5),
+        structs.replace(REPORT, nodes=2000, time_ms=500),
         Done("node-1", 7, 21, 2100, 510),
-        replace(REPORT, job_id=22, nodes=50),
+        structs.replace(REPORT, job_id=22, nodes=50),
         Done("node-1", 7, 22, 60, 10, "it crashed"),
         SHARED,
         Starves("node-1", 40, 2),

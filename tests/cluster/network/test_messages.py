@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import typing
 
 import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta, structs
 
 from cluster.network.messages import (
-    KINDS,
     MAX_BYTES,
     Done,
     Heartbeat,
@@ -23,7 +22,6 @@ from cluster.network.messages import (
     MessageError,
     NewGame,
     Report,
-    Span,
     Stop,
     decode,
     encode,
@@ -48,15 +46,17 @@ EXAMPLES: list[Message] = [
 
 def values(hint: object) -> st.SearchStrategy[object]:
     """Every value that a field of this type may have."""
-    span = Span(0, 1)
+    limits = Meta()
     if typing.get_origin(hint) is typing.Annotated:
-        hint, span = typing.get_args(hint)
+        hint, limits = typing.get_args(hint)
+    shortest = limits.min_length or 0
     if typing.get_origin(hint) is tuple:
-        return st.lists(values(typing.get_args(hint)[0]), min_size=span.low, max_size=5).map(tuple)
+        return st.lists(values(typing.get_args(hint)[0]), min_size=shortest, max_size=5).map(tuple)
     if hint is int:
-        return st.integers(span.low, span.high)
+        return st.integers(limits.ge, limits.le)
     if hint is str:
-        return st.text(min_size=span.low, max_size=max(span.low, min(span.high, 20)))
+        longest = max(shortest, min(limits.max_length or 20, 20))
+        return st.text(st.characters(codec="utf-8"), min_size=shortest, max_size=longest)
     if hint is bool:
         return st.booleans()
     if hint is Bound:
@@ -71,7 +71,7 @@ def messages() -> st.SearchStrategy[Message]:
                 kind,
                 **{name: values(hint) for name, hint in typing.get_type_hints(kind, include_extras=True).items()},
             )
-            for kind in KINDS.values()
+            for kind in typing.get_args(Message)
         ]
     )
 
@@ -104,7 +104,7 @@ def test_damaged_bytes_are_a_message_or_refused(good: bytes, data: st.DataObject
 @given(st.recursive(st.none() | st.booleans() | st.integers(-5, 2**70 - 2**69) | st.text(), st.lists, max_leaves=5))
 def test_any_value_in_any_field_is_checked(value: object) -> None:
     for example in EXAMPLES:
-        for entry in dataclasses.fields(example):
+        for entry in structs.fields(example):
             raw = msgpack.unpackb(encode(example))
             raw[entry.name] = value
             try:
@@ -136,26 +136,27 @@ def job(**fields: object) -> bytes:
     [
         (b"", "no msgpack"),
         (b"\xc1", "no msgpack"),
-        (msgpack.packb([1, 2]), "expected a map"),
-        (msgpack.packb({}), "unknown kind None"),
-        (changed(kind="rport"), "unknown kind 'rport'"),
-        (changed(kind=["report"]), "unknown kind"),
-        (changed(pv=...), "report: missing pv"),
-        (changed(colour="red"), "report: unknown field 'colour'"),
-        (changed(depth="12"), "report.depth: expected an integer, got str"),
-        (changed(depth=True), "report.depth: expected an integer, got bool"),
-        (changed(depth=-1), "report.depth: -1 is not in"),
-        (changed(score=32001), "report.score: 32001 is not in -32000..32000"),
-        (changed(score=1.5), "report.score: expected an integer, got float"),
-        (changed(bound=4), "report.bound: 4 is not in 1..3"),
-        (changed(pv=[]), "report.pv: 0 items"),
-        (changed(pv=["7g7f", 5]), r"report.pv\[1\]: expected text"),
-        (changed(pv=["7g7f" * 9]), r"report.pv\[0\]: 36 characters"),
-        (changed(pv="7g7f"), "report.pv: expected a list"),
-        (job(max_moves=-1), "job.max_moves: -1 is not in 0..100000"),
-        (job(draw_black=31000), "job.draw_black: 31000 is not in"),
-        (job(draw_white="1"), "job.draw_white: expected an integer, got str"),
-        (changed(node_id=""), "report.node_id: 0 characters"),
+        (msgpack.packb([1, 2]), "message: Expected `object`, got `array`"),
+        (msgpack.packb({}), "message: Object missing required field `kind`"),
+        (changed(kind="rport"), "message.kind: Invalid value 'rport'"),
+        (changed(kind=["report"]), "message.kind: Expected `str`, got `array`"),
+        (changed(kind="\x1b[1m" + "x" * 1000), r"message.kind: Invalid value '\\x1b\[1mx{1,200}$"),
+        (changed(pv=...), "report: Object missing required field `pv`"),
+        (changed(colour="red"), "report: Object contains unknown field `colour`"),
+        (changed(depth="12"), "report.depth: Expected `int`, got `str`"),
+        (changed(depth=True), "report.depth: Expected `int`, got `bool`"),
+        (changed(depth=-1), "report.depth: Expected `int` >= 0"),
+        (changed(score=32001), "report.score: Expected `int` <= 32000"),
+        (changed(score=1.5), "report.score: Expected `int`, got `float`"),
+        (changed(bound=4), "report.bound: Invalid enum value 4"),
+        (changed(pv=[]), "report.pv: Expected `array` of length >= 1"),
+        (changed(pv=["7g7f", 5]), r"report.pv\[1\]: Expected `str`, got `int`"),
+        (changed(pv=["7g7f" * 9]), r"report.pv\[0\]: Expected `str` of length <= 8"),
+        (changed(pv="7g7f"), "report.pv: Expected `array`, got `str`"),
+        (job(max_moves=-1), "job.max_moves: Expected `int` >= 0"),
+        (job(draw_black=31000), "job.draw_black: Expected `int` <= "),
+        (job(draw_white="1"), "job.draw_white: Expected `int`, got `str`"),
+        (changed(node_id=""), "report.node_id: Expected `str` of length >= 1"),
         (b"\x00" * (MAX_BYTES + 1), "bytes, at most"),
     ],
 )
