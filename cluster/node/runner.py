@@ -13,12 +13,12 @@ engine begins there. Who has lowered a priority may not raise it again; so it is
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 
+from cluster.machine.processors import processors
 from cluster.network.messages import Done, Job, NewGame, Report, Starves, Stop
 from cluster.node.appetite import Appetite
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
@@ -187,4 +187,4 @@ class NodeRunner:
             ran_s, waited_s = (after - earlier for after, earlier in zip(core_time(), before, strict=True))
             percent = self._appetite.note(ran_s, waited_s, time.monotonic())
             if percent is not None:
-                self._emit(Starves(self.node_id, percent, len(os.sched_getaffinity(0))))
+                self._emit(Starves(self.node_id, percent, processors()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
+from cluster.machine.processors import processors
 from master.book.floodgate import GameRules, Skipped
 from master.book.tally import Part, Tally, count_games
 from worker.book import BookError
@@ -71,7 +71,7 @@ def count_records(
     """
     summary = ImportSummary()
     chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
-    jobs = min(jobs or os.cpu_count() or 1, len(chunks))
+    jobs = min(jobs or processors(), len(chunks))
     parts = _in_processes(chunks, rules, merge_colours, jobs) if jobs > 1 else _here(chunks, rules, merge_colours)
     for part in parts:
         tally.add(part)

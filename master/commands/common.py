@@ -97,11 +97,6 @@ class Stoppable:
         return kind is not None and issubclass(kind, KeyboardInterrupt)
 
 
-def processors() -> int:
-    """Count the processors that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def interruptible(work: Callable[[], T]) -> T:
     """Run ``work``, which may stay in compiled code for long, and end the process at once on Ctrl-C.
 

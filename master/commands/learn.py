@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from cluster.machine.processors import processors
 from master.commands.checks import check_net
-from master.commands.common import FAILED, CommandError, EndsOn, processors
+from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
 from master.commands.plain import PlainCommand
 from master.commands.train import NO_TORCH

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from master.commands.common import processors
+from cluster.machine.processors import processors
 
 if TYPE_CHECKING:
     from cluster.drivers.local_driver import LocalSearcher

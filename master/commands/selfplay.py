@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cluster.machine.processors import processors
 from master.commands.checks import network_file
 from master.commands.common import (
     FAILED,
@@ -20,7 +21,6 @@ from master.commands.common import (
     exit_code,
     interruptible,
     notice,
-    processors,
 )
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
 from master.commands.plain import PlainCommand

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from master.commands.common import FAILED, CommandError, processors
+from cluster.machine.processors import processors
+from master.commands.common import FAILED, CommandError
 from worker.files import described
 
 if TYPE_CHECKING:

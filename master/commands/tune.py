@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.machine.processors import processors
 from master.commands.checks import network_file
 from master.commands.common import (
     FAILED,
@@ -19,7 +20,6 @@ from master.commands.common import (
     compile_searcher,
     exit_code,
     notice,
-    processors,
 )
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile, Openings
 from master.commands.plain import PlainCommand
