@@ -12,11 +12,10 @@ import numpy.typing as npt
 from worker.nnue import Network, NnueState, centipawns, evaluate_full
 from worker.shogi import move_to_usi
 from worker.training.evaluate import rank_moves
+from worker.training.replay import QUIET_SCORE
 from worker.training.samples import Sample
 from worker.training.tally import BINS, add_points, fitted_scale
 
-DECIDED: Final = 3000
-"""Centipawns, beyond which all scores are alike."""
 LATE_PLY: Final = 100
 """The first move of what counts as the late part of a game."""
 _LEAST: Final = 1e-6
@@ -95,7 +94,7 @@ def result_loss(values: Values, samples: Sequence[Sample]) -> ResultLoss | None:
     known = np.array([one.points is not None for one in samples], bool)
     points = np.array([one.points for one in samples if one.points is not None], np.float64)
     plies = np.array([one.ply for one in samples], np.int64)[known]
-    evaluated = values[known].clip(-DECIDED, DECIDED)
+    evaluated = values[known].clip(-QUIET_SCORE, QUIET_SCORE)
     weights, sums = np.zeros(BINS), np.zeros(BINS)
     add_points(weights, sums, evaluated, np.round(2 * points - 1).astype(np.int8))
     scale = fitted_scale(weights, sums)
@@ -112,8 +111,8 @@ def _parted(values: npt.NDArray[np.float64], first: npt.NDArray[np.bool_]) -> tu
 
 
 def comparison(first: Values, second: Values) -> dict[str, float | int | None]:
-    """Figures of two networks' evaluations, as plain values; scores beyond `DECIDED` count as that."""
-    a, b = (values.clip(-DECIDED, DECIDED).astype(np.float64) for values in (first, second))
+    """Figures of two networks' evaluations, as plain values; scores beyond `QUIET_SCORE` count as that."""
+    a, b = (values.clip(-QUIET_SCORE, QUIET_SCORE).astype(np.float64) for values in (first, second))
     spread = float(a.std() * b.std())
     correlation = float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else None
     square = float((a * a).sum())
@@ -131,7 +130,7 @@ def comparison(first: Values, second: Values) -> dict[str, float | int | None]:
 
 def most_different(first: Values, second: Values, count: int) -> list[int]:
     """The places of the positions over which they differ most, the first one most."""
-    apart = np.abs(first.clip(-DECIDED, DECIDED) - second.clip(-DECIDED, DECIDED))
+    apart = np.abs(first.clip(-QUIET_SCORE, QUIET_SCORE) - second.clip(-QUIET_SCORE, QUIET_SCORE))
     return [int(place) for place in np.argsort(-apart, kind="stable")[:count]]
 
 

@@ -179,7 +179,7 @@ def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path
     facts = json.loads(done.stdout)
     assert facts["positions"] == 60 and facts["rms"] > 0 and abs(facts["correlation"]) < 0.9
     worst = facts["most_different"]
-    apart = [abs(max(-3000, min(3000, one["a"])) - max(-3000, min(3000, one["b"]))) for one in worst]
+    apart = [abs(max(-6000, min(6000, one["a"])) - max(-6000, min(6000, one["b"]))) for one in worst]
     assert len(worst) == 3 and apart == sorted(apart, reverse=True)
     shown = gougi("eval", "--sfen", worst[0]["sfen"], cwd=tmp_path).stdout
     assert int(shown.split("\t")[2]) == worst[0]["a"]
