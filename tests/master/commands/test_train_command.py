@@ -171,7 +171,7 @@ def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path
 
     write_network(tmp_path / "other.bin", random_network(Architecture(K_P, 128, 8, 8), 1))
     words = ("net", "compare", OURS, "other.bin", "--positions", "60")
-    same = json.loads(gougi("net", "compare", OURS, OURS, "--json", cwd=tmp_path).stdout)
+    same = json.loads(gougi("net", "compare", OURS, OURS, "--positions", "60", "--json", cwd=tmp_path).stdout)
     assert same["rms"] == 0 and same["correlation"] == pytest.approx(1)
     assert same["ranking_a"] is same["results_a"] is None
     done = gougi(*words, "--data", str(games), "--json", cwd=tmp_path)
