@@ -99,6 +99,9 @@ def train(
     everything: Annotated[
         bool, typer.Option("--all", help="Learn from positions that are not quiet too: checks, captures, promotions.")
     ] = False,
+    decided: Annotated[
+        bool, typer.Option("--decided", help="Learn from decided positions too: a score of 6,000 and more, or a mate.")
+    ] = False,
     mirror: Annotated[
         bool,
         typer.Option(
@@ -151,7 +154,7 @@ def train(
             **shape, factorise=factorise, epochs=10.0 if epochs is None and positions is None else epochs,
             positions=positions, batch=batch, rate=rate, decay=decay, warm_up=warm_up, score_from=first,
             score_to=last, horizon=horizon, scale=scale, quantised=quantised, validation=validation,
-            every=everything, mirror=mirror, patience=patience, seed=seed,
+            every=everything, decided=decided, mirror=mirror, patience=patience, seed=seed,
         )  # fmt: skip
         where = find_device(device)
         wanted = {

@@ -73,6 +73,8 @@ class Split:
     """Share of the games."""
     every: bool
     """Whether positions that are not quiet are used too."""
+    decided: bool = False
+    """Whether decided positions are used too (`worker.training.replay.QUIET_SCORE`)."""
     horizon: float = 0.0
     """Mean number of plies by which a position's score looks ahead in its game; 0: not at all."""
 
@@ -121,7 +123,7 @@ class Replayer:
         kept = int(
             replay_games(
                 self._position, payload.ctypes.data, len(payload), self._tables.ctypes.data, self._below, part,
-                int(self._split.every), self._own, self._scale, found.ctypes.data, room,
+                int(self._split.every), int(self._split.decided), self._own, self._scale, found.ctypes.data, room,
                 self._labels.ctypes.data, told,
             )
         )  # fmt: skip

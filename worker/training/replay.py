@@ -239,6 +239,7 @@ def replay_games(
     below: Any,
     part: int,
     every: int,
+    decided: int,
     own: float,
     scale: float,
     records: int,
@@ -253,6 +254,7 @@ def replay_games(
         below: games whose `game_hash` is below it (uint64) are for validation.
         part: `TRAINING` or `VALIDATION`: which games are wanted.
         every: 1: positions that are not quiet are kept too.
+        decided: 1: quiet positions with a score of `QUIET_SCORE` and more are kept too, those with a mate among them.
         own, scale: of `look_ahead`, which gives the scores of the records.
         records: address of [room] of `RECORD_DTYPE`.
         labels: address of int16 [`LONGEST_GAME`], which is written over.
@@ -291,7 +293,7 @@ def replay_games(
             told[3] = i
             if move <= 0 or not check_move(pos, move):
                 return -ILLEGAL
-            loud = in_check(pos) or (move & PROMOTE_BIT) != 0 or abs(score) >= QUIET_SCORE
+            loud = in_check(pos) or (move & PROMOTE_BIT) != 0 or (decided == 0 and abs(score) >= QUIET_SCORE)
             if not (move & DROP_BIT) and pos.board[move & 127] != 0:
                 loud = True
             if every != 0 or not loud:

@@ -58,6 +58,8 @@ class TrainSettings:
     """Share of the games that nothing is learned from."""
     every: bool = False
     """Whether positions that are not quiet are learned from too."""
+    decided: bool = False
+    """Whether decided positions are learned from too."""
     mirror: bool = True
     """Whether half of the positions, others in each epoch, are learned from with left and right exchanged."""
     patience: int = 10

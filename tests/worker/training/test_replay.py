@@ -21,7 +21,7 @@ from worker.training.exactness import evaluator_raw
 from worker.training.features import TRAINABLE, factors, mirrored_tables, row_tables
 from worker.training.packed import unpacked_position
 from worker.training.positions import walk
-from worker.training.replay import TRAINING, VALIDATION
+from worker.training.replay import QUIET_SCORE, TRAINING, VALIDATION
 from worker.training.shard import Shard, ShardError
 
 ALL = Split(1e-15, every=True)
@@ -117,6 +117,14 @@ def test_scores_results_and_moves_are_those_of_the_walk(every: bool) -> None:
     assert records["score"].tolist() == scores
     assert records["result"].tolist() == results
     assert records["ply"].tolist() == plies
+
+
+def test_decided_positions_are_kept_where_they_are_asked_for() -> None:
+    shard = made(games=8, entering=0.3)
+    records = Replayer(Split(1e-15, every=False, decided=True)).records(shard, TRAINING)
+    scores = np.concatenate([walked.game.scores[walked.facts == 0] for walked in walk(shard)])
+    assert records["score"].tolist() == scores.tolist()
+    assert (np.abs(scores.astype(int)) >= QUIET_SCORE).any() and (np.abs(scores.astype(int)) < QUIET_SCORE).any()
 
 
 @pytest.mark.parametrize("horizon", [1.0, 8.0])
