@@ -21,7 +21,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     (
         "games",
         replay.replay_games,
-        (POS, *(int64,) * 3, uint64, *(int64,) * 2, *(float64,) * 2, *(int64,) * 3, int64[::1]),
+        (POS, *(int64,) * 3, uint64, *(int64,) * 3, *(float64,) * 2, *(int64,) * 3, int64[::1]),
     ),
     ("rows", replay.write_rows, (int64,) * 9),
     ("sums", sparse.sum_rows, (_VALUES, _LINE, _ROWS, _VALUES, int64, float32, int64, int64)),
