@@ -58,7 +58,8 @@ class LearnFolder(RunFolder):
         return ledger
 
     def take_over(self, history: Path, best: bytes, default: bytes) -> Ledger:
-        """Begin where a run of another machine ended: with its ledger and its best net, without its games.
+        """Begin where a run of another machine ended, with its ledger and its best net, without its games; or go on with
+        this folder's run where it began so.
 
         Args:
             history: the other run's ``learn.json``.
@@ -66,12 +67,15 @@ class LearnFolder(RunFolder):
             default: file of the net that it began with.
 
         Raises:
-            LearnFolderError: this folder has a run of its own, or the nets are not those of the ledger.
+            LearnFolderError: this folder has another run, or the nets are not those of the ledger.
             OSError: a file cannot be read or written.
         """
-        if self.ledger_path.exists():
-            raise LearnFolderError(f"{self.path} has a run of its own: choose another folder for --history")
         ledger = self._ledger(history)
+        if self.ledger_path.exists():
+            own = self.read()
+            if own.continues(ledger):
+                return own
+            raise LearnFolderError(f"{self.path} has a run that does not go on from {history}: choose another folder")
         one = ledger.generation(ledger.best)
         wanted = ledger.first if one is None else one.sha256
         if _digest(best) != wanted:

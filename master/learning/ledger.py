@@ -117,6 +117,15 @@ class Ledger:
         """The generation of this number; None: not begun."""
         return self.generations[number - 1] if 0 < number <= len(self.generations) else None
 
+    def continues(self, other: Ledger) -> bool:
+        """Whether this run is ``other``, or has gone on from it."""
+        pairs = zip(self.generations, other.generations, strict=False)
+        return (
+            self.first == other.first
+            and len(self.generations) >= len(other.generations)
+            and all(mine.steps[: len(theirs.steps)] == theirs.steps for mine, theirs in pairs)
+        )
+
     def begun(self, number: int) -> Ledger:
         """With the generation of this number, the next one, begun; as it is where it was before."""
         if self.generation(number) is not None:

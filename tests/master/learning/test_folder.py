@@ -67,8 +67,16 @@ def test_a_run_of_another_machine_is_taken_over_without_its_games(tmp_path: Path
     assert folder.best_path.read_bytes() == (folder.path / "nets" / "generation-1.bin").read_bytes() == BEST
     (folder.path / "generation-2" / "games").mkdir(parents=True)
     assert folder.with_games() == {2}
-    with pytest.raises(LearnFolderError, match="has a run of its own"):
-        folder.take_over(tmp_path / "learn.json", BEST, FIRST)
+
+    # The same command goes on, also from a file that the run itself wrote.
+    begun = ledger.begun(2).with_piece(2, 60.0)
+    folder.keep(begun)
+    for file in (tmp_path / "learn.json", folder.ledger_path):
+        assert folder.take_over(file, BEST, FIRST) == begun
+    other = opened(tmp_path / "other")
+    other.open(BEST, FIRST)
+    with pytest.raises(LearnFolderError, match=r"a run that does not go on from .*learn\.json"):
+        other.take_over(tmp_path / "learn.json", BEST, FIRST)
 
 
 def test_nets_that_are_not_the_ledgers_are_refused(tmp_path: Path) -> None:
