@@ -58,8 +58,9 @@ class LearnFolder(RunFolder):
         return ledger
 
     def take_over(self, history: Path, best: bytes, default: bytes) -> Ledger:
-        """Begin where a run of another machine ended, with its ledger and its best net, without its games; or go on with
-        this folder's run where it began so.
+        """Begin where a run of another machine ended, with its ledger and its best net, without its games.
+
+        Where this folder's run began so, it goes on.
 
         Args:
             history: the other run's ``learn.json``.
