@@ -1,4 +1,4 @@
-"""How the rate of `gougi selfplay` grows with its workers: processes of this machine, and tasks of a Ray of our own.
+"""Rates of `gougi selfplay` by its number of workers: processes of this machine, and tasks of a Ray of our own.
 
     python -m benchmarks.teaching                           # 1 and 2 workers, three rounds; wants an idle machine
     python -m benchmarks.teaching --workers 1,2,4,8,16 --rounds 1 --games 200
