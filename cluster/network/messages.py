@@ -291,6 +291,8 @@ Order = Job | Stop | NewGame | Peers | End
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final[msgspec.msgpack.Decoder[Message]] = msgspec.msgpack.Decoder(Message)
+_NO_MSGPACK: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Errors of msgspec where bytes are cut off, no text, or nested too deep."""
 _LONGEST_ERROR: Final = 200
 """Characters of an error's text, which may quote the peer."""
 _PLACE: Final = re.compile(r"(?P<what>.*) - at `\$(?P<where>.*)`", re.DOTALL)
@@ -331,7 +333,7 @@ def decode(data: bytes) -> Message:
         return _DECODER.decode(data)
     except msgspec.ValidationError as error:
         raise MessageError(_described(error, data)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _NO_MSGPACK as error:
         raise MessageError(f"message: no msgpack ({error})") from error
 
 
@@ -341,7 +343,7 @@ def _described(error: msgspec.ValidationError, data: bytes) -> str:
     what, where = (found["what"], found["where"]) if found else (str(error), "")
     kind = "message"
     if where != ".kind":
-        with contextlib.suppress(msgspec.DecodeError):
+        with contextlib.suppress(*_NO_MSGPACK):
             kind = _KIND_DECODER.decode(data).kind
     # A text of the peer's own goes into logs and terminals.
     text = f"{kind}{where}: {what}"[:_LONGEST_ERROR]

@@ -116,6 +116,10 @@ def test_any_value_in_any_field_is_checked(value: object) -> None:
                 assert decode(encode(again)) == again
 
 
+DEEP = b"\x91" * 60_000 + b"\x01"
+"""A list in a list in a list…"""
+
+
 def changed(**fields: object) -> bytes:
     raw = msgpack.unpackb(encode(REPORT))
     for name, value in fields.items():
@@ -158,6 +162,10 @@ def job(**fields: object) -> bytes:
         (job(draw_white="1"), "job.draw_white: Expected `int`, got `str`"),
         (changed(node_id=""), "report.node_id: Expected `str` of length >= 1"),
         (b"\x00" * (MAX_BYTES + 1), "bytes, at most"),
+        (b"\x82\xa4kind\xa6report\xa1x" + DEEP, "unknown field `x`|recursion"),
+        (b"\x82\xa1x" + DEEP + b"\xa4kind\xa6report", "recursion"),
+        (b"\x82\xa4kind\xa6report\xa2pv" + DEEP, r"pv\[0\]: Expected `str`"),
+        (b"\x82\xa4kind\xa6report\xa7node_id\xa2\xff\xff", "no msgpack"),
     ],
 )
 def test_refusals_name_what_and_where(data: bytes, word: str) -> None:
