@@ -83,6 +83,13 @@ class Generation:
         return None if made is None else str(made["sha256"])
 
     @property
+    def open_after(self) -> int | None:
+        """Games after which the gate's test had no verdict, and the net was refused; None: that is not so."""
+        gate = self.result(Kind.GATE)
+        stands_open = gate is not None and gate["sprt"]["verdict"] == "open" and not self.promoted
+        return int(gate["games"]) if gate is not None and stands_open else None
+
+    @property
     def promoted(self) -> bool | None:
         """Whether the gate let the net through; None: it has not decided."""
         gate = self.result(Kind.GATE)
@@ -123,7 +130,7 @@ class Ledger:
         return (
             self.first == other.first
             and len(self.generations) >= len(other.generations)
-            and all(mine.steps[: len(theirs.steps)] == theirs.steps for mine, theirs in pairs)
+            and all(theirs.sha256 in (None, mine.sha256) for mine, theirs in pairs)
         )
 
     def begun(self, number: int) -> Ledger:
@@ -138,10 +145,15 @@ class Ledger:
         return self._with(replace(one, spent_s=one.spent_s + seconds))
 
     def with_step(self, number: int, done: Done) -> Ledger:
-        """With a step that is over; the time of its earlier pieces is added to its own."""
+        """With a step that is over; the time of its earlier pieces is added to its own.
+
+        A step of the same kind and name, a gate that stood open, is replaced.
+        """
         one = self.generations[number - 1]
-        whole = replace(done, spent_s=done.spent_s + one.spent_s)
-        return self._with(replace(one, steps=(*one.steps, whole), spent_s=0.0))
+        before = [step for step in one.steps if (step.kind, step.name) == (done.kind, done.name)]
+        rest = tuple(step for step in one.steps if step not in before)
+        spent_s = done.spent_s + one.spent_s + sum(step.spent_s for step in before)
+        return self._with(replace(one, steps=(*rest, replace(done, spent_s=spent_s)), spent_s=0.0))
 
     def _with(self, one: Generation) -> Ledger:
         rest = self.generations

@@ -33,7 +33,7 @@ def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
     """The step that is to be done next; None: all generations are whole.
 
     Generations come in order, the steps of each in theirs. An opponent that was added later meets the nets that were
-    promoted before, too.
+    promoted before, too. The gate of the last generation goes on where it stood open and may have more games now.
 
     Args:
         generations: of the whole run; more may be asked later.
@@ -45,6 +45,8 @@ def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
         step = _missing(one, recipe)
         if step is not None:
             return step
+        if number == len(ledger.generations) and one.open_after is not None and one.open_after < recipe.gate_games:
+            return Step(number, Kind.GATE)
     return None
 
 
