@@ -67,7 +67,7 @@ def test_the_mated_side_counts_its_plies(engine: NumbaEngine) -> None:
 def test_mates_in_one_are_stored_no_deeper_than_they_were_looked_for() -> None:
     """An entry of a depth that no search reaches would outlive all others: a small table would fill with them."""
     engine = NumbaEngine(hash_mb=1)
-    fresh(engine, MATE_IN_3).go(Limits(depth=5))
+    fresh(engine, MATE_IN_3).go(Limits(depth=8))
     words = engine._table._words[1::2]
     depths = [int(entry_depth(word)) for word in words[words != 0]]
     scores = [int(entry_score(word, 0)) for word in words[words != 0]]
