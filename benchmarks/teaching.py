@@ -54,7 +54,12 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=200, help="soft limit of nodes a move (default: 200)")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    workers = sorted({1, *map(int, arguments.workers.split(","))})
+    try:
+        workers = sorted({1, *map(int, arguments.workers.split(","))})
+    except ValueError:
+        parser.error(f"--workers {arguments.workers}: expected numbers, with commas between them")
+    if workers[0] < 1 or arguments.rounds < 1 or arguments.shards < 3:
+        parser.error("expected one worker, one round and three shards at least")
     net = default_file().read_bytes()
     settings = TeacherSettings(nodes=arguments.nodes, games=arguments.games)
     terms = ShardTerms(settings, digest_of(net), None, code_version())

@@ -62,7 +62,7 @@ def selfplay(
     ] = 2400,
     decided: Annotated[
         float, typer.Option(metavar="P", help="A game ends where a side wins with this probability. 1: never.")
-    ] = 0.86,
+    ] = 0.97,
     decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: number of plies in a row.")] = 6,
     played_out: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the games that are played to the end all the same.")

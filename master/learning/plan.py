@@ -29,7 +29,7 @@ class Step:
         return f"{words} against {self.name}" if self.kind is Kind.MATCH else f"{words} {self.name}"
 
 
-def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
+def next_step(ledger: Ledger, recipe: Recipe, generations: int, here: frozenset[int] = frozenset()) -> Step | None:
     """The step that is to be done next; None: all generations are whole.
 
     Generations come in order, the steps of each in theirs. An opponent that was added later meets the nets that were
@@ -37,6 +37,7 @@ def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
 
     Args:
         generations: of the whole run; more may be asked later.
+        here: numbers of the generations that this folder made; no other one's gate can go on.
     """
     for number in range(1, max(generations, len(ledger.generations)) + 1):
         one = ledger.generation(number)
@@ -45,7 +46,8 @@ def next_step(ledger: Ledger, recipe: Recipe, generations: int) -> Step | None:
         step = _missing(one, recipe)
         if step is not None:
             return step
-        if number == len(ledger.generations) and one.open_after is not None and one.open_after < recipe.gate_games:
+        is_last = number == len(ledger.generations)
+        if is_last and number in here and one.open_after is not None and one.open_after < recipe.gate_games:
             return Step(number, Kind.GATE)
     return None
 

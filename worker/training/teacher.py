@@ -55,7 +55,7 @@ class TeacherSettings:
     """Probability, at most, with which the better side of an opening wins."""
     scale: float = 2400.0
     """Centipawns to one unit of the logistic function: a score s wins with probability 1 / (1 + exp(-s / scale))."""
-    decided: float = 0.86
+    decided: float = 0.97
     """A game ends where one side wins with this probability or more ..."""
     decided_plies: int = 6
     """... for this number of plies in a row."""

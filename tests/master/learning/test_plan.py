@@ -44,21 +44,23 @@ def test_a_net_that_the_gate_refuses_plays_no_match_and_teaches_nobody() -> None
 def test_a_gate_that_stood_open_goes_on_where_it_may_have_more_games() -> None:
     ledger = with_generation(EMPTY, verdict="open", los=0.9)  # 50 games
     as_it_was, more = (Recipe(match_games=0, gate_games=games) for games in (50, 400))
-    assert next_step(ledger, as_it_was, 1) is None
-    assert next_step(ledger, more, 1) == Step(1, Kind.GATE)
+    here = frozenset({1})
+    assert next_step(ledger, as_it_was, 1, here) is None
+    assert next_step(ledger, more, 1, here) == Step(1, Kind.GATE)
+    assert next_step(ledger, more, 1) is None  # another machine made it, and the net is there
     after = ledger.with_step(1, Done(Kind.GATE, "", (), 5.0, match(80, 40, "H1")))
-    assert next_step(after, more, 1) is None
+    assert next_step(after, more, 1, here) is None
     one = after.generations[0]
     assert one.promoted and [step.kind for step in one.steps].count(Kind.GATE) == 1
     assert one.steps[-1].spent_s == 65.0
     # Its net taught nobody: what came after it stays.
-    assert next_step(with_generation(ledger), more, 2) is None
+    assert next_step(with_generation(ledger), more, 2, here) is None
 
 
 def test_a_gate_with_a_verdict_is_over() -> None:
     for verdict, los in (("H0", 0.2), ("open", 0.99)):
         ledger = with_generation(EMPTY, verdict=verdict, los=los)
-        assert next_step(ledger, Recipe(match_games=0, gate_games=4000), 1) is None
+        assert next_step(ledger, Recipe(match_games=0, gate_games=4000), 1, frozenset({1})) is None
 
 
 def test_an_opponent_that_comes_later_meets_earlier_nets_too() -> None:
