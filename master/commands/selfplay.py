@@ -70,6 +70,14 @@ def selfplay(
     entering: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the games that begin with both kings far up the board.")
     ] = 0.05,
+    unusual: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the games that begin in an unusual position: after the opening up to 60 plies of quick "
+            "searches, one in six at random.",
+        ),
+    ] = 0.0,
     max_moves: Annotated[int, typer.Option(metavar="N", help="A game so long is a draw.")] = 320,
     shard: Annotated[
         int, typer.Option(min=1, metavar="N", help="Games of a shard: 1000 take about two minutes.")
@@ -108,8 +116,8 @@ def selfplay(
     first, last = _plies(plies)
     try:
         settings = TeacherSettings(
-            seed, nodes, first, last, balance, scale, decided, decided_plies, played_out, entering, max_moves, hash_mb,
-            shard,
+            seed, nodes, first, last, balance, scale, decided, decided_plies, played_out, entering, unusual, max_moves,
+            hash_mb, shard,
         )  # fmt: skip
         network = network_file(net, fv_scale)
         terms = ShardTerms(settings, digest_of(network), fv_scale, code_version())

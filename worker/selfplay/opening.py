@@ -1,8 +1,8 @@
-"""Random openings, and those rejected that one side has won already."""
+"""Random openings, unusual positions, and those rejected that one side has won already."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from worker.search.state import NEVER
 from worker.selfplay.deepen import deepen, list_root_moves
 from worker.shogi.attacks import in_check
 from worker.shogi.makemove import make, unmake
+
+_ODDS: Final = 6
+"""On the way to an unusual position one move in so many is random."""
 
 
 @jit()
@@ -33,21 +36,28 @@ def rewind(pos: Any) -> None:
 
 
 @jit()
-def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int) -> bool:
-    """Make ``plies`` random moves, each legal one as likely as the others. False: the line is rejected.
+def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, more: int, margin: int) -> bool:
+    """Make random moves, each legal one as likely as the others. False: the line is rejected.
 
-    A line is rejected where it ends in a mate or a check, or with a score beyond ``sp.opening_margin``.
+    A line is rejected where it ends in a mate or a check, or with a score beyond ``margin``.
+
+    Args:
+        plies: random moves.
+        more: plies after them, most of them by a quick search, one in `_ODDS` at random.
     """
-    for _ in range(plies):
+    th.draw_ply = NEVER
+    for ply in range(plies + more):
         count = list_root_moves(pos, th)
         if count == 0:
             sp.rejected += 1
             return False
-        make(pos, th.root_moves[below(sp, count)])
-    th.draw_ply = NEVER
+        move = np.int64(th.root_moves[below(sp, count)])
+        if ply >= plies and below(sp, _ODDS) != 0:
+            move, _ = deepen(pos, nn, th, sp.quick_nodes, sp.hard_nodes)
+        make(pos, move)
     if list_root_moves(pos, th) != 0 and not in_check(pos):
         _, score = deepen(pos, nn, th, sp.opening_nodes, sp.hard_nodes)
-        if abs(score) <= sp.opening_margin:
+        if abs(score) <= margin:
             return True
     sp.rejected += 1
     return False

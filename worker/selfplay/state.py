@@ -39,7 +39,7 @@ SP_DTYPE: Final = np.dtype(
         ("soft_nodes", np.int64),  # no iteration begins after so many nodes
         ("hard_nodes", np.int64),  # an iteration that gets there is cut short
         ("opening_nodes", np.int64),  # soft limit of the search that judges an opening
-        ("opening_margin", np.int64),  # an opening's score, at most
+        ("quick_nodes", np.int64),  # soft limit of the searches on the way to an unusual position
         ("decided", np.int64),  # a score from which on a position counts as won; 0: none does
         ("decided_plies", np.int64),  # so many such scores in a row end a game
         ("few_pieces", np.int64),  # with so many on the board or fewer it is played on

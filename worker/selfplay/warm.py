@@ -16,7 +16,7 @@ from worker.warm import Progress, Stage, compile_once, warm_up
 _STAGES: Final[tuple[Stage, ...]] = (
     ("openings", opening.below, (SP, uint64)),
     ("openings", opening.rewind, (POS,)),
-    ("openings", opening.open_game, (POS, NN, TH, SP, int64)),
+    ("openings", opening.open_game, (POS, NN, TH, SP, int64, int64, int64)),
     ("games", game.play, (POS, NN, TH, SP)),
     ("positions", walk.pack, (POS, int64)),
     ("positions", walk.walk_game, (POS, int64, int64, int64, int64, int64)),

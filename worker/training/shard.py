@@ -30,6 +30,8 @@ PLAYED_OUT: Final = 1
 """Flag of a game that could not be adjudicated."""
 ENTERING: Final = 2
 """Flag of a game that began with the kings far up the board."""
+UNUSUAL: Final = 4
+"""Flag of a game that began in an unusual position."""
 
 
 class ShardError(ValueError):

@@ -27,12 +27,18 @@ from worker.shogi import Position
 from worker.training import entering, shard
 from worker.training.entering import entering_start
 from worker.training.packed import PACKED_BYTES
-from worker.training.shard import ENTERING, PLAYED_OUT, Game, Shard
+from worker.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Game, Shard
 
 _HARD: Final = 8
 """A search is cut short at so many times its soft limit."""
 _ENTERING_PLIES: Final = (2, 6)
 """Random plies from a start with the kings far up."""
+_UNUSUAL_PLIES: Final = 60
+"""On the way to an unusual position, after the opening: 1 to so many."""
+_UNUSUAL_NODES: Final = 20
+"""Soft limit of the searches on this way."""
+_UNUSUAL_BALANCE: Final = 0.85
+"""Probability, at most, with which the better side of an unusual position wins."""
 _FEW_PIECES: Final = 24
 """On the board: of a game with so few an end is to be seen."""
 
@@ -63,6 +69,8 @@ class TeacherSettings:
     """Share of the games that are played to the end all the same."""
     entering: float = 0.05
     """Share of the games that begin with the kings far up the board."""
+    unusual: float = 0.0
+    """Share of the games that begin in an unusual position."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""
     hash_mb: int = 4
@@ -81,6 +89,7 @@ class TeacherSettings:
             ("decided_plies", 1, LONGEST_GAME),
             ("played_out", 0, 1),
             ("entering", 0, 1),
+            ("unusual", 0, 1),
             ("max_moves", 1, LONGEST_GAME),
             ("hash_mb", 1, 1 << 16),
             ("games", 1, 1 << 20),
@@ -132,6 +141,8 @@ class Teacher:
             flags = ENTERING if rng.random() < settings.entering else 0
             if rng.random() < settings.played_out:
                 flags |= PLAYED_OUT
+            if rng.random() < settings.unusual:
+                flags |= UNUSUAL
             position, plies = self._open(state.record, sp, rng, flags, even, seen)
             game = self._play(position, plies, state.record, sp, flags)
             rewind(position.record)
@@ -157,7 +168,7 @@ class Teacher:
         sp.random = struct.unpack_from("<Q", digest)[0]
         sp.soft_nodes = sp.opening_nodes = settings.nodes
         sp.hard_nodes = settings.nodes * _HARD
-        sp.opening_margin = settings.score_of(settings.balance)
+        sp.quick_nodes = min(settings.nodes, _UNUSUAL_NODES)
         sp.decided_plies = settings.decided_plies
         sp.few_pieces = _FEW_PIECES
         sp.most_moves = settings.max_moves
@@ -174,15 +185,17 @@ class Teacher:
     def _open(
         self, th: Any, sp: Any, rng: random.Random, flags: int, even: Position, seen: set[int]
     ) -> tuple[Position, int]:
-        """A balanced opening that this shard does not have yet, and its random plies."""
+        """An opening that this shard does not have yet, and its plies."""
         settings = self._settings
+        margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL else settings.balance)
         first, last = _ENTERING_PLIES if flags & ENTERING else (settings.plies_from, settings.plies_to)
         while True:
             position = entering_start(rng) if flags & ENTERING else even
             plies = first + int(below(sp, np.uint64(last - first + 1)))
-            if open_game(position.record, self._nnue.record, th, sp, plies) and position.key not in seen:
+            more = 1 + int(below(sp, np.uint64(_UNUSUAL_PLIES))) if flags & UNUSUAL else 0
+            if open_game(position.record, self._nnue.record, th, sp, plies, more, margin) and position.key not in seen:
                 seen.add(position.key)
-                return position, plies
+                return position, plies + more
             rewind(position.record)
 
     def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> Game:
