@@ -96,7 +96,7 @@ _ZONES: Final = """
     AAAAAAAAA
     AAAAAAAAA
     999999999
-    552164888
+    552167888
     444307788
 """
 """The zone of the own king on each square, as on a diagram: file 9 at the left, the own camp at the bottom. The squares

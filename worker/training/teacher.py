@@ -141,7 +141,7 @@ class Teacher:
             flags = ENTERING if rng.random() < settings.entering else 0
             if rng.random() < settings.played_out:
                 flags |= PLAYED_OUT
-            if rng.random() < settings.unusual:
+            if settings.unusual and rng.random() < settings.unusual:
                 flags |= UNUSUAL
             position, plies = self._open(state.record, sp, rng, flags, even, seen)
             game = self._play(position, plies, state.record, sp, flags)

@@ -13,7 +13,7 @@ from worker.selfplay.state import ADJUDICATED, DECLARED, MATE_END, MOVE_LIMIT, P
 from worker.selfplay.walk import whole_move
 from worker.shogi import Position, Repetition
 from worker.training.packed import unpacked_position
-from worker.training.shard import ENTERING, PLAYED_OUT, Game
+from worker.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Game
 from worker.training.teacher import Teacher
 
 
@@ -99,6 +99,18 @@ def test_kings_that_begin_far_up_are_marked() -> None:
     games = games_of(made(games=10, entering=1, max_moves=10))
     assert all(game.flags & ENTERING and 2 <= game.opening_plies <= 6 for game in games)
     assert not any(game.flags & ENTERING for game in games_of(made(games=10, entering=0, max_moves=10)))
+
+
+def test_unusual_positions_are_marked_and_reached_by_more_plies() -> None:
+    games = games_of(made(games=30, unusual=1, entering=0, decided=0.6, max_moves=10, scale=1000.0))
+    assert all(game.flags & UNUSUAL for game in games)
+    assert all(8 < game.opening_plies <= 16 + 60 for game in games)
+    assert max(game.opening_plies for game in games) > 40
+    limit = tiny(scale=1000.0).score_of(0.85)
+    first = [abs(int(game.scores[0])) for game in games]
+    assert limit < 1.5 * max(first) and sum(score > tiny(scale=1000.0).score_of(0.55) for score in first) > 10
+    ordinary = games_of(made(games=30, unusual=0, decided=0.6, max_moves=10))
+    assert not any(game.flags & UNUSUAL for game in ordinary)
 
 
 def test_the_generator_is_split_mix_64() -> None:
