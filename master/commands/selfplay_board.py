@@ -117,6 +117,7 @@ def stats_text(facts: dict[str, Any]) -> str:
         ("black / draw / white", f"{facts['black_wins']:,} / {facts['draws']:,} / {facts['white_wins']:,}"),
         ("ends", ", ".join(f"{name} {count:,} ({count / games:.1%})" for name, count in played.items())),
         ("kings far up at the start", f"{facts['entering_starts']:,} games"),
+        ("unusual at the start", f"{facts['unusual_starts']:,} games"),
         ("played to the end", f"{facts['played_out']:,} games"),
         (
             "moves of a game",

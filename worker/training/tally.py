@@ -13,7 +13,7 @@ from worker.selfplay.state import END_NAMES, MOVE_LIMIT, REPEATED
 from worker.selfplay.walk import CAPTURES, IN_CHECK, PROMOTES
 from worker.training.positions import walk
 from worker.training.replay import QUIET_SCORE
-from worker.training.shard import ENTERING, PLAYED_OUT, Shard
+from worker.training.shard import ENTERING, PLAYED_OUT, UNUSUAL, Shard
 
 _EDGES: Final = (0, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, MATE_BOUND)
 """Edges of the histogram of scores, by their size in centipawns."""
@@ -57,7 +57,7 @@ class ShardTally:
             self._lengths.append(len(game.moves))
             self._ends[game.end] += 1
             self._results[game.result] += 1
-            for flag in (ENTERING, PLAYED_OUT):
+            for flag in (ENTERING, UNUSUAL, PLAYED_OUT):
                 self._flags[flag] += bool(game.flags & flag)
             scores = game.scores.astype(np.int64)
             sizes = np.abs(scores)
@@ -98,6 +98,7 @@ class ShardTally:
             "draws": self._ends[REPEATED] + self._ends[MOVE_LIMIT],
             "ends": {name: self._ends[end] for end, name in END_NAMES.items()},
             "entering_starts": self._flags[ENTERING],
+            "unusual_starts": self._flags[UNUSUAL],
             "played_out": self._flags[PLAYED_OUT],
             "length": {
                 "mean": float(lengths.mean()),
