@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,12 +38,12 @@ def train(
             exists=True,
             dir_okay=False,
             metavar="FILE",
-            help="Begin with this nn.bin; one of a smaller shape grows first. Default: random weights.",
+            help="Begin with this nn.bin. Default: random weights.",
         ),
     ] = None,
     features: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_zones(Friend), … Default: K+P."),
+        typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_hm1(Friend), … Default: K+P."),
     ] = None,
     width: Annotated[
         int | None, typer.Option(metavar="N", help="Of the feature transformer, for each side. Default: 256.")
@@ -140,7 +140,6 @@ def train(
     from master.commands.train_run import run
     from worker.nnue.format import NetworkFileError, read_network
     from worker.training.corpus import CorpusError
-    from worker.training.grow import grown
     from worker.training.network.checkpoint import CheckpointError
     from worker.training.network.device import find_device
     from worker.training.network.trainer import TrainingError
@@ -163,8 +162,6 @@ def train(
             "from": None if begin is None else hashlib.sha256(begin.read_bytes()).hexdigest(),
             **asdict(settings),
         }
-        if source is not None:
-            source = grown(source, replace(settings.architecture, fv_scale=source.architecture.fv_scale))
         folder = TrainFolder(out)
         with folder.held():
             folder.claim(wanted)
@@ -178,7 +175,7 @@ def train(
 
 
 def _shape(source: NetworkFile | None, features: str | None, width: int | None, hidden: str | None) -> dict[str, Any]:
-    """The shape that is asked for; what is not named is as in the net to begin with, where there is one."""
+    """The shape that is asked for: that of the net to begin with, where there is one."""
     asked: dict[str, Any] = {}
     if features is not None:
         asked["features"] = features
@@ -193,7 +190,10 @@ def _shape(source: NetworkFile | None, features: str | None, width: int | None, 
         return asked
     arch = source.architecture
     own = {"features": arch.features.name, "width": arch.width, "hidden1": arch.hidden1, "hidden2": arch.hidden2}
-    return own | asked
+    for name, value in asked.items():
+        if own[name] != value:
+            raise CommandError(f"--from: its {name} is {own[name]}, not {value}: a net keeps its shape")
+    return own
 
 
 def _span(text: str) -> tuple[float, float]:

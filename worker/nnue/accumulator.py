@@ -41,18 +41,12 @@ def _is_valid(pos: Any, nn: Any, ply: int, perspective: int) -> Any:
 
 
 @jit()
-def _king_entry(nn: Any, perspective: int, square: int) -> Any:
-    """Address (int64) of the tables' eight bytes about an own king on a square."""
-    return nn.tables + KINGS_OFFSET + (perspective * SQUARES + square) * 8
-
-
-@jit()
 def _king_place(pos: Any, nn: Any, perspective: int) -> Any:
     """The addresses (int64) of the own king's block of rows, and of the board pieces' numbers for that block.
 
     A side without a king gets those of a king on square 0.
     """
-    entry = _king_entry(nn, perspective, max(pos.ksq[perspective], 0))
+    entry = nn.tables + KINGS_OFFSET + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * 8
     return nn.transformer_weight + ld32(entry) * nn.row_bytes, nn.tables + ld32(entry + 4)
 
 
@@ -124,13 +118,6 @@ def _update(pos: Any, nn: Any, block: int, numbers: int, ply: int, perspective: 
 
 
 @jit()
-def _changes_place(nn: Any, perspective: int, move: int) -> bool:
-    """Whether a move of the own king leaves its `_king_place`; a king that stays in it is a piece like others."""
-    origin, square = (move >> 7) & 127, move & 127
-    return ldu64(_king_entry(nn, perspective, origin)) != ldu64(_king_entry(nn, perspective, square))
-
-
-@jit()
 def ensure(pos: Any, nn: Any, perspective: int) -> None:
     """Make the accumulator of the current ply valid: by updates from a near ancestor, else by a refresh."""
     ply = pos.ply
@@ -141,8 +128,7 @@ def ensure(pos: Any, nn: Any, perspective: int) -> None:
             refresh(pos, nn, perspective)
             return
         nearest -= 1
-        move = pos.st_move[nearest]
-        if nn.king_rows != 0 and move >> 16 == own_king and _changes_place(nn, perspective, move):
+        if nn.king_rows != 0 and pos.st_move[nearest] >> 16 == own_king:
             refresh(pos, nn, perspective)
             return
     if nearest < ply:

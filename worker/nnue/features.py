@@ -11,8 +11,7 @@ and uses it for "this piece has no feature".
 
 What the own king's square does differs (`KingRule`). Where boards are mirrored, pieces have other numbers under a king
 on files 6 to 9. Where squares are relative to the king, a piece's number is its row under a king in the corner 9九,
-other kings move all of them by as many rows, and pieces in hand have no feature. Zones are our own: no other program
-has them.
+other kings move all of them by as many rows, and pieces in hand have no feature.
 
 Sources: YaneuraOu ``evaluate.h``, ``eval/nnue/features`` (``half_kp``, ``half_kp_vm``, ``half_ka1``, ``half_ka2``,
 ``half_ka_hm1``, ``half_ka_hm2``, ``half_relative_kp``, ``k``, ``p``) and ``architectures/nnue_arch_gen.py``; checked
@@ -88,22 +87,6 @@ _SPAN: Final = 17
 """Files, and ranks, between which a piece can stand as seen from a king: -8..8."""
 _MAX_IN_HAND: Final = 18
 
-_ZONES: Final = """
-    AAAAAAAAA
-    AAAAAAAAA
-    AAAAAAAAA
-    AAAAAAAAA
-    AAAAAAAAA
-    AAAAAAAAA
-    999999999
-    552167888
-    444307788
-"""
-"""The zone of the own king on each square, as on a diagram: file 9 at the left, the own camp at the bottom. The squares
-where kings stand most often in teacher games have zones to themselves (generation 9: 7八 16 %, 5九 16 %, 6八 9 %, 6九 8 %)."""
-_ZONE_OF: Final = tuple(int(_ZONES.split()[rank][8 - file], 16) for file in range(9) for rank in range(9))
-"""The same by square."""
-
 
 class KingRule(Enum):
     """The effect of the own king's square on the rows of the other pieces."""
@@ -111,7 +94,6 @@ class KingRule(Enum):
     NOTHING = "one block of rows for all squares"
     SQUARE = "a block of rows for each square"
     MIRRORED = "a block for each square of files 1..5; the board is mirrored where the king stands on files 6..9"
-    ZONE = "a block for each zone of squares"
     RELATIVE = "pieces on the board have rows by their distance from the king, in files and ranks"
 
 
@@ -133,7 +115,7 @@ class FeatureSet:
 
     @property
     def king_rows(self) -> bool:
-        """Whether moves of the own king change every row."""
+        """Whether a move of the own king changes every row."""
         return self.king_rule is not KingRule.NOTHING
 
     @property
@@ -146,7 +128,7 @@ class FeatureSet:
     @property
     def dimensions(self) -> int:
         """Rows of the feature transformer in the file."""
-        blocks = {KingRule.SQUARE: SQUARES, KingRule.MIRRORED: _MIRRORED_FILES * _FILE, KingRule.ZONE: max(_ZONE_OF) + 1}
+        blocks = {KingRule.SQUARE: SQUARES, KingRule.MIRRORED: _MIRRORED_FILES * _FILE}
         return self.block_rows * blocks.get(self.king_rule, 1)
 
     @property
@@ -178,22 +160,11 @@ HALF_RELATIVE_KP: Final = FeatureSet("HalfRelativeKP(Friend)", 0xF9180918, KingR
 HALF_KA1: Final = FeatureSet("HalfKA1(Friend)", 0x5F134CB8, KingRule.SQUARE, king_planes=2)
 HALF_KA2: Final = FeatureSet("HalfKA2(Friend)", 0x5F234CB8, KingRule.SQUARE, king_planes=1)
 HALF_KA_HM1: Final = FeatureSet("HalfKA_hm1(Friend)", 0x7F134CB8, KingRule.MIRRORED, king_planes=2)
-HALF_KA_ZONES: Final = FeatureSet("HalfKA_zones(Friend)", 0x3C8A51F6, KingRule.ZONE, king_planes=2)
 HALF_KA_HM2: Final = FeatureSet("HalfKA_hm2(Friend)", 0x7F234CB8, KingRule.MIRRORED, king_planes=1)
 
 FEATURE_SETS: Final = {
     features.name: features
-    for features in (
-        K_P,
-        HALF_KP,
-        HALF_KP_VM,
-        HALF_RELATIVE_KP,
-        HALF_KA1,
-        HALF_KA2,
-        HALF_KA_HM1,
-        HALF_KA_HM2,
-        HALF_KA_ZONES,
-    )
+    for features in (K_P, HALF_KP, HALF_KP_VM, HALF_RELATIVE_KP, HALF_KA1, HALF_KA2, HALF_KA_HM1, HALF_KA_HM2)
 }
 
 
@@ -224,8 +195,6 @@ def king_block(features: FeatureSet, king_square: int, perspective: int) -> int:
             return (
                 mirrored_square(seen) if mirrors(features, king_square, perspective) else seen
             ) * features.block_rows
-        case KingRule.ZONE:
-            return _ZONE_OF[seen] * features.block_rows
         case KingRule.RELATIVE:
             file, rank = divmod(seen, _FILE)
             return _SPAN * (_FILE - 1 - file) + _FILE - 1 - rank

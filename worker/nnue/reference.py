@@ -69,18 +69,6 @@ def _one_king_plane(pieces: Ints) -> Ints:
     return np.where(pieces >= _E_KING, pieces - 81, pieces)
 
 
-def _zone(king: int) -> int:
-    file, rank = king // 9 + 1, king % 9 + 1
-    if rank <= 7:
-        return 9 if rank == 7 else 10
-    alone = {(5, 9): 0, (6, 8): 1, (7, 8): 2, (6, 9): 3, (5, 8): 6, (4, 8): 7, (3, 8): 8}
-    if (file, rank) in alone:
-        return alone[file, rank]
-    if file > 6:
-        return 4 if rank == 9 else 5
-    return 7 if file > 2 else 8
-
-
 def make_index(name: str, king: int, pieces: Ints) -> Ints:
     """The rows of a feature set.
 
@@ -108,8 +96,6 @@ def make_index(name: str, king: int, pieces: Ints) -> Ints:
         case "HalfKA_hm2(Friend)":
             king, pieces = _half_mirror(king, pieces)
             return _E_KING * king + _one_king_plane(pieces)
-        case "HalfKA_zones(Friend)":
-            return _FE_END2 * _zone(king) + pieces
         case "HalfRelativeKP(Friend)":
             placed = others[others >= _FE_HAND_END] - _FE_HAND_END
             squares = placed % 81

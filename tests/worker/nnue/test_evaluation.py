@@ -12,7 +12,7 @@ import pytest
 
 from tests.worker.nnue.playouts import STARTS, expected, mirrored, play, walk
 from worker.nnue import Network, NnueState, centipawns, default_network, evaluate, evaluate_score, load_network
-from worker.nnue.features import FEATURE_SETS, HALF_KA_ZONES, HALF_KP, K_P, FeatureSet
+from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
 from worker.nnue.format import Architecture, NetworkFile
 from worker.nnue.state import SLOTS
 from worker.score import MAX_EVAL, MAX_PLY
@@ -61,17 +61,6 @@ def test_moves_are_updates(features: FeatureSet) -> None:
     assert int(state.record.updates) == 2 * len(line) - king_moves
     evaluate(position.record, state.record)
     assert int(state.record.updates) == 2 * len(line) - king_moves
-
-
-def test_a_king_that_stays_in_its_zone_is_a_piece_like_others() -> None:
-    source = random_network(Architecture(HALF_KA_ZONES, 128, 8, 8))
-    state = NnueState(Network(source))
-    position = Position.from_sfen("4k4/9/9/9/9/9/9/9/4K4 b 2P3g 1")
-    evaluate(position.record, state.record)
-    for move, refreshes in (("5i4i", 3), ("5a5b", 4), ("4i3i", 4), ("5b4b", 5), ("3i4h", 5), ("4b4c", 6), ("4h4g", 7)):
-        position = play(position, [move])
-        assert evaluate(position.record, state.record) == expected(source, position)
-        assert int(state.record.refreshes) == refreshes, move
 
 
 def test_one_state_serves_any_positions(half_kp: NetworkFile) -> None:

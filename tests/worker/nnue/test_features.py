@@ -15,7 +15,6 @@ from worker.nnue.features import (
     HALF_KA2,
     HALF_KA_HM1,
     HALF_KA_HM2,
-    HALF_KA_ZONES,
     HALF_KP,
     HALF_KP_VM,
     HALF_RELATIVE_KP,
@@ -54,7 +53,6 @@ def test_dimensions() -> None:
         "HalfKA2(Friend)": 131949,
         "HalfKA_hm1(Friend)": 76950,
         "HalfKA_hm2(Friend)": 73305,
-        "HalfKA_zones(Friend)": 18810,
     }
 
 
@@ -110,7 +108,6 @@ def test_a_missing_king_counts_as_square_0() -> None:
         (HALF_KA2, KING, square(8, 8), 1629 * 70 + 1548 + 70),
         (HALF_KA_HM1, 16 | KING, square(6, 1), 1710 * 16 + 1629 + 27),
         (HALF_KA_HM2, 16 | KING, square(6, 1), 1629 * 16 + 1548 + 27),
-        (HALF_KA_ZONES, 16 | KING, square(6, 1), 1710 * 5 + 1629 + 45),
     ],
 )
 def test_rows_under_a_king_on_8h(features: FeatureSet, piece: int, sq: int, row: int) -> None:

@@ -85,7 +85,6 @@ def test_hashes_are_the_fields() -> None:
         "HalfKA2(Friend)": 0x5F234CB9 ^ 1,
         "HalfKA_hm1(Friend)": 0x7F134CB9 ^ 1,
         "HalfKA_hm2(Friend)": 0x7F234CB9 ^ 1,
-        "HalfKA_zones(Friend)": 0x3C8A51F6,  # ours: no other program knows these features
     }
 
 
