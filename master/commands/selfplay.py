@@ -77,7 +77,7 @@ def selfplay(
             help="Share of the games that begin in an unusual position: after the opening up to 60 plies of quick "
             "searches, one in six at random.",
         ),
-    ] = 0.0,
+    ] = 0.5,
     max_moves: Annotated[int, typer.Option(metavar="N", help="A game so long is a draw.")] = 320,
     shard: Annotated[
         int, typer.Option(min=1, metavar="N", help="Games of a shard: 1000 take about two minutes.")

@@ -69,7 +69,7 @@ class TeacherSettings:
     """Share of the games that are played to the end all the same."""
     entering: float = 0.05
     """Share of the games that begin with the kings far up the board."""
-    unusual: float = 0.0
+    unusual: float = 0.5
     """Share of the games that begin in an unusual position."""
     max_moves: int = 320
     """Moves after the opening at which a game is a draw."""

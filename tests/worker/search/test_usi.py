@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.worker.search.gui import BAD_NUMBERS, Gui, best
+from worker.nnue.format import write_network
 from worker.shogi import Position
+from worker.training import generation0
 from worker.usi.options import Options
 
 
@@ -237,7 +240,11 @@ def test_the_network_file_may_be_named_by_its_folder() -> None:
     assert options.plan[2] == "eval/kp.bin"
 
 
-def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui) -> None:
+def test_a_mate_at_the_root_is_played_but_not_while_pondering(gui: Gui, tmp_path: Path) -> None:
+    # A net that never changes: with another one the tree may find the mate before the search for mates does.
+    write_network(tmp_path / "nn.bin", generation0.build())
+    gui.send(f"setoption name EvalFile value {tmp_path / 'nn.bin'}", "isready")
+    gui.until("readyok")
     sfen = "l7l/5rsk1/3G2npp/p1pBp1p2/1P3p1PP/P1P1P1P2/L1Nb1gN2/1pg+p3K1/8L b GSPr2snp 95"
     gui.send(f"position sfen {sfen}", "go btime 600000 wtime 600000 byoyomi 30000")
     line = gui.until("bestmove")[-2]

@@ -11,7 +11,7 @@ from worker.training.teacher import Teacher, TeacherSettings
 
 def tiny(**changes: Any) -> TeacherSettings:
     """Settings of games that take a tenth of a second or less."""
-    return TeacherSettings(**{"nodes": 60, "games": 6, "hash_mb": 1, **changes})
+    return TeacherSettings(**{"nodes": 60, "games": 6, "hash_mb": 1, "unusual": 0, **changes})
 
 
 def made(number: int = 0, **changes: Any) -> Shard:
