@@ -152,7 +152,8 @@ class StatusFile:
     def close(self) -> None:
         """Remove the file. More than once does no harm."""
         path, self._path = self._path, None
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        # A write under way ends first: it would bring the file back.
+        self._thread.shutdown(wait=True, cancel_futures=True)
         if path is not None:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)

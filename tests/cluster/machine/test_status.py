@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 import pytest
 
 from cluster.api import Listener, NodeView, SearchListener
+from cluster.machine import status
 from cluster.machine.presence import RUN_DIR
 from cluster.machine.processes import started
 from cluster.machine.status import FleetState, StatusFile, folder, masters
 from master.cli import run
 from tests.answers import make_decision, make_progress
+from worker.files import replace_file
 
 EVENTS: tuple[tuple[str, dict[str, object]], ...] = (
     ("ray_started", {"address": "127.0.0.1:6379", "capacity": 2, "pid": 7}),
@@ -98,6 +101,24 @@ def test_the_file_is_its_user_s_alone_and_goes_with_the_fleet() -> None:
     file.close()
     assert masters() == [] and not list(folder().iterdir())
     file.close()
+
+
+def test_a_write_under_way_at_the_end_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, released = threading.Event(), threading.Event()
+
+    def slowly(path: Path, content: bytes, *, mode: int) -> None:
+        began.set()
+        assert released.wait(30)
+        replace_file(path, content, mode=mode)
+
+    monkeypatch.setattr(status, "replace_file", slowly)
+    file = StatusFile("gougi")
+    file.watching(Listener(lambda name, fields: None)).on_event(*EVENTS[0])
+    assert began.wait(30)
+    threading.Timer(0.2, released.set).start()
+    file.close()
+    file._thread.shutdown(wait=True)
+    assert not list(folder().iterdir())
 
 
 def test_a_file_whose_process_is_gone_counts_for_nothing() -> None:
