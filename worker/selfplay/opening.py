@@ -36,17 +36,18 @@ def rewind(pos: Any) -> None:
 
 
 @jit()
-def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, more: int, margin: int) -> bool:
+def open_game(pos: Any, nn: Any, th: Any, sp: Any, plies: int, quick_plies: int, margin: int) -> bool:
     """Make random moves, each legal one as likely as the others. False: the line is rejected.
 
     A line is rejected where it ends in a mate or a check, or with a score beyond ``margin``.
 
     Args:
         plies: random moves.
-        more: plies after them, most of them by a quick search, one in `_ODDS` at random.
+        quick_plies: plies after them, by quick searches, but one in `_ODDS` at random.
+        margin: centipawns.
     """
     th.draw_ply = NEVER
-    for ply in range(plies + more):
+    for ply in range(plies + quick_plies):
         count = list_root_moves(pos, th)
         if count == 0:
             sp.rejected += 1

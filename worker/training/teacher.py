@@ -141,6 +141,7 @@ class Teacher:
             flags = ENTERING if rng.random() < settings.entering else 0
             if rng.random() < settings.played_out:
                 flags |= PLAYED_OUT
+            # With none a seed gives the games that it gave before there were any (docs/nets.md).
             if settings.unusual and rng.random() < settings.unusual:
                 flags |= UNUSUAL
             position, plies = self._open(state.record, sp, rng, flags, even, seen)
@@ -192,10 +193,10 @@ class Teacher:
         while True:
             position = entering_start(rng) if flags & ENTERING else even
             plies = first + int(below(sp, np.uint64(last - first + 1)))
-            more = 1 + int(below(sp, np.uint64(_UNUSUAL_PLIES))) if flags & UNUSUAL else 0
-            if open_game(position.record, self._nnue.record, th, sp, plies, more, margin) and position.key not in seen:
+            quick = 1 + int(below(sp, np.uint64(_UNUSUAL_PLIES))) if flags & UNUSUAL else 0
+            if open_game(position.record, self._nnue.record, th, sp, plies, quick, margin) and position.key not in seen:
                 seen.add(position.key)
-                return position, plies + more
+                return position, plies + quick
             rewind(position.record)
 
     def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> Game:

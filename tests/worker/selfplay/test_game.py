@@ -106,9 +106,8 @@ def test_unusual_positions_are_marked_and_reached_by_more_plies() -> None:
     assert all(game.flags & UNUSUAL for game in games)
     assert all(8 < game.opening_plies <= 16 + 60 for game in games)
     assert max(game.opening_plies for game in games) > 40
-    limit = tiny(scale=1000.0).score_of(0.85)
-    first = [abs(int(game.scores[0])) for game in games]
-    assert limit < 1.5 * max(first) and sum(score > tiny(scale=1000.0).score_of(0.55) for score in first) > 10
+    even = tiny(scale=1000.0).score_of(0.55)
+    assert sum(abs(int(game.scores[0])) > even for game in games) > 10, "they need not be even"
     ordinary = games_of(made(games=30, unusual=0, decided=0.6, max_moves=10))
     assert not any(game.flags & UNUSUAL for game in ordinary)
 
