@@ -15,8 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import zmq
-import zmq.asyncio
-from zmq.utils.monitor import parse_monitor_message
+from zmq.utils.monitor import recv_monitor_message
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Thousands of reports; and more than a master that stood still for a minute finds waiting."""
@@ -93,28 +92,26 @@ class BacklogWatch:
         on_cut: called with why, for each connection that was cut.
     """
 
-    def __init__(self, listening: zmq.asyncio.Socket, on_cut: Callable[[str], None]) -> None:
+    def __init__(self, listening: zmq.Socket[bytes], on_cut: Callable[[str], None]) -> None:
         self._listening = listening
         self._on_cut = on_cut
         self._backlog = Backlog(comes_to(listening), MOST_BYTES)
         self.read = self._backlog.read
         self._monitor = listening.get_monitor_socket(zmq.EVENT_ACCEPTED)
-        self._tasks = [asyncio.ensure_future(self._take_new()), asyncio.ensure_future(self._look())]
+        self._task = asyncio.ensure_future(self._look())
 
     def close(self) -> None:
         """Watch no more; before the socket is closed."""
-        for task in self._tasks:
-            task.cancel()
+        self._task.cancel()
         self._listening.disable_monitor()
         self._monitor.close(linger=0)
-
-    async def _take_new(self) -> None:
-        while True:
-            self._backlog.opened(parse_monitor_message(await self._monitor.recv_multipart())["value"])
 
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
+            with contextlib.suppress(zmq.Again):
+                while True:
+                    self._backlog.opened(recv_monitor_message(self._monitor, zmq.DONTWAIT)["value"])
             for why in self._backlog.look():
                 self._on_cut(why)
 

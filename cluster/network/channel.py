@@ -41,6 +41,8 @@ _QUEUE = 10_000
 """Messages that wait for one peer at most; a peer that is so far behind loses what is beyond."""
 _UNREAD = 1000
 """Messages of one peer that wait to be read, at either end: the others wait at the end where they are sent."""
+_AT_ONCE = 50
+"""Messages that are read before the loop's other tasks have their turn."""
 _MARGIN = 256
 """Bytes of a frame beyond those of what it carries, encrypted."""
 _MOST_NAME = 257
@@ -81,10 +83,11 @@ class ChannelServer:
         self._on_refused = on_refused
         self._host = host
         self._port = port
-        self._context: zmq.asyncio.Context | None = None
-        self._socket: zmq.asyncio.Socket | None = None
+        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._socket: zmq.Socket[bytes] | None = None
         self._authenticator: AsyncioAuthenticator | None = None
-        self._receiver: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._reads_soon = False
         self._watch: BacklogWatch | None = None
         self._url = ""
         self._server_public = b""
@@ -102,10 +105,11 @@ class ChannelServer:
             OSError: the address cannot be bound.
         """
         self._server_public, server_secret = zmq.curve_keypair()
-        self._context = zmq.asyncio.Context()
-        self._authenticator = AsyncioAuthenticator(self._context)
+        self._context = zmq.Context()
+        self._authenticator = AsyncioAuthenticator(zmq.asyncio.Context.shadow(self._context.underlying))
         self._authenticator.start()
         self._authenticator.configure_curve_callback("*", self)
+        # Not an asyncio socket: its futures take more processor time than all that is done with a message.
         socket = self._socket = self._context.socket(zmq.ROUTER)
         socket.curve_server = True
         socket.curve_publickey, socket.curve_secretkey = self._server_public, server_secret
@@ -119,8 +123,9 @@ class ChannelServer:
             self.close()
             raise OSError(f"cannot listen on {self._host}:{self._port}: {error}") from error
         bound = cast(bytes, socket.getsockopt(zmq.LAST_ENDPOINT)).decode()
-        watch = self._watch = BacklogWatch(socket, lambda why: self._on_refused("", why))
-        self._receiver = asyncio.ensure_future(self._receive(socket, watch))
+        self._watch = BacklogWatch(socket, lambda why: self._on_refused("", why))
+        self._loop.add_reader(socket.FD, self._read)
+        self._read_soon()
         self._url = bound.replace("0.0.0.0", "127.0.0.1")
         return self._url
 
@@ -148,17 +153,19 @@ class ChannelServer:
         routes = self._routes.get(peer.rpartition("/")[0], {})
         if self._socket is None or peer not in routes:
             return False
-        # Not waited for: with DONTWAIT the future is done when it comes back.
-        sent = self._socket.send_multipart([routes[peer], encode(message)], flags=zmq.DONTWAIT)
-        error = cast("asyncio.Future[object]", sent).exception()
-        if isinstance(error, zmq.ZMQError) and error.errno == zmq.EHOSTUNREACH:
-            del routes[peer]
-        return error is None
+        self._read_soon()
+        try:
+            self._socket.send_multipart([routes[peer], encode(message)], zmq.DONTWAIT)
+        except zmq.ZMQError as error:
+            if error.errno == zmq.EHOSTUNREACH:
+                del routes[peer]
+            return False
+        return True
 
     def close(self) -> None:
         """Stop listening. More than once does no harm."""
-        if self._receiver is not None:
-            self._receiver.cancel()
+        if self._socket is not None and not self._socket.closed:
+            self._loop.remove_reader(self._socket.FD)
         if self._watch is not None:
             self._watch.close()
         if self._authenticator is not None:
@@ -167,30 +174,49 @@ class ChannelServer:
             self._socket.close(linger=0)
         if self._context is not None:
             self._context.term()
-        self._context = self._socket = self._authenticator = self._receiver = self._watch = None
+        self._context = self._socket = self._authenticator = self._watch = None
 
-    async def _receive(self, socket: zmq.asyncio.Socket, watch: BacklogWatch) -> None:
-        while True:
-            route, *frames = await socket.recv_multipart(copy=False)
-            watch.read(frames[-1])
-            # As the authenticator has it from the connection itself: there is no frame without.
-            node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
-            peer = node_id
+    def _read_soon(self) -> None:
+        """Have `_read` called once more. ZeroMQ tells the system only once that messages wait, and a call that sends
+        may be told instead of the loop."""
+        if not self._reads_soon:
+            self._reads_soon = True
+            self._loop.call_soon(self._read)
+
+    def _read(self) -> None:
+        """Read what waits; after `_AT_ONCE` messages the loop's other tasks have their turn first."""
+        self._reads_soon = False
+        for _ in range(_AT_ONCE):
+            if self._socket is None or self._watch is None:
+                return
             try:
-                peer = _name(node_id, frames)
-                message = decode(frames[1].bytes)
-            except MessageError as error:
-                self._on_refused(peer, str(error))
-                continue
-            routes = self._routes.setdefault(node_id, {})
-            if isinstance(message, (Begun, Hello)) or peer not in routes:
-                routes[peer] = route.bytes  # one that connects anew is believed
-                if len(routes) > _MOST_LIVES:
-                    del routes[next(iter(routes))]
+                route, *frames = self._socket.recv_multipart(zmq.DONTWAIT, copy=False)
+            except zmq.Again:
+                return
+            self._watch.read(frames[-1])
             try:
-                self._on_message(peer, message)
+                self._take(route, frames)
             except Exception:
-                _log.exception("a message of %s could not be handled", peer)
+                # It must not end the reading: the system does not tell again of what waits behind it.
+                _log.exception("a message could not be handled")
+        self._read_soon()
+
+    def _take(self, route: zmq.Frame, frames: list[zmq.Frame]) -> None:
+        # As the authenticator has it from the connection itself: there is no frame without.
+        node_id = self._node_ids[cast(str, frames[-1].get("User-Id")).encode()]
+        peer = node_id
+        try:
+            peer = _name(node_id, frames)
+            message = decode(frames[1].bytes)
+        except MessageError as error:
+            self._on_refused(peer, str(error))
+            return
+        routes = self._routes.setdefault(node_id, {})
+        if isinstance(message, (Begun, Hello)) or peer not in routes:
+            routes[peer] = route.bytes  # one that connects anew is believed
+            if len(routes) > _MOST_LIVES:
+                del routes[next(iter(routes))]
+        self._on_message(peer, message)
 
 
 def _name(node_id: str, frames: list[zmq.Frame]) -> str:

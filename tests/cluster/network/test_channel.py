@@ -53,6 +53,30 @@ def test_both_directions() -> None:
     asyncio.run(run())
 
 
+def test_a_message_that_fails_does_not_hold_up_those_behind_it() -> None:
+    """They came together: the system tells of them only once."""
+
+    async def run() -> None:
+        heard: list[int] = []
+
+        def on_message(_peer: str, message: Message) -> None:
+            if isinstance(message, Done):
+                heard.append(message.job_id)
+                raise RuntimeError("planted")
+
+        server = ChannelServer(on_message, lambda peer, why: None)
+        server.open()
+        node = client(server.admit("n1"), queue.Queue())
+        for number in range(300):
+            node.send(Done("n1", 1, number, 0, 0))
+        await until(lambda: len(heard) == 300)
+        assert heard == list(range(300))
+        node.close()
+        server.close()
+
+    asyncio.run(run())
+
+
 def test_a_peer_that_is_not_there() -> None:
     async def run() -> None:
         master = Master()
