@@ -27,8 +27,8 @@ from cluster.sharing.table import MOST_BATCH_BYTES
 
 _log = logging.getLogger(__name__)
 
-_QUEUE: Final = 20
-"""Batches that wait for one listener, or of one peer: 0.1 s. Older ones are hardly worth their way."""
+_QUEUE: Final = 8
+"""Batches that wait for one listener, or of one peer: 0.2 to 0.5 s. Older ones are hardly worth their way."""
 _MOST_SAID: Final = 1024
 """Bytes in what a listener says, its key's proof included: only that it listens."""
 _MOST_TALK: Final = 64 * 1024

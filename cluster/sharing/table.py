@@ -21,8 +21,8 @@ import numpy as np
 from worker.engine import Entries
 
 ENTRY_BYTES: Final = 16
-MOST_ENTRIES: Final = 1 << 14
-"""Entries in one batch, at most."""
+MOST_ENTRIES: Final = 1 << 15
+"""Entries in one batch, at most: more than the default rate allows in the time between two batches."""
 DEEPEST: Final = 60
 
 _MAGIC: Final = b"GGE1"

@@ -22,6 +22,8 @@ CLUSTER_BYTES: Final = 64
 _ENTRY: Final = 16
 GENERATIONS: Final = 32
 _BIAS: Final = 32768
+_AHEAD: Final = 16
+"""Entries by which `absorb` asks for memory before it needs it."""
 _MATE_IN_ONE: Final = MATE - 1
 """The score of a mate in one, as an entry holds it. Such entries are found again at once: not worth sharing; there
 were as many of them as entries of depth 4 and more."""
@@ -203,6 +205,8 @@ def absorb(th: Any, address: int, count: int) -> Any:
     """
     used = np.int64(0)
     for i in range(count):
+        if i + _AHEAD < count:
+            prefetch_entry(th, ldu64(address + (i + _AHEAD) * _ENTRY))
         key = ldu64(address + i * _ENTRY)
         word = ldu64(address + i * _ENTRY + 8)
         word = (word & np.uint64((1 << 59) - 1)) | (np.uint64(th.tt_generation) << np.uint64(59))
