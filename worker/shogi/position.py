@@ -62,26 +62,25 @@ class Position:
         return position
 
     def _fill(self, setup: sfen.Setup) -> None:
-        record = self.record
-        key = np.uint64(0)
+        record, board = self.record, self._board
+        kings, hands = record["ksq"], record["hand"]
+        key = 0
         for sq, piece in enumerate(setup.board):
             if piece:
-                record.board[sq] = piece
+                board[sq] = piece
                 makemove.toggle_piece(record, piece, sq)
-                key ^= ZOBRIST_BOARD_VALUES[piece, sq]
+                key ^= int(ZOBRIST_BOARD_VALUES[piece, sq])
                 if piece & 15 == KING:
-                    record.ksq[piece >> 4] = sq
-        record.side = setup.turn
+                    kings[piece >> 4] = sq
+        record["side"] = setup.turn
         if setup.turn != BLACK:
-            key ^= ZOBRIST_SIDE
-        record.board_key = key
-        record.st_board[0] = key
+            key ^= int(ZOBRIST_SIDE)
+        record["board_key"] = record["st_board"][0] = key
         for colour, hand in enumerate(setup.hands):
             for kind, number in enumerate(hand):
-                record.hand[colour * 8 + kind] = number
-                key ^= ZOBRIST_HAND_VALUES[colour, kind, number]
-        record.key = key
-        record.st_key[0] = key
+                hands[colour * 8 + kind] = number
+                key ^= int(ZOBRIST_HAND_VALUES[colour, kind, number])
+        record["key"] = record["st_key"][0] = key
         update_checks(record)
 
     def _can_take_king(self) -> bool:

@@ -146,10 +146,10 @@ def _check_board(setup: Setup) -> None:
         if total[kind] > most:
             raise SfenError(f"{total[kind]} pieces of kind {SFEN_LETTERS[kind]} (at most {most})")
     for colour, name in ((BLACK, "black"), (WHITE, "white")):
-        if sum(piece == (colour << 4 | KING) for piece in setup.board) > 1:
+        if setup.board.count(colour << 4 | KING) > 1:
             raise SfenError(f"two kings of {name}")
         for file in range(9):
-            if sum(piece == (colour << 4 | PAWN) for piece in setup.board[file * 9 : file * 9 + 9]) > 1:
+            if setup.board[file * 9 : file * 9 + 9].count(colour << 4 | PAWN) > 1:
                 raise SfenError(f"two pawns of {name} on file {file + 1}")
     for sq, piece in enumerate(setup.board):
         if piece and piece & 15 < KING and not geo.may_stand(piece & 15, piece >> 4) >> sq & 1:
