@@ -1,12 +1,14 @@
 """The search speed of each core of the machine: the fleet of `gougi usi` against the single searcher, in real time.
 
-    python -m benchmarks.real_time [--net FILE] [--nodes 1,2] [--ms 300,1000,3000] [--rounds 3] [--json]
+    python -m benchmarks.real_time [--net FILE] [--nodes 1,2] [--ms 300,1000,3000] [--rounds 3] [--threads 1] [--json]
 
-Every way of using the machine searches the same positions for the same time, in turns: ``single`` is
-`gougi usi --single` with one thread; ``k singles`` are k of them side by side, which shows what the cores can do;
-``k nodes`` is `gougi usi` with a fleet of k nodes. A row gives the nodes of a move (mean over the positions, median
-over the rounds), the ratio to ``single``, and for a fleet the CPU seconds of each kind of thread in a searched second:
-those of the search in a node's process, of its other threads, of the master, of the fallback, and of all else (Ray).
+Every way of using the machine searches the same positions for the same time, in turns, position by position: ``single``
+is `gougi usi --single` with `--threads` threads (default: 1), as each node has; ``k singles`` are k of them side by
+side, which shows what the cores can do; ``k nodes`` is `gougi usi` with a fleet of k nodes. A row gives the nodes of a
+move (mean), their ratio to those of ``single`` in the same turn (median and quartiles, which tell how far to trust it:
+even an idle machine's speed changes from second to second), and for a fleet the CPU seconds of each kind of thread in a
+searched second: those of the search in a node's process, of its other threads, of the master, of the fallback, and of
+all else (Ray).
 
 The nodes of a fleet are taken from its log, in which every job reports its final number. With its move the player shows
 an estimate, because it does not wait for the final numbers: ``shown`` is the estimate's ratio to the log's figure.
@@ -17,6 +19,7 @@ Measure on an idle machine: other load shows in the title, and in the loss of ``
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import shutil
 import statistics
@@ -44,8 +47,6 @@ _CLEARED_S = 0.5
 _COUNTED_S = 10.0
 _SETTLED_S = 10.0
 """Seconds of waiting after the nodes are there: Ray's own processes still start then."""
-_MOVES = 8
-"""Positions of a round."""
 
 
 @dataclass
@@ -122,30 +123,37 @@ class EngineProcess:
 
 @dataclass
 class Row:
-    """The results of one way of using the machine with one time: nodes of a move by round, and CPU seconds."""
+    """The results of one way of using the machine with one time, search by search, and its CPU seconds."""
 
     nodes: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    """``nodes`` as a share of those of the single searcher in the same turn."""
     shown: list[float] = field(default_factory=list)
-    """The shown numbers by round, as a share of ``nodes``."""
+    """The shown numbers, as a share of ``nodes``."""
     cpu: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     seconds: float = 0.0
 
-    def facts(self, against: float) -> dict[str, object]:
-        nodes = statistics.median(self.nodes)
+    def facts(self) -> dict[str, object]:
         most_first = sorted(self.cpu.items(), key=lambda entry: -entry[1])
         shares = {name: round(used / self.seconds, 3) for name, used in most_first if used}
-        shown = round(statistics.median(self.shown), 3)
-        return {"nodes": round(nodes), "ratio": round(nodes / against, 3), "shown": shown, "cpu_s_per_s": shares}
+        low, ratio, high = statistics.quantiles(self.ratios, n=4, method="inclusive")
+        return {
+            "nodes": round(statistics.mean(self.nodes)),
+            "ratio": round(ratio, 3),
+            "quartiles": [round(low, 3), round(high, 3)],
+            "shown": round(statistics.median(self.shown), 3),
+            "cpu_s_per_s": shares,
+        }
 
 
 @contextmanager
-def started(nodes: int, net: str, hash_mb: int) -> Iterator[EngineProcess]:
-    """An engine that is ready; of a fleet, with all of its nodes."""
+def started(nodes: int, net: str, hash_mb: int, threads: int) -> Iterator[EngineProcess]:
+    """An engine that is ready; of a fleet, with all of its nodes. ``threads``: of the searcher, or of each node."""
     log = Path(tempfile.mkdtemp(prefix="real-time-"))
     words = ["usi", "--records", str(log)] if nodes else ["usi", "--single"]
     process = UsiProcess([sys.executable, "-m", "master", *words], _START_S)
     try:
-        options = {"USI_Hash": str(hash_mb), "Threads": "1"}
+        options = {"USI_Hash": str(hash_mb), "Threads": str(threads)}
         options |= {"EvalFile": net} if net else {}
         options |= {"Nodes": str(nodes)} if nodes else {"RootMateSearchNodesLimit": "0"}
         process.set_options(options)
@@ -163,25 +171,25 @@ def started(nodes: int, net: str, hash_mb: int) -> Iterator[EngineProcess]:
         shutil.rmtree(log)
 
 
-def measure(engines: list[EngineProcess], ms: int, row: Row) -> None:
-    """One round: all search the same positions at the same time."""
+def measure(engines: list[EngineProcess], sfen: str, ms: int, row: Row) -> float:
+    """All search the same position at the same time. Returns their nodes together."""
     total = shown = 0
-    for sfen in POSITIONS[:_MOVES]:
-        for engine in engines:
-            engine.new_game()
-        before = [engine.cpu() for engine in engines]
-        for engine in engines:
-            engine.search(sfen, ms)
-        for engine in engines:
-            said = engine.searched()
-            shown += said
-            total += engine.counted(said)
-        for engine, used in zip(engines, before, strict=True):
-            for name, spent in engine.cpu().items():
-                row.cpu[name] += max(0.0, spent - used[name])
-    row.seconds += len(POSITIONS[:_MOVES]) * ms / 1000
-    row.nodes.append(total / len(POSITIONS[:_MOVES]))
+    for engine in engines:
+        engine.new_game()
+    before = [engine.cpu() for engine in engines]
+    for engine in engines:
+        engine.search(sfen, ms)
+    for engine in engines:
+        said = engine.searched()
+        shown += said
+        total += engine.counted(said)
+    for engine, used in zip(engines, before, strict=True):
+        for name, spent in engine.cpu().items():
+            row.cpu[name] += max(0.0, spent - used[name])
+    row.seconds += ms / 1000
+    row.nodes.append(total)
     row.shown.append(shown / total)
+    return total
 
 
 def main() -> None:
@@ -189,25 +197,30 @@ def main() -> None:
     parser.add_argument("--net", default="", help="the network of all (default: ours)")
     parser.add_argument("--nodes", default="1,2", help="sizes of the fleets (default: 1,2)")
     parser.add_argument("--ms", default="300,1000,3000", help="times of a move (default: 300,1000,3000)")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of eight positions (default: 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds over the positions (default: 3)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="search threads of the searcher and of each node (default: 1)"
+    )
     parser.add_argument("--hash", type=int, default=128, help="MiB of table for each (default: 128)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     words = parser.parse_args()
-    sizes = [int(size) for size in words.nodes.split(",")]
+    times = list(map(int, words.ms.split(",")))
     rows = defaultdict[tuple[int, str], Row](Row)
-    for _ in range(words.rounds):
-        for name, many, nodes in [
-            ("single", 1, 0),
-            *((f"{size} singles", size, 0) for size in sizes if size > 1),
-            *((f"{size} nodes", 1, size) for size in sizes),
-        ]:
-            with ExitStack() as stack:
-                engines = [stack.enter_context(started(nodes, words.net, words.hash)) for _ in range(many)]
-                for ms in map(int, words.ms.split(",")):
-                    measure(engines, ms, rows[ms, name])
+    for size in map(int, words.nodes.split(",")):
+        with ExitStack() as stack:
+            singles = [stack.enter_context(started(0, words.net, words.hash, words.threads)) for _ in range(size)]
+            ways = {"single": singles[:1]} | ({f"{size} singles": singles} if size > 1 else {})
+            ways[f"{size} nodes"] = [stack.enter_context(started(size, words.net, words.hash, words.threads))]
+            for number in range(words.rounds):
+                for ms, sfen in itertools.product(times, POSITIONS):
+                    # The order is turned round, so that no way always comes after the same one.
+                    order = list(ways) if number % 2 == 0 else list(reversed(ways))
+                    nodes = {way: measure(ways[way], sfen, ms, rows[ms, way]) for way in order}
+                    for way in order:
+                        rows[ms, way].ratios.append(nodes[way] / nodes["single"])
     facts: dict[str, dict[str, dict[str, object]]] = defaultdict(dict)
     for (ms, name), row in rows.items():
-        facts[str(ms)][name] = row.facts(statistics.median(rows[ms, "single"].nodes))
+        facts[str(ms)][name] = row.facts()
     if words.json:
         print(json.dumps({"machine": machine(), "times": facts}))
     else:
@@ -217,13 +230,15 @@ def main() -> None:
 def show(facts: dict[str, dict[str, dict[str, object]]]) -> None:
     state = machine()
     title = f"{state['cores']} cores, load {state['load'][0]}"
-    table = Table("ms", "", "nodes a move", "ratio", "shown", "CPU seconds a searched second", title=title)
+    table = Table("ms", "", "nodes a move", "ratio", "quartiles", "shown", "CPU seconds a searched second", title=title)
     for ms, ways in facts.items():
         for name, row in ways.items():
             shares = row["cpu_s_per_s"]
             assert isinstance(shares, dict)
             used = ", ".join(f"{kind} {share}" for kind, share in shares.items())
-            table.add_row(ms, name, f"{row['nodes']:,}", str(row["ratio"]), str(row["shown"]), used)
+            table.add_row(
+                ms, name, f"{row['nodes']:,}", str(row["ratio"]), str(row["quartiles"]), str(row["shown"]), used
+            )
     Console().print(table)
 
 
