@@ -39,6 +39,7 @@ class Limits:
     movetime_ms: int | None = None
     """Milliseconds after which the search ends, even within an iteration."""
     nodes: int | None = None
+    """Nodes of all threads together."""
     depth: int | None = None
     multipv: int = 1
     searchmoves: tuple[str, ...] = ()

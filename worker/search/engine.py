@@ -259,7 +259,9 @@ class NumbaEngine:
         depth = MAX_DEPTH if limits.depth is None else limits.depth
         number = self.number * len(self._threads) if limits.depth is None else 0
         window = (-INFINITE if limits.alpha is None else limits.alpha, INFINITE if limits.beta is None else limits.beta)
-        task = Task(moves, limits.multipv, depth, limits.nodes, deadline, self.rules, window, number)
+        # Each thread has its share.
+        nodes = None if limits.nodes is None else -(-limits.nodes // len(self._threads))
+        task = Task(moves, limits.multipv, depth, nodes, deadline, self.rules, window, number)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:
@@ -315,6 +317,10 @@ class NumbaEngine:
                 # Every depth is done, or a mate found, but an infinite search ends by `stop` only.
                 while not self._stopped:
                     time.sleep(0.001)
+            if nodes is not None and main.nodes >= nodes:
+                # The limit is that of all threads together: those that are behind search their shares too.
+                for helper in helpers:
+                    helper.join()
         finally:
             for thread in rest:
                 thread.set_stop(True)
@@ -349,8 +355,8 @@ class NumbaEngine:
 
     @staticmethod
     def _help(thread: SearchThread, task: Task, number: int) -> None:
-        """A helper thread: searches depths of its own choice until it is stopped."""
-        apart = replace(task, multipv=1, node_limit=None, number=number)
+        """A helper thread: searches depths of its own choice until it is stopped, or has searched its share."""
+        apart = replace(task, multipv=1, number=number)
         thread.run(apart, lambda _depth: True)
 
     def _infos(self, lines: list[PvLine], time_ms: int) -> list[SearchInfo]:
@@ -386,10 +392,13 @@ class NumbaEngine:
             # Stopped before the first move was searched: any move is better than none, but it has no score.
             return SearchResult(move_to_usi(task.root_moves[0]), None, self.nodes, time_ms)
         best = lines[0].pv
-        reply = best[1] if len(best) > 1 else thread.expected_reply(best[0])
+        if len(best) == 1 and (reply := thread.expected_reply(best[0])) is not None:
+            # A score beyond the window cuts the line behind its first move.
+            best = (*best, reply)
+            lines = [replace(lines[0], pv=best), *lines[1:]]
         return SearchResult(
             bestmove=move_to_usi(best[0]),
-            ponder=None if reply is None else move_to_usi(reply),
+            ponder=move_to_usi(best[1]) if len(best) > 1 else None,
             nodes=self.nodes,
             time_ms=time_ms,
             lines=tuple(self._infos(lines, time_ms)),

@@ -281,6 +281,13 @@ def test_two_threads_search_together() -> None:
     assert pair._threads[0].completed == 5
 
 
+def test_a_limit_of_nodes_is_that_of_all_threads_together() -> None:
+    pair = NumbaEngine(hash_mb=1, threads=2)
+    result = fresh(pair).go(Limits(nodes=100_001))
+    assert [thread.nodes for thread in pair._threads] == [50_001, 50_001]
+    assert result.nodes == 100_002
+
+
 def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[list[Ballot]] = []
 

@@ -54,10 +54,12 @@ def check_mate(sfen: str, info: SearchInfo) -> None:
     position = Position.from_sfen(sfen)
     position.push_all(info.pv)
     if info.bound is Bound.LOWER:
-        # The tree saw the mate before the search for mates did, by a cut, which ends its line early.
-        assert info.score >= MATE_BOUND and len(info.pv) % 2 == 1
-        for reply in position.legal_moves():
-            answered = position.copy()
+        # The tree saw the mate before the search for mates did, by a cut: the line ends with the move, or a reply.
+        assert info.score >= MATE_BOUND
+        cut = Position.from_sfen(sfen)
+        cut.push_all(info.pv[:1])
+        for reply in cut.legal_moves():
+            answered = cut.copy()
             answered.push(reply)
             assert MateSolver(16).solve(answered, max_nodes=1_000_000).status is MateStatus.MATE
         return
