@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from cluster.machine.processors import processors
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
 from master.commands.options import Address, Single
-from master.commands.players import node_count
 from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
@@ -101,11 +101,10 @@ def analyze(
 
 
 def _with_nodes(settings: Config) -> Config:
-    """The configuration with a number of nodes, where it leaves the number to us."""
-    if settings.cluster.nodes:
-        return settings
-    cluster = settings.cluster.model_copy(update={"nodes": min(node_count(settings), _MOST_UNASKED)})
-    return settings.model_copy(update={"cluster": cluster})
+    """The configuration with numbers of nodes and threads, where it leaves them to us."""
+    cluster = settings.cluster.model_copy(update={"nodes": settings.cluster.nodes or min(processors(), _MOST_UNASKED)})
+    engine = settings.engine.model_copy(update={"threads": settings.engine.threads or 1})
+    return settings.model_copy(update={"cluster": cluster, "engine": engine})
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,10 @@ def play(
     vote: Annotated[
         str | None, typer.Option(metavar="auto|majority|weighted|…", help="How votes are counted. Default: auto.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Search threads of each node. Default: 1.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Search threads of each node. Default: this machine's processors, shared out."),
+    ] = None,
     hash_mb: Annotated[
         int | None, typer.Option("--hash", metavar="MIB", help="Transposition table of each node. Default: 128 MiB.")
     ] = None,

@@ -17,22 +17,27 @@ if TYPE_CHECKING:
     from master.player.instructions import PlayerSettings
 
 
-MOST_UNASKED: Final = 8
-"""Nodes of a fleet whose number is left to us. In the laboratory eight are worth some 3.3 single ones, and more add
-little (docs/measurements/strategies.md); in real time only two were measured."""
+MOST_UNASKED: Final = 16
+"""Threads of a node whose number is left to us: each takes 74 MB, and more than eight were never measured in a game."""
 
 
 def make_single(settings: Config) -> LocalSearcher:
     """One searcher in this process, as the configuration describes a node; not open yet."""
     from cluster.drivers.local_driver import LocalSearcher
 
-    return LocalSearcher(_engine(settings).build)
+    return LocalSearcher(_engine(settings, settings.engine.threads or 1).build)
 
 
 def node_count(settings: Config) -> int:
-    """The number of nodes of a fleet of our own: as configured, or as many as have processors of their own."""
-    own = max(1, processors() // settings.engine.threads)
-    return settings.cluster.nodes or min(own, MOST_UNASKED)
+    """The number of nodes of a fleet of our own: as configured, or one of each kind."""
+    return settings.cluster.nodes or max(1, len(settings.cluster.kinds))
+
+
+def thread_count(settings: Config) -> int:
+    """Search threads of a fleet's node: as configured, or a node's share of our processors where it is here."""
+    if settings.engine.threads or settings.cluster.address:
+        return settings.engine.threads or 1
+    return max(1, min(MOST_UNASKED, processors() // node_count(settings)))
 
 
 def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
@@ -47,7 +52,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
     from cluster.engine_spec import FleetSpec, Variety
     from cluster.voting.consultation import Vote
 
-    engine, cluster, voters = _engine(settings), settings.cluster, settings.voters
+    engine, cluster, voters = _engine(settings, thread_count(settings)), settings.cluster, settings.voters
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
     variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
     return RaySearcher(
@@ -88,11 +93,11 @@ def player_settings(settings: Config) -> PlayerSettings:
     )
 
 
-def _engine(settings: Config) -> EngineSpec:
+def _engine(settings: Config, threads: int) -> EngineSpec:
     from cluster.engine_spec import EngineSpec
 
     engine = settings.engine
-    return EngineSpec(engine.hash_mb, engine.threads, _path(engine.eval_file), engine.fv_scale or None)
+    return EngineSpec(engine.hash_mb, threads, _path(engine.eval_file), engine.fv_scale or None)
 
 
 def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:

@@ -16,6 +16,7 @@ class FleetPlan:
     nodes: int
     hash_mb: int
     threads: int
+    """Search threads of each node; 0: the nodes share out the processors."""
     eval_file: str
     """Empty: the network that ships with Gougi."""
     fv_scale: int

@@ -8,7 +8,7 @@ from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode
 from cluster.voting.consultation import Vote
 from master.usi.events import FleetPlan
-from worker.usi.options import PLAY_OPTIONS, Option, OptionValues, engine_options
+from worker.usi.options import MOST_THREADS, PLAY_OPTIONS, Option, OptionValues, engine_options
 
 MOST_NODES: Final = 1024
 
@@ -22,7 +22,8 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
     nodes = {"Nodes": Option("spin", str(plan.nodes), 1, MOST_NODES)} if own_fleet else {}
     return {
         **nodes,
-        **engine_options(plan.hash_mb, plan.threads, plan.eval_file, plan.fv_scale),
+        **engine_options(plan.hash_mb, plan.eval_file, plan.fv_scale),
+        "Threads": Option("spin", str(plan.threads), 0, MOST_THREADS),
         "Mode": Option("combo", plan.mode, choices=tuple(Mode)),
         "Vote": Option("combo", plan.vote, choices=("auto", *Vote)),
         **PLAY_OPTIONS,
@@ -32,7 +33,8 @@ def option_table(plan: FleetPlan, *, own_fleet: bool) -> dict[str, Option]:
 class FleetOptions(OptionValues):
     """The values as they are now.
 
-    ``USI_Hash`` and ``Threads`` are of each node, ``NodesLimit`` of the fleet.
+    ``USI_Hash`` and ``Threads`` are of each node, ``NodesLimit`` of the fleet. ``Threads`` 0: the nodes share out the
+    processors.
     """
 
     def __init__(self, plan: FleetPlan, *, own_fleet: bool = True) -> None:

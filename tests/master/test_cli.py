@@ -193,6 +193,7 @@ def test_usi_tells_its_options_before_there_is_a_fleet(tmp_path: Path) -> None:
     result = gougi("usi", "--nodes", "3", cwd=tmp_path, text="usi\nquit\n")
     assert result.returncode == 0
     assert "option name Nodes type spin default 3 min 1 max 1024" in result.stdout.splitlines()
+    assert "option name Threads type spin default 0 min 0 max 512" in result.stdout.splitlines()
     assert "option name Nodes " not in gougi("usi", "--address", "10.0.0.1:6379", cwd=tmp_path, text="usi\n").stdout
 
 

@@ -89,11 +89,14 @@ BOOK_OPTIONS: Final = {
 """Options of a player's book, with YaneuraOu's names and defaults."""
 
 
-def engine_options(hash_mb: int = 128, threads: int = 1, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
+MOST_THREADS: Final = 512
+
+
+def engine_options(hash_mb: int = 128, eval_file: str = "", fv_scale: int = 0) -> dict[str, Option]:
     """Options that an engine is made from, with these defaults (else the configuration's)."""
     return {
         "USI_Hash": Option("spin", str(hash_mb), 1, 1 << 20),
-        "Threads": Option("spin", str(threads), 1, 512),
+        "Threads": Option("spin", "1", 1, MOST_THREADS),
         "EvalFile": Option("filename", eval_file or EMPTY),
         "FV_SCALE": Option("spin", str(fv_scale), 0, 1024),
     }

@@ -20,6 +20,8 @@ ALONE = {
 }
 """Options of the single engine alone; ``docs/reference/usi.md`` says why the fleet has none of them."""
 TOGETHER = {"Nodes", "Mode", "Vote"}
+OTHERWISE = {"Threads"}
+"""An option of both that means a node's share of the processors where the fleet's is 0."""
 
 
 def test_an_option_of_both_has_one_default_and_one_range() -> None:
@@ -27,15 +29,15 @@ def test_an_option_of_both_has_one_default_and_one_range() -> None:
     plan = replace(
         PLAN,
         hash_mb=engine.hash_mb,
-        threads=engine.threads,
         eval_file=engine.eval_file,
         fv_scale=engine.fv_scale,
     )
     fleet = FleetOptions(plan).table
     assert set(OPTIONS) - set(fleet) == ALONE
     assert set(fleet) - set(OPTIONS) == TOGETHER
-    for name in set(fleet) & set(OPTIONS):
+    for name in set(fleet) & set(OPTIONS) - OTHERWISE:
         assert fleet[name] == OPTIONS[name], name
+    assert replace(fleet["Threads"], default="1", least=1) == OPTIONS["Threads"]
 
 
 def test_what_an_option_allows_can_go_to_the_nodes() -> None:
