@@ -1,0 +1,163 @@
+"""The knowledge of networks, and of searches, in positions of real games: minutes where a match takes an hour.
+
+    python -m benchmarks.foresight RUN [RUN …] [--net nn.bin …] [--nodes 200,1000,4000,20000] [--positions N] [--json]
+
+RUN is a folder of ``gougi match``. Out of its records come quiet positions: no check, and no capture or promotion as
+the next move. The first network evaluates each of them without a search and after searches of so many nodes; the other
+networks evaluate without a search. Two figures of each, in nats, the lower the better:
+
+- result loss: how badly it foretells the result of the game (0.693 is chance alone);
+- away from the deepest search: the divergence of its winning chances from those of the first network's deepest search.
+
+Chances are 1 / (1 + e^(-score / scale)), each evaluation at the scale that fits it best. A teacher's label is such a
+search: what it has more than the evaluation without a search is all that a network can learn from it. Positions of one
+game are not independent, and a game goes where a player overrates itself, so small differences mean nothing; a match
+decides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from master.analysis.game import Game, GameFileError, read_games
+from worker.engine import Limits
+from worker.files import described
+from worker.nnue import Network, NetworkFileError, load_network
+from worker.search.engine import NumbaEngine
+from worker.shogi import Position
+from worker.shogi.pieces import is_drop, is_promotion, move_to
+from worker.training.compare import evaluations
+from worker.training.samples import Sample
+
+OPENING: Final = 8
+"""Moves of a game of which none is taken: the openings are drawn by chance, and nobody chose them."""
+_LEAST: Final = 1e-6
+_SCALES: Final = np.geomspace(200, 8000, 120)
+_TABLE_MB: Final = 32
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one evaluation."""
+
+    name: str
+    result_loss: float
+    away: float
+    scale: float
+    """Centipawns to a logistic unit, as the results fit it."""
+
+
+def samples_of(game: Game, count: int, rng: random.Random) -> list[Sample]:
+    """Draw quiet positions of a game that somebody won, in the order of its moves."""
+    position = Position.from_sfen(game.start_sfen)
+    found = []
+    for ply, played in enumerate(game.moves):
+        move = position.parse_usi(played.usi)
+        quiet = (is_drop(move) or not position.piece_on(move_to(move))) and not is_promotion(move)
+        if ply >= OPENING and quiet and not position.in_check():
+            found.append(Sample(position.sfen(), ply + 1, game.source, move, float(game.winner == position.turn)))
+        position.push(move)
+    drawn = sorted(rng.sample(range(len(found)), min(count, len(found))))
+    return [found[i] for i in drawn]
+
+
+def samples_in(runs: Sequence[Path], count: int, seed: int = 1) -> list[Sample]:
+    """Draw some ``count`` positions of the records of matches, as many of each game as of any other.
+
+    Raises:
+        GameFileError: a record cannot be read, or there is none.
+    """
+    files = [file for run in runs for file in sorted((run / "records").glob("*.csa"))]
+    games = [game for file in files for game in read_games(file)]
+    won = [game for game in games if game.winner is not None]
+    if not won:
+        raise GameFileError(f"{', '.join(map(str, runs))}: no record of a won game; expected folders of gougi match")
+    rng = random.Random(seed)
+    return [one for game in won for one in samples_of(game, -(-count // len(won)), rng)]
+
+
+def searched(network: Network, samples: Sequence[Sample], nodes: int) -> Floats:
+    """Scores of searches of so many nodes, each from an empty table: centipawns from the side to move, [n]."""
+    engine = NumbaEngine(hash_mb=_TABLE_MB, network=network)
+    scores = []
+    for one in samples:
+        engine.new_game()
+        engine.set_position(one.sfen)
+        scores.append(engine.go(Limits(nodes=nodes)).lines[0].score)
+    return np.array(scores, np.float64)
+
+
+def chances(scores: Floats, scale: float) -> Floats:
+    """Winning chances of scores in centipawns, never quite 0 or 1."""
+    exponent = np.clip(-scores / scale, -700, 700)
+    return np.clip(1 / (1 + np.exp(exponent)), _LEAST, 1 - _LEAST)
+
+
+def misfit(scores: Floats, target: Floats) -> tuple[float, float]:
+    """Compare scores with target chances at the scale that fits best: the mean divergence in nats, and the scale."""
+    sure = np.clip(target, _LEAST, 1 - _LEAST)
+    entropy = float(np.mean(sure * np.log(sure) + (1 - sure) * np.log(1 - sure)))
+    losses = []
+    for scale in _SCALES:
+        chance = chances(scores, scale)
+        losses.append(float(-np.mean(sure * np.log(chance) + (1 - sure) * np.log(1 - chance))) + entropy)
+    best = int(np.argmin(losses))
+    return losses[best], float(_SCALES[best])
+
+
+def rows(networks: dict[str, Network], samples: Sequence[Sample], limits: Sequence[int]) -> list[Row]:
+    """Measure the networks without a search, and the first with these limits of nodes; the last limit is the judge."""
+    points = np.array([one.points for one in samples], np.float64)
+    scores = {name: evaluations(network, samples).astype(np.float64) for name, network in networks.items()}
+    first = next(iter(networks.values()))
+    for nodes in limits:
+        scores[f"the first after {nodes:,} nodes"] = searched(first, samples, nodes)
+        print(f"{nodes:,} nodes: {len(samples)} positions searched", file=sys.stderr)
+    deepest = list(scores.values())[-1]
+    judge = chances(deepest, misfit(deepest, points)[1])
+    found = []
+    for name, values in scores.items():
+        loss, scale = misfit(values, points)
+        found.append(Row(name, loss, misfit(values, judge)[0], scale))
+    return found
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
+    parser.add_argument("--net", type=Path, action="append", default=[], metavar="FILE", help="default: ours")
+    parser.add_argument("--nodes", default="200,1000,4000,20000", help="limits of the searches, the judge's last")
+    parser.add_argument("--positions", type=int, default=2500)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    limits = [int(word) for word in arguments.nodes.split(",")]
+    try:
+        samples = samples_in(arguments.runs, arguments.positions)
+        networks = {str(file or "ours"): load_network(file) for file in arguments.net or [None]}
+    except (GameFileError, NetworkFileError, OSError) as error:
+        sys.exit(f"foresight: {described(error)}")
+    found = rows(networks, samples, limits)
+    if arguments.json:
+        print(json.dumps({"positions": len(samples), "rows": [asdict(row) for row in found]}, indent=1))
+        return
+    width = max(len(row.name) for row in found)
+    print(f"{len(samples):,} positions\n{'':{width}}{'result loss':>13}{'away':>9}{'scale':>8}")
+    for row in found:
+        print(f"{row.name:{width}}{row.result_loss:>13.4f}{row.away:>9.4f}{row.scale:>8.0f}")
+
+
+if __name__ == "__main__":
+    main()
