@@ -19,7 +19,6 @@ ENDED_KEPT: Final = 8
 """Searches that have ended and are sent to every viewer. When both sides answer at once, as near a mate, a viewer may
 miss some moves; it still gets what was thought before them."""
 GAME_SECTIONS: Final = ("game", "thoughts", "ended")
-SITE_SECTIONS: Final = ("fleet", "log", "games")
 
 TOLD: Final = frozenset(
     {
