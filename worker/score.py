@@ -24,8 +24,8 @@ MATE_BOUND: Final = MATE - 1024
 MAX_EVAL: Final = MATE_BOUND - 1
 DRAW: Final = 0
 
-WIN_SCALE: Final = 1150.0
-"""Centipawns of our own networks at which the side ahead wins e to 1: the fit of 1,000 games of generation 3 against
+WIN_SCALE: Final = 750.0
+"""Centipawns of our own network at which the side ahead wins e to 1: the fit of 1,000 games of generation 11 against
 itself (docs/explanation/time.md)."""
 
 

@@ -59,7 +59,7 @@ def test_the_first_move_is_no_change_unless_pondering_knew_another() -> None:
 
 
 def test_a_falling_score_buys_time_and_a_rising_one_saves_some() -> None:
-    stretches = [Watch(score=0).see(Signs(100.0, "", score)).stretch for score in (-MATE, -800, -150, 0, 30, MATE)]
+    stretches = [Watch(score=0).see(Signs(100.0, "", score)).stretch for score in (-MATE, -800, -100, 0, 30, MATE)]
     assert stretches == sorted(stretches, reverse=True)
     assert stretches[0] == stretches[1] == 1.6
     assert 1.2 < stretches[2] < 1.4
