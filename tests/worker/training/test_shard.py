@@ -10,6 +10,8 @@ from tests.worker.selfplay.games import games_of, made
 from worker.training.positions import walk
 from worker.training.shard import Shard, ShardError, parse_shard, read_shard
 
+SAMPLE = Path(__file__).parents[2] / "fixtures" / "teacher_games"
+
 
 @pytest.fixture(scope="module")
 def shard() -> Shard:
@@ -43,6 +45,15 @@ def test_damage_is_found_and_named(shard: Shard, damage: str, tmp_path: Path) ->
     path.write_bytes(data)
     with pytest.raises(ShardError, match=str(path)):
         read_shard(path)
+
+
+def test_a_sample_of_the_teacher_games_is_read_whole() -> None:
+    """Generation 11's games: shards of then must stay legible, and a reader's first try needs no self-play."""
+    games = list(walk(read_shard(SAMPLE / "shard-000000.games")))
+    assert len(games) == 60
+    assert sum(len(one.keys) for one in games) == 6381
+    assert 3000 < sum(int(one.quiet.sum()) for one in games) < 4000
+    assert {one.game.result for one in games} >= {-1, 1}
 
 
 def test_games_that_are_not_legal_are_named(shard: Shard) -> None:
