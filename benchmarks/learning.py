@@ -92,6 +92,8 @@ class Plan:
     white: bool = False
     max_moves: int = 200
     hash_mb: int = 8
+    net: str | None = None
+    """A network file for both players; None: the one that comes with the package."""
 
 
 async def play_rounds(plan: Plan, learned: Path, on_round: Callable[[int, Round], None]) -> list[Round]:
@@ -101,7 +103,7 @@ async def play_rounds(plan: Plan, learned: Path, on_round: Callable[[int, Round]
         learned: the book that learns; the player uses what is in it already.
         on_round: hears of each round, from 1 on.
     """
-    engine = EngineSpec(plan.hash_mb, 1)
+    engine = EngineSpec(plan.hash_mb, 1, plan.net)
     service = BookService(OpeningSettings(search_nodes=plan.nodes), learned)
     service.open()
     ours = StudyingSearcher(
@@ -163,9 +165,10 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=Plan().rounds)
     parser.add_argument("--white", action="store_true", help="we play white")
+    parser.add_argument("--net", metavar="FILE", help="both players' network; default: the package's own")
     parser.add_argument("--sweep", type=int, default=0, metavar="N", help="N lines in each colour, and a summary")
     arguments = parser.parse_args()
-    plan = Plan(arguments.nodes, arguments.stronger, arguments.rounds, arguments.white)
+    plan = Plan(arguments.nodes, arguments.stronger, arguments.rounds, arguments.white, net=arguments.net)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     if not arguments.sweep:
         show_line(plan)

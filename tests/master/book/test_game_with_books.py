@@ -22,7 +22,9 @@ from master.practice.server import PracticeServer, ServerOptions
 from master.practice.server_room import RoomOptions
 from tests.master.scripted import ScriptedSearcher
 from worker.book import BookSettings
+from worker.nnue.format import write_network
 from worker.shogi import STARTPOS, Position
+from worker.training import generation0
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -105,9 +107,14 @@ def test_a_book_that_cannot_be_asked(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_lost_line_is_left_after_one_study(tmp_path: Path) -> None:
-    """The real searcher against itself with twenty times the nodes, who plays the same again. Nothing is by chance."""
+    """The real searcher against itself with twenty times the nodes, who plays the same again. Nothing is by chance.
+
+    Both have generation 0, because another network plays other games, in which the study may find nothing better.
+    """
+    network = tmp_path / "nn.bin"
+    write_network(network, generation0.build())
     rounds: list[Round] = []
-    plan = Plan(nodes=200, rounds=2)
+    plan = Plan(nodes=200, rounds=2, net=str(network))
     uvloop.run(play_rounds(plan, tmp_path / "learned.sqlite", lambda _number, played: rounds.append(played)))
     first, second = rounds
     assert first.outcome.conclusion == "LOSE"
