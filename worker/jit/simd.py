@@ -1,6 +1,7 @@
-"""V256: a 256-bit integer vector as a scalar of its own; code reads like C intrinsics. Compile only where `HAS_AVX2`.
+"""V256: a 256-bit integer vector as a scalar of its own; code reads like C intrinsics.
 
-Suffixes give the lane width in bits. Loads and stores need 32-byte alignment.
+Compile what stands for an AVX2 or a VNNI instruction only where the CPU has it (`HAS_AVX2`, `HAS_VNNI`). Suffixes give
+the lane width in bits. Loads and stores need 32-byte alignment.
 """
 
 from __future__ import annotations
@@ -100,6 +101,26 @@ def vmax8_0(builder: Any, vector: Any) -> Any:
     """max(0, x) of each int8."""
     zero = ir.Constant(_B, [0] * 32)
     return builder.bitcast(call(builder, "llvm.smax.v32i8", _B, [builder.bitcast(vector, _B), zero]), _Q)
+
+
+@intrinsic(V256, V256, V256)
+def vmax32(builder: Any, a: Any, b: Any) -> Any:
+    """The greater of each two int32; any CPU."""
+    values = [builder.bitcast(vector, _D) for vector in (a, b)]
+    return builder.bitcast(call(builder, "llvm.smax.v8i32", _D, values), _Q)
+
+
+@intrinsic(types.int64, V256)
+def vhmax32(builder: Any, vector: Any) -> Any:
+    """The greatest of the eight int32 (int64); any CPU."""
+    return builder.sext(call(builder, "llvm.vector.reduce.smax.v8i32", I32, [builder.bitcast(vector, _D)]), I64)
+
+
+@intrinsic(types.int64, V256, V256)
+def veq32(builder: Any, a: Any, b: Any) -> Any:
+    """Bit i (int64): the int32 i of both are equal; any CPU."""
+    equal = builder.icmp_signed("==", builder.bitcast(a, _D), builder.bitcast(b, _D))
+    return builder.zext(builder.bitcast(equal, I8), I64)
 
 
 def _broadcast(width: Any, lanes: Any) -> Any:

@@ -11,7 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.bits import ctz
+from worker.jit.fields import high_halves
 from worker.jit.memory import ld16
+from worker.jit.simd import veq32, vhmax32, vmax32, vset1_32
 from worker.search import parameters as p
 from worker.search.check_squares import stands_for_check
 from worker.search.exchange import exchange_at_least
@@ -124,12 +127,27 @@ def gather_promising(pos: Any, begin: int, end: int, least: int) -> Any:
 
 
 @jit()
-def _greatest(pos: Any, at: int, end: int) -> Any:
-    """The greatest entry. A loop of its own, without places: LLVM makes vectors of it."""
-    greatest = pos.moves[at]
-    for i in range(at + 1, end):
-        greatest = max(greatest, pos.moves[i])
-    return greatest
+def _highest(pos: Any, at: int, end: int) -> Any:
+    """The highest score from ``at`` on, eight entries at a time; there are eight or more."""
+    last = end - 8
+    scores = high_halves(pos.moves, last)
+    while at < last:
+        scores = vmax32(scores, high_halves(pos.moves, at))
+        at += 8
+    return vhmax32(scores)
+
+
+@jit()
+def _first_with(pos: Any, at: int, end: int, score: int) -> Any:
+    """The first entry of this score; there is one, among eight or more."""
+    last = end - 8
+    wanted = vset1_32(score)
+    while at < last:
+        same = veq32(high_halves(pos.moves, at), wanted)
+        if same != 0:
+            return at + ctz(np.uint64(same))
+        at += 8
+    return last + ctz(np.uint64(veq32(high_halves(pos.moves, last), wanted)))
 
 
 @jit()
@@ -139,11 +157,17 @@ def bring_next(pos: Any, at: int, end: int) -> Any:
     By score alone: most scores are equal, and comparing the moves behind them would reverse the list. Most nodes are
     done long before their list is, so it is not sorted beforehand.
     """
-    score = _greatest(pos, at, end) >> 32
-    i = at
-    while (pos.moves[i] >> 32) != score:
-        i += 1
-    entry = pos.moves[i]
+    if end - at >= 8:
+        i = _first_with(pos, at, end, _highest(pos, at, end))
+        entry = pos.moves[i]
+    else:
+        i = at
+        entry = pos.moves[at]
+        for j in range(at + 1, end):
+            other = pos.moves[j]
+            if (other >> 32) > (entry >> 32):
+                i = j
+                entry = other
     while i > at:
         pos.moves[i] = pos.moves[i - 1]
         i -= 1
