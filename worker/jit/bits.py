@@ -27,3 +27,9 @@ def mul_high(builder: Any, a: Any, b: Any) -> Any:
 def pext(builder: Any, word: Any, mask: Any) -> Any:
     """Parallel bit extract (BMI2). Compile only where `worker.jit.HAS_PEXT`."""
     return call(builder, "llvm.x86.bmi.pext.64", I64, [word, mask])
+
+
+@intrinsic(types.uint64, types.uint64, types.uint64)
+def pdep(builder: Any, word: Any, mask: Any) -> Any:
+    """Parallel bit deposit (BMI2), the reverse of `pext`. Compile only where `worker.jit.HAS_PEXT`."""
+    return call(builder, "llvm.x86.bmi.pdep.64", I64, [word, mask])

@@ -19,8 +19,8 @@ from worker.jit.bitboard import (
     subtract,
     without_lowest,
 )
-from worker.jit.bits import pext
-from worker.jit.memory import ld64, ldu64
+from worker.jit.bits import pdep, pext
+from worker.jit.memory import ld64, ldu8, ldu64
 from worker.shogi import tables
 from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
 from worker.shogi.pieces import (
@@ -78,8 +78,10 @@ if HAS_PEXT:
     def line_attacks(pos: Any, sq: int, line: int, occ: Any) -> Any:
         """A slider's attacks both ways along one line, by one table look-up."""
         entry = pos.tables + _INDEX + sq * 128 + line * 32
-        pattern = pext(low(occ), ldu64(entry)) | (pext(high(occ), ldu64(entry + 8)) << ldu64(entry + 16))
-        return ld_bb(pos.tables + _ATTACKS + ld64(entry + 24) + np.int64(pattern) * 16)
+        mask_low, mask_high, shift = ldu64(entry), ldu64(entry + 8), ldu64(entry + 16)
+        pattern = pext(low(occ), mask_low) | (pext(high(occ), mask_high) << shift)
+        reached = np.uint64(ldu8(pos.tables + _ATTACKS + ld64(entry + 24) + np.int64(pattern)))
+        return bitboard(pdep(reached, mask_low), pdep(reached >> shift, mask_high))
 
 else:
     _RAYS = tables.LINE_RAYS
