@@ -4,8 +4,9 @@
     python -m benchmarks.soak games [--number N] [--movetime MS] [--seed S]
 
 Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit
-code is then 1. Steps depend on the seed and their number alone: ``--first`` goes straight to one. Ctrl-C prints what
-was done so far.
+code is then 1. An answer of a game that is more than 50 ms late is shown with the time for which its processes had no
+processor (`benchmarks.waiting`): what is beyond that is the engine's own. Steps depend on the seed and their number
+alone: ``--first`` goes straight to one. Ctrl-C prints what was done so far.
 """
 
 from __future__ import annotations
@@ -210,6 +211,7 @@ def play_game(dialogue: Dialogue, rng: random.Random, movetime: int) -> str:
     while len(made) < MOST_PLIES:
         scene = Scene(board, f"position startpos moves {' '.join(made)}")
         dialogue.say(scene.command)
+        dialogue.watch()
         began = time.monotonic()
         dialogue.say(f"go {go}")
         best = dialogue.answer(scene, due_ms=movetime, began=began)
@@ -246,6 +248,11 @@ def report(dialogue: Dialogue, number: int, run: Callable[[Dialogue], Iterator[s
         code = 130
     stop, overrun = Figures(dialogue.stop_ms), Figures(dialogue.overrun_ms)
     figures: dict[str, Any] = {"done": dict(done), "stop_ms": stop.facts(), "overrun_ms": overrun.facts()}
+    figures["late"] = [
+        {"overrun_ms": round(late.overrun_ms, 1), "without_a_processor_ms": round(late.waited_ms, 1)}
+        for late in dialogue.late
+    ]
+    figures["worst_of_our_own_ms"] = round(max((late.own_ms for late in dialogue.late), default=0.0), 1)
     if code == 0:
         figures["memory_mb"] = {"after_one": round(before), "in_the_end": round(dialogue.memory_mb())}
     print(json.dumps(figures))

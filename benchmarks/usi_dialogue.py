@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rsshogi.core import Board, Move
 
+from benchmarks.waiting import Waiting
 from worker.engine import EngineError
 from worker.rules import EnteringKingRule
 from worker.shogi import Position, declaration
 from worker.usi.process import UsiProcess
 
 ANSWERS = ("bestmove", "checkmate")
+
+
+LATE_MS = 50.0
+"""An answer that is later than this is noted with the time for which the machine held it up."""
 
 
 class SoakError(Exception):
@@ -47,6 +53,19 @@ class Scene:
         return bool(declaration.wins_by(position.record, EnteringKingRule(rule).code))
 
 
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A late answer: by how much, and for how long at most its processes had no processor, in ms."""
+
+    overrun_ms: float
+    waited_ms: float
+
+    @property
+    def own_ms(self) -> float:
+        """What the machine does not explain."""
+        return max(0.0, self.overrun_ms - self.waited_ms)
+
+
 @dataclass
 class Dialogue:
     """The lines that one engine gets and sends.
@@ -61,7 +80,10 @@ class Dialogue:
     stop_ms: list[float] = field(default_factory=list)
     overrun_ms: list[float] = field(default_factory=list)
     """Milliseconds after its move time at which each search answered."""
+    late: list[Late] = field(default_factory=list)
+    """The overruns of more than `LATE_MS` of searches before which `watch` was called."""
     _began: float = field(default_factory=time.monotonic)
+    _waiting: Waiting | None = None
 
     def note(self, line: str) -> None:
         self.log.append(f"{time.monotonic() - self._began:10.4f} {line}")
@@ -69,6 +91,10 @@ class Dialogue:
     def say(self, line: str) -> None:
         self.note(f"> {line}")
         self.engine.send(line)
+
+    def watch(self) -> None:
+        """Count from now on for how long the engine and this process wait for a processor, until the next answer."""
+        self._waiting = Waiting.now(self.engine.pid, os.getpid())
 
     def set_options(self, options: dict[str, str]) -> None:
         """Set the options that have another value than now."""
@@ -138,7 +164,11 @@ class Dialogue:
         if stopped:
             self.stop_ms.append((now - sent) * 1000)
         elif due_ms is not None:
-            self.overrun_ms.append((now - began) * 1000 - due_ms)
+            overrun = (now - began) * 1000 - due_ms
+            self.overrun_ms.append(overrun)
+            if overrun > LATE_MS and self._waiting is not None:
+                self.late.append(Late(overrun, self._waiting.since()))
+        self._waiting = None
         self._check_infos(scene, lines)
         return self._check_best(scene, lines[-1])
 
