@@ -51,8 +51,8 @@ def _line_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     for below in range(9):
         for pattern in range(256):
             reached = 0
-            for way in (range(below - 1, -1, -1), range(below, 8)):
-                for bit in way:
+            for ray in (tuple(range(below - 1, -1, -1)), tuple(range(below, 8))):
+                for bit in ray:
                     reached |= 1 << bit
                     if pattern >> bit & 1:
                         break
