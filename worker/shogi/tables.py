@@ -48,15 +48,15 @@ def _line_tables() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
             below = geo.ray(sq, down)
             mask = _words(geo.bits(geo.ray(sq, up) + below))
             index[sq, line] = (*mask, mask[0].bit_count(), len(below) * 256)
-    for below in range(9):
+    for own in range(9):
         for pattern in range(256):
             reached = 0
-            for ray in (tuple(range(below - 1, -1, -1)), tuple(range(below, 8))):
-                for bit in ray:
+            for way in (range(own - 1, -1, -1), range(own, 8)):
+                for bit in way:
                     reached |= 1 << bit
                     if pattern >> bit & 1:
                         break
-            attacks[below, pattern] = reached
+            attacks[own, pattern] = reached
     return index, attacks
 
 
