@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 
 from cluster.drivers.task_pool import Losses
-from cluster.lab.processes import deaf_to_ctrl_c
+from cluster.machine.work_process import ProcessDied, WorkFailed, WorkProcess
 from cluster.teaching.terms import (
     Event,
     Listener,
@@ -21,41 +20,25 @@ from cluster.teaching.terms import (
     make_shard,
 )
 
-_ENDING_S = 5.0
 
-
-class _Maker:
+class _Maker(WorkProcess):
     """A process that makes shards, and the one that it is at."""
 
-    def __init__(self, net: bytes, terms: ShardTerms) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.number = -1
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs, net, terms), daemon=True)
-        with deaf_to_ctrl_c():
-            self.process.start()
-        theirs.close()
+    number = -1
 
     def make(self, number: int) -> None:
         self.number = number
-        self.connection.send(number)
+        self.order(number)
 
-    def hear(self) -> Event:
+    def event(self) -> Event:
         """Wait for its next event; `ShardLost` where it is dead. Raises TeachingError: it cannot make its shard."""
         try:
-            said = self.connection.recv()
-        except (EOFError, OSError):
-            self.process.join(_ENDING_S)
-            return ShardLost(self.number, f"its process died ({self.process.exitcode})")
-        if isinstance(said, Played | Made):
-            return said
-        raise TeachingError(f"shard {self.number}: {said}")
-
-    def end(self) -> None:
-        """End the process, wherever it is."""
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
+            event: Played | Made = self.hear()
+        except ProcessDied as error:
+            return ShardLost(self.number, str(error))
+        except WorkFailed as error:
+            raise TeachingError(f"shard {self.number}: {error.text or error.kind}") from None
+        return event
 
 
 def make_here(net: bytes, terms: ShardTerms, numbers: Iterable[int], processes: int, on_event: Listener) -> None:
@@ -72,13 +55,13 @@ def make_here(net: bytes, terms: ShardTerms, numbers: Iterable[int], processes: 
     try:
         while waiting or makers:
             while waiting and len(makers) < processes:
-                maker = _Maker(net, terms)
+                maker = _Maker(partial(_make, net, terms))
                 makers[maker.connection] = maker
                 maker.make(waiting.popleft())
             for ready in wait(list(makers)):
                 assert isinstance(ready, Connection)
                 maker = makers[ready]
-                event = maker.hear()
+                event = maker.event()
                 if isinstance(event, ShardLost):
                     losses.add(f"shard {event.number}", event.why)
                     waiting.appendleft(event.number)
@@ -86,19 +69,11 @@ def make_here(net: bytes, terms: ShardTerms, numbers: Iterable[int], processes: 
                 if isinstance(event, Made) and waiting:
                     maker.make(waiting.popleft())
                 elif not isinstance(event, Played):
-                    makers.pop(ready).end()
+                    makers.pop(ready).close()
     finally:
         for maker in makers.values():
-            maker.end()
+            maker.close()
 
 
-def _work(connection: Connection, net: bytes, terms: ShardTerms) -> None:
-    """A process: make what comes, until the other end is closed."""
-    while True:
-        try:
-            connection.send(make_shard(net, terms, connection.recv(), connection.send))
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            return
-        except Exception as error:
-            connection.send(str(error) or type(error).__name__)
-            return
+def _make(net: bytes, terms: ShardTerms, tell: Callable[[Event], None], number: int) -> Made:
+    return make_shard(net, terms, number, tell)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections import deque
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import Final
 
+from cluster.machine.side_by_side import side_by_side
 from master.arena.contestants import SettingsError
 from master.arena.match_engine import MatchEngine, SilentError
 from master.arena.referee import Referee
@@ -21,8 +20,6 @@ _FIRST_SEARCH_MS: Final = 60_000
 """A searcher may still be loading itself while it first searches."""
 _TRIES: Final = 2
 """Starts of a dead engine before the match is ended."""
-_QUIT_S: Final = 5.0
-"""Seconds that engines have to end by themselves after the last game."""
 
 
 class MatchError(Exception):
@@ -33,12 +30,9 @@ class _EndedError(Exception):
     """The match is over: a game that is still being played is dropped."""
 
 
-_Result = tuple[PlayedGame, GameRecord] | Exception
-
-
-def play_all(
+def play_match(
     settings: MatchSettings, openings: Sequence[str], numbers: Sequence[int]
-) -> Generator[tuple[PlayedGame, GameRecord], None, None]:
+) -> Generator[tuple[PlayedGame, GameRecord]]:
     """Play the games ``numbers``; yields each as it ends, with its record.
 
     Closing the generator ends the match: games in progress are dropped and all processes ended.
@@ -50,27 +44,18 @@ def play_all(
         SettingsError: a player does not start, refuses an option, or cannot search at this pace.
         MatchError: a player cannot be started again, or loses game after game by its own fault.
     """
-    todo, done = deque(numbers), queue.SimpleQueue[_Result]()
     tables = [_Table(settings, openings) for _ in range(min(settings.concurrency, len(numbers)))]
     faults = Faults()
     try:
         for engine in tables[0].engines if tables else ():
             check_contestant(engine, settings.pace)
-        threads = [threading.Thread(target=table.work, args=(todo, done), daemon=True) for table in tables]
-        for thread in threads:
-            thread.start()
-        for _ in numbers:
-            result = done.get()
-            if isinstance(result, Exception):
-                raise result
-            yield result
-            guilty = faults.too_many(result[0])
-            if guilty is not None:
-                words = f"{settings.names[guilty]} has lost game after game by its own fault"
-                raise MatchError(f"{words}; the last, game {result[0].number}: {fault_text(result[0])}")
-        for thread in threads:
-            # The engines are being told to quit.
-            thread.join(_QUIT_S)
+        with closing(side_by_side(tables, numbers)) as playing:
+            for game, record in playing:
+                yield game, record
+                guilty = faults.too_many(game)
+                if guilty is not None:
+                    words = f"{settings.names[guilty]} has lost game after game by its own fault"
+                    raise MatchError(f"{words}; the last, game {game.number}: {fault_text(game)}")
     finally:
         for table in tables:
             table.end()
@@ -104,7 +89,7 @@ def check_contestant(engine: MatchEngine, pace: Pace) -> None:
 
 
 class _Table:
-    """Two engines and the thread in which they play."""
+    """Two engines that play with each other, as a workplace of `cluster.machine.side_by_side`."""
 
     def __init__(self, settings: MatchSettings, openings: Sequence[str]) -> None:
         self._settings = settings
@@ -112,29 +97,19 @@ class _Table:
         self._ended = False
         self.engines = (MatchEngine(settings.players[0]), MatchEngine(settings.players[1]))
 
-    def work(self, todo: deque[int], done: queue.SimpleQueue[_Result]) -> None:
-        """Play games until none is left to take."""
-        try:
-            while not self._ended:
-                try:
-                    number = todo.popleft()
-                except IndexError:
-                    break
-                done.put(self._play(number))
-            for engine in self.engines:
-                engine.close()
-        except _EndedError:
-            pass
-        except Exception as error:
-            done.put(error)
-
     def end(self) -> None:
-        """End the processes at once, from another thread; a game in progress has no result."""
+        """End the processes at once; a game in progress has no result."""
         self._ended = True
         for engine in self.engines:
             engine.kill()
 
-    def _play(self, number: int) -> tuple[PlayedGame, GameRecord]:
+    def close(self) -> None:
+        """End the processes as the protocol has it."""
+        for engine in self.engines:
+            engine.close()
+
+    def do(self, number: int) -> tuple[PlayedGame, GameRecord]:
+        """Play a game. Raises MatchError: a player cannot be started again."""
         settings, sfen = self._settings, self._openings[pair_of(number)]
         colour = colour_of_a(number)
         sides = (self.engines[colour], self.engines[1 - colour])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from cluster.machine.processors import processors
+from cluster.machine.side_by_side import side_by_side
+from cluster.machine.work_process import ProcessWorkplace
 from master.book.floodgate import GameRules, Skipped
 from master.book.tally import Part, Tally, count_games
 from worker.book import BookError
@@ -90,38 +89,13 @@ def _in_processes(chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colo
 
     Closing the iterator, or an exception in its caller (Ctrl-C), ends the processes at once.
     """
-    context = multiprocessing.get_context("spawn")
-    processes: list[BaseProcess] = []
-    running: set[Connection] = set()
-    try:
-        for number in range(jobs):
-            ours, theirs = context.Pipe(duplex=False)
-            process: BaseProcess = context.Process(
-                target=_work, args=(theirs, chunks[number::jobs], rules, merge_colours), daemon=True
-            )
-            process.start()
-            processes.append(process)
-            theirs.close()
-            running.add(ours)
-        while running:
-            for ready in wait(list(running)):
-                assert isinstance(ready, Connection)
-                try:
-                    yield ready.recv()
-                except EOFError:
-                    running.discard(ready)
-        for worker in processes:
-            worker.join()
-            if worker.exitcode:
-                raise BookError(f"a process that read records ended with exit code {worker.exitcode}")
-    finally:
-        for worker in processes:
-            worker.terminate()
-        for worker in processes:
-            worker.join()
+    work = partial(_count, rules, merge_colours)
+    return side_by_side([ProcessWorkplace(work, _refused) for _ in range(jobs)], chunks)
 
 
-def _work(pipe: Connection, chunks: Sequence[Sequence[Path]], rules: GameRules, merge_colours: bool) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the command, which ends us
-    for chunk in chunks:
-        pipe.send(count_games(chunk, rules, merge_colours))
+def _count(rules: GameRules, merge_colours: bool, _tell: object, chunk: Sequence[Path]) -> Part:
+    return count_games(chunk, rules, merge_colours)
+
+
+def _refused(chunk: Sequence[Path], error: Exception) -> BookError:
+    return BookError(f"{chunk[0]} and {len(chunk) - 1} more records: {error}")

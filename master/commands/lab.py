@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -217,9 +217,10 @@ def _run(
     from cluster.engine_spec import EngineSpec
     from cluster.lab.engines import EngineMaker
     from cluster.lab.plot import plot
-    from cluster.lab.processes import play_all
+    from cluster.lab.processes import Task, virtual_workplaces
     from cluster.lab.real.report import check_cores
     from cluster.lab.report import facts, real_table, sprt_table, summarize, table, undecided
+    from cluster.machine.side_by_side import Workplace, side_by_side
     from master.commands.lab_board import Board
 
     for words in folder.claim(settings, None if place is None else place.about):
@@ -244,11 +245,12 @@ def _run(
         due = (game for game in left if sprt is None or undecided(records, game.point, sprt))
         tasks = ((game, openings[game.pair]) for game in due)
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
+        places: Sequence[Workplace[Task, GameRecord]]
         if place is None:
-            playing = play_all(settings, EngineMaker(spec), tasks, concurrency)
+            places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
         else:
-            playing = place.play(settings, spec, tasks)
-        interrupted = not _take(playing, folder, records, Board(plan, records), lambda: keep(False))
+            places = place.workplaces(settings, spec)
+        interrupted = not _take(side_by_side(places, tasks), folder, records, Board(plan, records), lambda: keep(False))
     results, found = keep(not interrupted)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,8 @@ from master.commands.common import CommandError, notice
 
 if TYPE_CHECKING:
     from cluster.engine_spec import EngineSpec
-    from cluster.lab.processes import Task
     from cluster.lab.real.cores import Seating
-    from cluster.lab.records import GameRecord
+    from cluster.lab.real.games import RealWorkplace
     from cluster.lab.schedule import Plan
     from cluster.lab.settings import LabSettings
 
@@ -26,15 +24,15 @@ class Place:
     about: dict[str, Any]
     """`cluster.lab.real.machine.about`, when the command began."""
 
-    def play(self, settings: LabSettings, engine: EngineSpec, tasks: Iterable[Task]) -> Generator[GameRecord]:
-        """`cluster.lab.real.slots.play_all_real`, after what speaks against this machine now."""
+    def workplaces(self, settings: LabSettings, engine: EngineSpec) -> list[RealWorkplace]:
+        """A workplace for each slot, after what speaks against this machine now."""
+        from cluster.lab.real.games import RealWorkplace
         from cluster.lab.real.machine import warnings
         from cluster.lab.real.report import crowded
-        from cluster.lab.real.slots import play_all_real
 
         for words in (crowded(self.seating), *warnings(self.seating.cores)):
             notice(words)
-        return play_all_real(settings, engine, tasks, self.seating, notice)
+        return [RealWorkplace(settings, engine, self.seating, slot, notice) for slot in range(self.seating.slots)]
 
 
 def place_of(

@@ -187,13 +187,13 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
     ``games`` gets each game that is kept.
     """
-    from master.arena.match_loop import fault_text, play_all
+    from master.arena.match_loop import fault_text, play_match
     from master.arena.report import finished, standing, words
     from master.arena.schedule import games_left
     from master.ui.progress import Bars
 
     numbers = list(games_left(settings.games, {game.number for game in games}))
-    with Stoppable() as block, closing(play_all(settings, openings, numbers)) as playing, Bars("games") as bars:
+    with Stoppable() as block, closing(play_match(settings, openings, numbers)) as playing, Bars("games") as bars:
         bar = bars.bar("", settings.games, at_most=settings.sprt is not None, hourly=True)
         bar.show(len(games), "starting the players", tell=True)
         for game, record in playing:

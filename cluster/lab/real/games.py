@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from cluster.api import Decision, SearchRequest
+from cluster.api import Decision, FleetError, SearchRequest
 from cluster.coordination.strategies import SINGLE, strategy
 from cluster.engine_spec import EngineSpec
+from cluster.lab.processes import Task
 from cluster.lab.real import machine
 from cluster.lab.real.cores import Seating
 from cluster.lab.real.side import Found, Side, SideLost, SideSpec
@@ -79,13 +80,12 @@ class _Player:
         return gone
 
 
-class RealArena:
-    """Plays games of one slot.
+class RealWorkplace:
+    """Plays games on the cores of one slot, as a workplace of `cluster.machine.side_by_side`.
 
     Args:
         engine: of every player's first node.
-        ended: where it is set, what is being played ends with `SideLost`.
-        tell: called with what the user should know, a line each.
+        tell: called from any thread with what the user should know, a line each.
     """
 
     def __init__(
@@ -94,7 +94,6 @@ class RealArena:
         engine: EngineSpec,
         seating: Seating,
         slot: int,
-        ended: threading.Event,
         tell: Callable[[str], None],
         open_side: OpenSide = Side,
     ) -> None:
@@ -102,21 +101,21 @@ class RealArena:
         self._engine = engine
         self._seating = seating
         self._slot = slot
-        self._ended = ended
+        self._ended = threading.Event()
         self._tell = tell
         self._open_side = open_side
         self._sides: dict[str, tuple[SideSpec, Playing]] = {}
         self._last_id = 0
         """The last request's id: ids rise through all games of a player."""
 
-    def play(self, game: Game, sfen: str) -> GameRecord:
-        """Play ``game`` from the opening ``sfen``, again where it was void.
+    def do(self, task: Task) -> GameRecord:
+        """Play a game, again where it was void.
 
         Raises:
-            LabError: it was void three times.
-            FleetError: a player cannot be opened.
-            SideLost: the laboratory ends.
+            LabError: it was void three times, or a player cannot be opened.
+            VoidGame, SideLost: the laboratory ends.
         """
+        game, sfen = task
         voids = 0
         while True:
             try:
@@ -130,6 +129,12 @@ class RealArena:
                 self._tell(f"{game} is void and played again: {error}")
                 if isinstance(error, SideLost):
                     self.close()
+            except FleetError as error:
+                raise LabError(f"{game}: {error}") from error
+
+    def end(self) -> None:
+        """End what is being played, with `SideLost`."""
+        self._ended.set()
 
     def close(self) -> None:
         """End the players."""

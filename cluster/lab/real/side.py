@@ -25,7 +25,7 @@ from cluster.api import Decision, FleetError, Listener, SearchListener, SearchRe
 from cluster.coordination.events import FALLBACK
 from cluster.coordination.strategies import Strategy
 from cluster.engine_spec import EngineSpec, FleetSpec
-from cluster.lab.processes import deaf_to_ctrl_c
+from cluster.machine.work_process import deaf_to_ctrl_c
 
 if TYPE_CHECKING:
     from cluster.drivers.local_driver import LocalSearcher

@@ -9,12 +9,13 @@ from dataclasses import replace
 import pytest
 
 from cluster.engine_spec import EngineSpec, Variety
-from cluster.lab.engines import EngineMaker, EnginePool
+from cluster.lab.engines import EngineMaker, EnginePool, MakeEngine
 from cluster.lab.games import Arena
-from cluster.lab.processes import Task, play_all
+from cluster.lab.processes import Task, virtual_workplaces
 from cluster.lab.records import GameRecord
 from cluster.lab.schedule import Game, Plan, Point
 from cluster.lab.settings import LabError, LabSettings
+from cluster.machine.side_by_side import side_by_side
 from tests.cluster.engines import HashEngine, broken_engine
 from worker.engine import EngineError, InfoCallback, Limits, SearchResult
 from worker.shogi import STARTPOS, Position
@@ -28,6 +29,10 @@ def tasks(games: int = 4) -> list[Task]:
     plan = Plan(("split", "consult:optimistic"), (1, 3), games)
     sfens = [STARTPOS, STARTPOS.replace(" b ", " w ")]
     return [(game, sfens[game.pair % 2]) for game in plan.left([])]
+
+
+def play(settings: LabSettings, make_engine: MakeEngine, games: list[Task], processes: int) -> list[GameRecord]:
+    return list(side_by_side(virtual_workplaces(settings, make_engine, processes), games))
 
 
 class TestArena:
@@ -144,22 +149,22 @@ class TestProcesses:
         def key(record: GameRecord) -> tuple[Point, int]:
             return record.game.point, record.game.number
 
-        one, two = (sorted(play_all(QUICK, hash_engine, tasks(), count), key=key) for count in (1, 2))
+        one, two = (sorted(play(QUICK, hash_engine, tasks(), count), key=key) for count in (1, 2))
         assert one == two
         arena = Arena(QUICK, hash_engine)
         assert one == sorted((arena.play(game, sfen) for game, sfen in tasks()), key=key)
 
     def test_more_processes_than_games_and_no_game(self) -> None:
-        assert len(list(play_all(QUICK, hash_engine, tasks()[:1], 3))) == 1
-        assert list(play_all(QUICK, hash_engine, [], 2)) == []
+        assert len(play(QUICK, hash_engine, tasks()[:1], 3)) == 1
+        assert play(QUICK, hash_engine, [], 2) == []
 
     def test_an_engine_that_cannot_be_made(self) -> None:
         with pytest.raises(LabError, match=r"split, 1 node, game 0: EngineError: no such net: x\.bin"):
-            list(play_all(SETTINGS, broken_engine, tasks(), 1))
+            play(SETTINGS, broken_engine, tasks(), 1)
 
     def test_a_process_that_dies(self) -> None:
         with pytest.raises(LabError, match=r"split, 1 node, game 0: its process died \(-9\)"):
-            list(play_all(SETTINGS, dying_engine, tasks(), 1))
+            play(SETTINGS, dying_engine, tasks(), 1)
 
 
 class DyingEngine(HashEngine):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from cluster.api import FleetError
 from cluster.engine_spec import EngineSpec
 from cluster.lab.real.cores import Seating
-from cluster.lab.real.games import RealArena
+from cluster.lab.real.games import RealWorkplace
 from cluster.lab.real.side import SideLost
-from cluster.lab.real.slots import play_all_real
 from cluster.lab.schedule import Game, Plan, Point
 from cluster.lab.settings import LabError, LabSettings
+from cluster.machine.side_by_side import side_by_side
 from tests.cluster.lab.real.games import FakeSides
 from worker.shogi import STARTPOS
 
@@ -24,14 +23,13 @@ PONDERS = Point("consult:majority+ponder=1", 2)
 
 
 class Lab:
-    """An arena with its players, and what was told."""
+    """A workplace with its players, and what was told."""
 
     def __init__(self, sides: FakeSides, settings: LabSettings = SETTINGS, *points: Point) -> None:
         self.sides = sides
         self.told: list[str] = []
-        self.ended = threading.Event()
         seating = Seating(tuple(range(8)), 1, points or (TWO,), settings.opponent)
-        self.arena = RealArena(settings, EngineSpec(), seating, 0, self.ended, self.told.append, sides)
+        self.workplace = RealWorkplace(settings, EngineSpec(), seating, 0, self.told.append, sides)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +39,7 @@ def _no_settling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_game_and_its_figures() -> None:
     sides = FakeSides()
-    game = Lab(sides).arena.play(Game(TWO, 1), STARTPOS)
+    game = Lab(sides).workplace.do((Game(TWO, 1), STARTPOS))
     a, b = sides.opened
     assert (game.end, game.points, len(game.moves)) == ("move limit", 0.5, 6)
     assert (a.spec.nodes, a.spec.cores, a.spec.strategy.name) == (2, (0, 1), "consult:majority")
@@ -55,14 +53,14 @@ def test_a_game_and_its_figures() -> None:
 
 
 def test_the_opponent_has_so_many_times_the_time() -> None:
-    game = Lab(FakeSides(), replace(SETTINGS, against="4x")).arena.play(Game(TWO, 0), STARTPOS)
+    game = Lab(FakeSides(), replace(SETTINGS, against="4x")).workplace.do((Game(TWO, 0), STARTPOS))
     assert game.real is not None
     assert (game.real.a.asked_ms, game.real.b.asked_ms) == (60, 240)
 
 
 def test_the_opponent_has_so_many_threads_on_as_many_cores() -> None:
     sides = FakeSides()
-    Lab(sides, replace(SETTINGS, against="4t")).arena.play(Game(TWO, 0), STARTPOS)
+    Lab(sides, replace(SETTINGS, against="4t")).workplace.do((Game(TWO, 0), STARTPOS))
     a, b = sides.opened
     assert (a.spec.engine.threads, b.spec.engine.threads) == (1, 4)
     assert (a.spec.cores, b.spec.cores) == ((0, 1, 2, 3), (0, 1, 2, 3))
@@ -71,21 +69,21 @@ def test_the_opponent_has_so_many_threads_on_as_many_cores() -> None:
 def test_players_stay_from_game_to_game_and_request_ids_rise() -> None:
     sides = FakeSides()
     lab = Lab(sides, SETTINGS, TWO, Point("split", 4))
-    lab.arena.play(Game(TWO, 0), STARTPOS)
-    lab.arena.play(Game(TWO, 1), STARTPOS)
+    lab.workplace.do((Game(TWO, 0), STARTPOS))
+    lab.workplace.do((Game(TWO, 1), STARTPOS))
     assert len(sides.opened) == 2
-    lab.arena.play(Game(Point("split", 4), 0), STARTPOS)
+    lab.workplace.do((Game(Point("split", 4), 0), STARTPOS))
     a, b, other, b_on_more = sides.opened
     assert (a.closed, b.closed, other.closed) == (True, True, False)
     assert b_on_more.spec.cores == (0, 1, 2, 3)
     assert all(side.ids == sorted(set(side.ids)) for side in sides.opened)
-    lab.arena.close()
+    lab.workplace.close()
     assert all(side.closed for side in sides.opened)
 
 
 def test_who_ponders_does_so_while_the_other_searches_and_rests_after_the_game() -> None:
     sides = FakeSides()
-    Lab(sides, SETTINGS, PONDERS).arena.play(Game(PONDERS, 0), STARTPOS)
+    Lab(sides, SETTINGS, PONDERS).workplace.do((Game(PONDERS, 0), STARTPOS))
     a, b = sides.opened
     assert a.orders == ["new game", *["search", "ponder"] * 3, "rest"]
     assert "ponder" not in b.orders
@@ -95,7 +93,7 @@ def test_who_ponders_does_so_while_the_other_searches_and_rests_after_the_game()
 def test_a_game_in_which_a_node_died_is_void_and_played_again() -> None:
     sides = FakeSides(["", "node lost (node node-1)"])
     lab = Lab(sides)
-    game = lab.arena.play(Game(TWO, 0), STARTPOS)
+    game = lab.workplace.do((Game(TWO, 0), STARTPOS))
     assert lab.told == [
         "consult:majority, 2 nodes, game 0 is void and played again: A: node lost (node node-1)",
     ]
@@ -108,7 +106,7 @@ def test_a_game_in_which_a_node_died_is_void_and_played_again() -> None:
 def test_a_player_whose_process_died_is_started_again() -> None:
     sides = FakeSides([], [SideLost("the player's process died (-9)")])
     lab = Lab(sides)
-    game = lab.arena.play(Game(TWO, 0), STARTPOS)
+    game = lab.workplace.do((Game(TWO, 0), STARTPOS))
     assert "the player's process died (-9)" in lab.told[0]
     assert game.real is not None
     assert game.real.voids == 1
@@ -118,7 +116,13 @@ def test_a_player_whose_process_died_is_started_again() -> None:
 def test_a_game_that_is_void_again_and_again_ends_the_laboratory() -> None:
     lab = Lab(FakeSides(["node lost"] * 3))
     with pytest.raises(LabError, match="game 0: void 3 times in a row, now because A: node lost"):
-        lab.arena.play(Game(TWO, 0), STARTPOS)
+        lab.workplace.do((Game(TWO, 0), STARTPOS))
+
+
+def places(seating: Seating, sides: FakeSides) -> list[RealWorkplace]:
+    return [
+        RealWorkplace(SETTINGS, EngineSpec(), seating, slot, lambda _: None, sides) for slot in range(seating.slots)
+    ]
 
 
 class TestSlots:
@@ -126,7 +130,7 @@ class TestSlots:
         plan = Plan(("consult",), (2,), games)
         seating = Seating(tuple(range(8)), slots, plan.points, SETTINGS.opponent)
         tasks = [(game, STARTPOS) for game in plan.left([])]
-        found = list(play_all_real(SETTINGS, EngineSpec(), tasks, seating, lambda _: None, sides))
+        found = list(side_by_side(places(seating, sides), tasks))
         assert all(side.closed for side in sides.opened)
         return [(record.game, record.real.cores) for record in found if record.real is not None]
 
@@ -147,7 +151,7 @@ class TestSlots:
         plan = Plan(("consult",), (2,), 1000)
         seating = Seating((0, 1), 1, plan.points, SETTINGS.opponent)
         tasks = [(game, STARTPOS) for game in plan.left([])]
-        playing = play_all_real(SETTINGS, EngineSpec(), tasks, seating, lambda _: None, sides)
+        playing = side_by_side(places(seating, sides), tasks)
         assert next(playing).game.number == 0
         playing.close()
         assert all(side.closed for side in sides.opened)

@@ -1,0 +1,76 @@
+"""Tasks side by side, at places that only count."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from cluster.machine.side_by_side import side_by_side
+
+
+class Counting:
+    """Does tasks that are numbers; those in ``slow`` last until the place is ended, ``bad`` fail."""
+
+    def __init__(self, slow: frozenset[int] = frozenset(), bad: frozenset[int] = frozenset()) -> None:
+        self.done: list[int] = []
+        self.closed = 0
+        self._slow = slow
+        self._bad = bad
+        self._ended = threading.Event()
+
+    def do(self, task: int) -> int:
+        if task in self._bad:
+            raise ValueError(f"task {task}")
+        if task in self._slow:
+            assert self._ended.wait(30)
+            raise InterruptedError
+        self.done.append(task)
+        return 10 * task
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_every_task_is_done_once_and_every_place_closed() -> None:
+    places = [Counting() for _ in range(3)]
+    assert sorted(side_by_side(places, range(20))) == [10 * number for number in range(20)]
+    assert sorted(task for place in places for task in place.done) == list(range(20))
+    assert [place.closed for place in places] == [1, 1, 1]
+    assert list(side_by_side(places, [])) == []
+    assert list(side_by_side([], [])) == []
+
+
+def test_a_task_is_taken_after_the_result_before_it() -> None:
+    """So that a result can decide that there is nothing more to do."""
+    results: list[int] = []
+
+    def due() -> Iterator[int]:
+        number = 0
+        while len(results) < 3:
+            yield number
+            number += 1
+
+    for result in side_by_side([Counting()], due()):
+        results.append(result)  # noqa: PERF402
+    assert results == [0, 10, 20]
+
+
+def test_a_failure_ends_the_others() -> None:
+    places = [Counting(slow=frozenset({0, 1}), bad=frozenset({2})) for _ in range(3)]
+    with pytest.raises(ValueError, match="task 2"):
+        list(side_by_side(places, range(9)))
+    assert [place.closed for place in places] == [1, 1, 1]
+    assert not any(place.done for place in places)
+
+
+def test_closing_it_ends_the_running_tasks() -> None:
+    places = [Counting(slow=frozenset({1})) for _ in range(2)]
+    playing = side_by_side(places, range(9))
+    assert next(playing) == 0
+    playing.close()
+    assert [place.closed for place in places] == [1, 1]
