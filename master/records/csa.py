@@ -30,8 +30,8 @@ from rsshogi.record import (
 from rsshogi.record import TimeControl as RecordTime
 
 from master.csa.position import BLACK, WHITE
-from worker.clock.timecontrol import TimeControl
 from master.records.kif import ENCODING, Variations
+from worker.clock.timecontrol import TimeControl
 from worker.files import reason, replace_file
 
 _COMMENT: Final = re.compile(r"\* ?(-?[0-9]{1,9})((?: [+-][0-9]{4}[A-Z]{2})*) ?")

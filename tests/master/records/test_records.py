@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from worker.clock.timecontrol import TimeControl
 from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
 from tests.master.command import ROOT
+from worker.clock.timecontrol import TimeControl
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
