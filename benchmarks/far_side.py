@@ -54,7 +54,7 @@ class Turn(NamedTuple):
     game: str
     began_s: float
     ended_s: float
-    """When the player's line arrived; it may have been too late."""
+    """The time at which the player's line arrived; it may have been too late."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Watch:
     _mine: bytes = b""
     _first: bytes = b""
     _began: float | None = None
-    """When the running turn of this client began; None: it is not on turn, or has said its move."""
+    """The beginning of this client's running turn; None: it is not on turn, or has said its move."""
     _over: bool = False
     """The server has said that the game is over; later lines of the client were sent before it heard that."""
 

@@ -50,12 +50,12 @@ app = typer.Typer(
 )
 
 Wait = Annotated[
-    float, typer.Option("--wait", min=0, metavar="S", help="How many seconds to wait for the nodes; 0: not at all.")
+    float, typer.Option("--wait", min=0, metavar="S", help="Seconds to wait for the nodes; 0: not at all.")
 ]
 Rebuild = Annotated[bool, typer.Option("--rebuild", help="Make the release that the machines install anew.")]
 
 
-Nodes = Annotated[int | None, typer.Option(min=0, max=1000, metavar="N", help="How many nodes.")]
+Nodes = Annotated[int | None, typer.Option(min=0, max=1000, metavar="N", help="Number of nodes.")]
 
 
 @app.command()
@@ -124,7 +124,7 @@ def up(
 
 @app.command()
 def scale(
-    nodes: Annotated[int, typer.Argument(min=0, max=1000, metavar="N", help="How many nodes from now on.")],
+    nodes: Annotated[int, typer.Argument(min=0, max=1000, metavar="N", help="Number of nodes from now on.")],
     yes: Yes = False,
     wait: Wait = 900,
     lock_wait: LockWait = 0,

@@ -38,7 +38,7 @@ def down(
     ] = None,
     wait: Annotated[
         float,
-        typer.Option("--wait", min=0, metavar="S", help="How many seconds AWS may take to forget what was destroyed."),
+        typer.Option("--wait", min=0, metavar="S", help="Seconds that AWS may take to forget what was destroyed."),
     ] = 120,
     lock_wait: LockWait = 0,
     folder: Dir = None,

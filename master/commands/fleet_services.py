@@ -24,7 +24,7 @@ def watch(
     archive: Annotated[str, typer.Option(help="For this machine's reports. Default: the fleet's bucket.")] = "",
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
     region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
-    endpoint: Annotated[str, typer.Option(help="Of the metadata. Default: this EC2 machine's own.")] = "",
+    endpoint: Annotated[str, typer.Option(help="Address of the metadata. Default: this EC2 machine's own.")] = "",
     health: Annotated[
         str, typer.Option(metavar="COMMAND", help="Exit code 0: Ray runs on this machine. Default: not asked.")
     ] = "",

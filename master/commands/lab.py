@@ -32,7 +32,7 @@ _REAL_HASH_MB = 128
 
 
 def lab(
-    nodes: Annotated[str, typer.Option(metavar="N,N,…", help="How many nodes the fleet has.")] = "1,2,4,8",
+    nodes: Annotated[str, typer.Option(metavar="N,N,…", help="Nodes of the fleet.")] = "1,2,4,8",
     strategy: Annotated[
         str, typer.Option(metavar="NAME,NAME,…", help="Strategies (--list names them). Default: all.")
     ] = "",
@@ -76,7 +76,7 @@ def lab(
         Path, typer.Option(metavar="FOLDER", help="Folder of the games. The same command continues them.")
     ] = Path("runs/lab"),
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the openings.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings.")] = 1,
     hash_mb: Annotated[
         int | None,
         typer.Option("--hash", min=1, metavar="MB", help="Table of each node. Default: 4, with --real 128."),

@@ -105,7 +105,9 @@ def learn(
     gate_options: Annotated[
         str, typer.Option(metavar="WORDS", help=_MORE.format("the gate's gougi match", "--resign 0"))
     ] = "",
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the first generation; each later one has the next.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of the first generation; each later one has the next.")
+    ] = 1,
     processes: Annotated[
         int | None, typer.Option(min=1, metavar="N", help=f"{_MACHINE} Default: the processors.")
     ] = None,
@@ -167,7 +169,9 @@ def learn(
 
 @app.command(cls=PlainCommand)
 def show(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi learn.")],
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi learn.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="The ledger, for programs.")] = False,
 ) -> None:
     """Show the generations of a run, also of one that is under way.

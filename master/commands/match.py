@@ -38,11 +38,11 @@ def match(
         str | None, typer.Option(metavar="MAIN+INC", help="Main time and increment (Fischer), in seconds.")
     ] = None,
     margin_ms: Annotated[
-        int, typer.Option(min=0, metavar="MS", help="How far a clock may be overrun before it is a loss.")
+        int, typer.Option(min=0, metavar="MS", help="Time by which a clock may be overrun before it is a loss.")
     ] = 300,
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")] = 1,
-    name_a: Annotated[str | None, typer.Option(metavar="NAME", help="What A is called.")] = None,
-    name_b: Annotated[str | None, typer.Option(metavar="NAME", help="What B is called.")] = None,
+    name_a: Annotated[str | None, typer.Option(metavar="NAME", help="Name of A.")] = None,
+    name_b: Annotated[str | None, typer.Option(metavar="NAME", help="Name of B.")] = None,
     option_a: Annotated[
         list[str] | None, typer.Option("--option-a", "-A", metavar="NAME=VALUE", help="A USI option of A; repeatable.")
     ] = None,
@@ -55,7 +55,7 @@ def match(
     openings: Openings = None,
     opening_plies: OpeningPlies = 12,
     opening_margin: OpeningMargin = 120,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the openings made, and of their order.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings made, and of their order.")] = 1,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
     ] = 2000,

@@ -38,7 +38,9 @@ app = typer.Typer(
 _NET = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin.")]
 _DATA = Annotated[
     list[Path] | None,
-    typer.Option("--data", exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay. May be repeated."),
+    typer.Option(
+        "--data", exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay. May be repeated."
+    ),
 ]
 
 
@@ -46,7 +48,7 @@ _DATA = Annotated[
 def info(
     file: _NET,
     data: _DATA = None,
-    positions: Annotated[int, typer.Option(min=1, metavar="N", help="Of --data, at most.")] = 20_000,
+    positions: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of --data, at most.")] = 20_000,
     as_json: Json = False,
 ) -> None:
     """Show a network's architecture, size, hash, and the ranges of each layer.
@@ -135,7 +137,7 @@ def blend(
             min=0,
             max=1,
             metavar="S",
-            help="Of the last net in the mean; the others share the rest. Default: all alike.",
+            help="Share of the last net in the mean; the others share the rest. Default: all alike.",
         ),
     ] = None,
     as_json: Json = False,
@@ -180,7 +182,7 @@ def compare(
     first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="A nn.bin.")],
     second: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one.")],
     data: _DATA = None,
-    positions: Annotated[int, typer.Option(min=2, metavar="N", help="That are looked at.")] = 5000,
+    positions: Annotated[int, typer.Option(min=2, metavar="N", help="Positions that are looked at.")] = 5000,
     show: Annotated[
         int, typer.Option(min=0, metavar="N", help="Boards shown of the positions over which they differ most.")
     ] = 3,

@@ -37,5 +37,5 @@ Openings = Annotated[
 ]
 OpeningPlies = Annotated[int, typer.Option(min=0, max=60, metavar="N", help="Random moves of a made opening.")]
 OpeningMargin = Annotated[
-    int, typer.Option(min=10, metavar="CP", help="How uneven a made opening may be, in centipawns.")
+    int, typer.Option(min=10, metavar="CP", help="Unevenness of a made opening at most, in centipawns.")
 ]

@@ -36,10 +36,11 @@ def play(
     nodes: Nodes = None,
     address: Address = None,
     mode: Annotated[
-        str | None, typer.Option(metavar="auto|split|consult|tiers", help="How nodes share the work. Default: auto.")
+        str | None,
+        typer.Option(metavar="auto|split|consult|tiers", help="The way in which nodes share the work. Default: auto."),
     ] = None,
     vote: Annotated[
-        str | None, typer.Option(metavar="auto|majority|weighted|…", help="How votes are counted. Default: auto.")
+        str | None, typer.Option(metavar="auto|majority|weighted|…", help="The rule that counts votes. Default: auto.")
     ] = None,
     threads: Annotated[
         int | None,

@@ -45,7 +45,7 @@ def selfplay(
     ] = 10_000,
     net: NetFile = None,
     fv_scale: FvScale = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all games: the same seed gives the same.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all games: the same seed gives the same.")] = 1,
     nodes: Annotated[
         int,
         typer.Option(
@@ -197,7 +197,9 @@ def _make(
 
 @app.command(cls=PlainCommand)
 def stats(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Count what is in the games: lengths, ends, duplicates, scores, the share that is kept, and the fitted scale."""
@@ -225,7 +227,9 @@ def stats(
 
 @app.command(cls=PlainCommand)
 def export(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay.")],
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi selfplay.")
+    ],
     out: Annotated[Path, typer.Option("--out", dir_okay=False, metavar="FILE", help="The file to write.")],
     everything: Annotated[
         bool,

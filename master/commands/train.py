@@ -25,7 +25,11 @@ def train(
     data: Annotated[
         list[Path],
         typer.Option(
-            "--data", exists=True, file_okay=False, metavar="FOLDER", help="Of gougi selfplay. May be given again."
+            "--data",
+            exists=True,
+            file_okay=False,
+            metavar="FOLDER",
+            help="Folder of gougi selfplay. May be given again.",
         ),
     ],
     out: Annotated[
@@ -46,7 +50,7 @@ def train(
         typer.Option(metavar="NAME", help="Inputs: K+P, HalfKP(Friend), HalfKA_hm1(Friend), … Default: K+P."),
     ] = None,
     width: Annotated[
-        int | None, typer.Option(metavar="N", help="Of the feature transformer, for each side. Default: 256.")
+        int | None, typer.Option(metavar="N", help="Width of the feature transformer, for each side. Default: 256.")
     ] = None,
     hidden: Annotated[
         str | None, typer.Option(metavar="N-M", help="Units of the two hidden layers. Default: 32-32.")
@@ -82,7 +86,7 @@ def train(
         float,
         typer.Option(
             metavar="PLIES",
-            help="How far a position's score looks ahead: mix it with the scores that followed in its game, whose mean "
+            help="Look-ahead of a position's score: mix it with the scores that followed in its game, whose mean "
             "distance is this.",
         ),
     ] = 0.0,
@@ -111,9 +115,9 @@ def train(
     patience: Annotated[
         int, typer.Option(min=0, metavar="N", help="Validations without a better loss that end a part. 0: none do.")
     ] = 10,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the first weights and of the order.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first weights and of the order.")] = 1,
     tolerance: Annotated[
-        float, typer.Option(min=0, metavar="CP", help="How far integers may be from floating point, rms.")
+        float, typer.Option(min=0, metavar="CP", help="Distance of integers from floating point at most, rms.")
     ] = 10.0,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, …; auto: cuda where there is one.")

@@ -60,9 +60,7 @@ def tune(
     movetime: Annotated[int | None, typer.Option(min=1, metavar="MS", help="Time a move, instead of nodes.")] = None,
     rate: Annotated[
         float,
-        typer.Option(
-            metavar="R", help="How far the last iteration moves a parameter for a point, in its steps (r_end)."
-        ),
+        typer.Option(metavar="R", help="Move of a parameter for a point in the last iteration, in its steps (r_end)."),
     ] = 0.002,
     net: NetFile = None,
     fv_scale: FvScale = None,
@@ -72,7 +70,7 @@ def tune(
         int, typer.Option(min=0, metavar="CP", help="A side is lost where both see it so far behind. 0: never.")
     ] = 2000,
     max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of perturbations, rounding and openings.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of perturbations, rounding and openings.")] = 1,
     lag: Annotated[
         int, typer.Option(min=1, metavar="N", help="Iterations at a time; more keep a larger fleet busy.")
     ] = 8,
@@ -234,7 +232,7 @@ def _known(path: Path) -> tuple[TuningFolder, Run]:
         return folder, folder.run(folder.known()[0], mend=False)[0]
 
 
-_FOLDER = Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Of gougi tune.")]
+_FOLDER = Annotated[Path, typer.Argument(exists=True, file_okay=False, metavar="FOLDER", help="Folder of gougi tune.")]
 
 
 @app.command(cls=PlainCommand)

@@ -78,7 +78,7 @@ class Series:
     count: int | None = None
     """Games to play; None: no end."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    """When set, a running game is played to its end, and nothing is begun any more."""
+    """Set: a running game is played to its end, and nothing is begun any more."""
     backoff: Backoff = field(default_factory=Backoff)
     """The delays between attempts."""
 

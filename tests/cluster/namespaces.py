@@ -21,7 +21,7 @@ _HOLD = "echo ready; exec cat >/dev/null"
 
 
 def why_not() -> str:
-    """Why there can be no such hosts here; empty: there can."""
+    """The reason why there can be no such hosts here; empty: there can."""
     if os.geteuid() != 0:
         return "hosts as network namespaces: only root can make them"
     command = (

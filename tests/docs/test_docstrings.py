@@ -1,4 +1,4 @@
-"""First sentences of docstrings: each is a verb or a plain noun phrase, not a clause that has to be read twice."""
+"""First sentences of docstrings and helps: a verb or a plain noun phrase, not a clause that has to be read twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("benchmarks", "cluster", "deploy", "docs", "master", "tests", "worker")
-RIDDLE = re.compile(r"(Of|What|Where|Who|How)\b")
+RIDDLE = re.compile(r"(Of|What|Where|Who|Whoever|How|Why|When|That)\b")
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
@@ -37,6 +37,17 @@ def test_a_first_sentence_is_a_verb_or_a_noun_phrase() -> None:
     assert {path.relative_to(ROOT).parts[0] for path in paths} == set(FOLDERS)
     found = {path.relative_to(ROOT).as_posix(): riddles(path.read_text(encoding="utf-8")) for path in paths}
     assert [f"{path}:{riddle}" for path, lines in found.items() for riddle in lines] == []
+
+
+def test_so_is_the_help_of_an_option() -> None:
+    found = [
+        f"{path.name}:{node.value.lineno}: {node.value.value}"
+        for path in sorted((ROOT / "master").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.keyword) and node.arg == "help" and isinstance(node.value, ast.Constant)
+        if RIDDLE.match(str(node.value.value))
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Turn:
     least_ms: int = 0
     """So much of the least time of a move is still to come."""
     began_ms: float = 0.0
-    """When the own time began to run."""
+    """The time at which the own time began to run."""
     told_ms: float = 0.0
     """The time at which the search was told of ``hard_ms``, and first of ``soft_ms``, which count from then."""
     _aimed_ms: float = field(init=False)

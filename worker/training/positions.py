@@ -85,7 +85,7 @@ def walk(
 
 
 def _turn(game: Game) -> int:
-    """Whose move it is at the start: the lowest bit of its position."""
+    """The side to move at the start: the lowest bit of its position."""
     return game.start[0] & 1
 
 

@@ -16,7 +16,7 @@ VALIDATIONS: Final = 50
 HELD_OUT: Final = 0.02
 """Share of the games that a run learns nothing from, unless it is given another one."""
 _VALIDATION_POSITIONS: Final = (20_000, 200_000)
-"""That a validation looks at, from and to; in between such a share of a run as takes little of its time."""
+"""Positions of a validation, from and to; in between such a share of a run as takes little of its time."""
 _VALIDATION_SHARE: Final = 150
 
 

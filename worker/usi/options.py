@@ -55,7 +55,7 @@ class Option:
         return text + "".join(f" var {choice}" for choice in self.choices)
 
     def fault(self, name: str, value: str) -> str | None:
-        """Why ``value`` is not allowed, or None."""
+        """The reason why ``value`` is not allowed, or None."""
         if self.kind == "check" and value not in ("true", "false"):
             return f"option {name}: {value!r} is neither true nor false"
         if self.kind == "combo" and self.choices and value not in self.choices:

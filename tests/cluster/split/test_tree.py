@@ -201,7 +201,7 @@ class TestBestFirst:
         assert best_first(known, ("b",), CAUTION) == [line(5, "b", "x")]
 
     def test_what_is_known_of_a_move_counts_before_lines_through_it(self) -> None:
-        """That the opponent has a reply after which 7g7f is fine, however deep it was searched, says little of 7g7f."""
+        """One reply after which 7g7f is fine, however deep it was searched, says little of 7g7f."""
         known = {("a", "x"): line(300, "a", "x", depth=20), ("a",): line(-40, "a", "y", depth=9)}
         assert best_first(known, (), CAUTION) == [known["a",]]
         del known["a",]

@@ -36,7 +36,7 @@ cat >/etc/gougi/fleet.env
 
 
 def why_not() -> str:
-    """Why there can be no such hosts here; empty: there can."""
+    """The reason why there can be no such hosts here; empty: there can."""
     return "" if shutil.which("nft") else "nft is not on the PATH (Debian: nftables)"
 
 

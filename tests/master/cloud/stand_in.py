@@ -29,7 +29,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing
 
 
 def why_not() -> str:
-    """Why real terraform cannot run here; empty: it can."""
+    """The reason why real terraform cannot run here; empty: it can."""
     if shutil.which("terraform") is None:
         return "terraform is not on the PATH"
     mirrored = any(PLUGINS.glob("*/hashicorp/aws"))

@@ -1,4 +1,4 @@
-"""When a fleet ends by itself, in virtual time."""
+"""The ends of a fleet by itself, in virtual time."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Seat:
         self.searched = 0
         self.played: list[MovePlayed] = []
         self.arrived_ms = [0.0, 0.0]
-        """When the last line arrived here, and there: lines do not overtake one another."""
+        """The times at which the last line arrived here, and there: lines do not overtake one another."""
 
     def tell(self, event: Input) -> None:
         now = self.world.now_ms

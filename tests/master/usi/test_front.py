@@ -82,7 +82,7 @@ class TestReady:
         assert bench.done[-1] == Quit(1, "no Ray here")
 
     def test_a_network_that_cannot_be_used_ends_it_though_there_is_a_fleet(self) -> None:
-        """Whoever asked for another network would play on with the old one, and not know it."""
+        """The one who asked for another network would play on with the old one, and not know it."""
         bench = Bench()
         bench.send("setoption name EvalFile value /no/such", "isready")
         bench.feed(Prepared("EvalFile: /no/such: no such file", stays=True, final=True))

@@ -1,4 +1,4 @@
-"""When the players' own scores end a game."""
+"""Ends of games by the players' own scores."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Gui:
         self._in: queue.Queue[str | None] = queue.Queue()
         self._out: queue.Queue[str] = queue.Queue()
         self.error = ""
-        """Why it ended by itself."""
+        """The reason why it ended by itself."""
         self._thread = threading.Thread(target=self._run, args=(UsiLoop(self._out.put),), daemon=True)
         self._thread.start()
 

@@ -187,7 +187,7 @@ def test_after_a_wrong_position_no_move_of_the_old_one_is_played(gui: Gui, wrong
 
 
 def test_a_network_that_cannot_be_used_ends_it_though_there_is_an_engine(gui: Gui) -> None:
-    """Whoever asked for another network would play on with the old one, and not know it."""
+    """The one who asked for another network would play on with the old one, and not know it."""
     gui.send("setoption name EvalFile value /no/such/nn.bin", "isready")
     assert "/no/such/nn.bin" in gui.until("info string error")[-1]
     gui.quit()

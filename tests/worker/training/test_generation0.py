@@ -66,7 +66,7 @@ def test_a_missing_piece_costs_its_worth(state: NnueState, without: str, low: in
 
 
 def test_opposite_values_for_the_two_sides(state: NnueState) -> None:
-    """Whose move it is changes nothing but the sign."""
+    """The side to move changes nothing but the sign."""
     for seed in range(5):
         for position in walk(random.Random(seed), 60):
             before = evaluate_score(position.record, state.record)
