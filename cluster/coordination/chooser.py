@@ -20,11 +20,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from cluster.api import SearchRequest
 from cluster.coordination.settings import Mode, Settings
-from cluster.coordination.strategies import StrategyError, strategy
+from cluster.coordination.strategies import strategy
 from cluster.engine_spec import Variety
 from cluster.voting.consultation import Vote
 from worker.files import reason, replace_file
@@ -37,22 +39,34 @@ class TableError(ValueError):
     """A table cannot be used; the text says what is wrong, and where."""
 
 
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One point of the table. ``budget``: nodes a move of every node."""
+    """One point of the table. ``budget``: nodes a move of every node.
+
+    Raises (constructor):
+        ValueError: there is no such strategy, or it needs other nodes than any other.
+    """
 
     strategy: str
-    nodes: int
-    budget: int
+    nodes: _Count
+    budget: _Count
     elo: float | None
     low: float | None
     high: float | None
-    games: int
+    games: _Count
     net: str = ""
     """The first digits of the network file's SHA-256."""
-    ms: int | None = None
+    ms: _Count | None = None
     """Milliseconds a move, where it was measured by real processes in real time (`gougi lab --real`), with their
     overhead; ``budget`` is then what one node searched in that time. None: in virtual time."""
+
+    def __post_init__(self) -> None:
+        found = strategy(self.strategy)
+        if found.settings.mode is Mode.AUTO or found.variety != Variety():
+            raise ValueError(f"{self.strategy}: expected a strategy that needs no other nodes than any other")
 
     @property
     def key(self) -> tuple[str, int, str, str]:
@@ -68,6 +82,12 @@ class Measured:
         return self.elo if self.low is None else (self.elo + self.low) / 2
 
 
+class _Table(msgspec.Struct):
+    """The file's content."""
+
+    points: tuple[Measured, ...]
+
+
 def read_table(path: Path | None = None) -> tuple[Measured, ...]:
     """The points of ``path``, or of the table that comes with the package.
 
@@ -76,14 +96,11 @@ def read_table(path: Path | None = None) -> tuple[Measured, ...]:
     """
     source = path or resources.files("cluster").joinpath("measured.json")
     try:
-        found = json.loads(source.read_text(encoding="utf-8"))
-        return tuple(_point(raw, f"points[{index}]") for index, raw in enumerate(found["points"]))
+        return msgspec.json.decode(source.read_text(encoding="utf-8"), type=_Table).points
     except (OSError, UnicodeDecodeError) as error:
         raise TableError(f"{source}: {reason(error)}") from error
-    except (json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
-        raise TableError(f"{source}: no table of strategies: {error!r}") from error
-    except TableError as error:
-        raise TableError(f"{source}: {error}") from None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise TableError(f"{source}: no table of strategies: {error}") from error
 
 
 def write_table(path: Path, points: Iterable[Measured]) -> None:
@@ -184,27 +201,3 @@ def standard_table() -> tuple[Measured, ...]:
 
 def _apart(a: float, b: float) -> float:
     return abs(math.log(a / b))
-
-
-def _point(raw: Any, where: str) -> Measured:
-    try:
-        point = Measured(**raw)
-    except TypeError as error:
-        raise TableError(f"{where}: {error}") from error
-    for name in ("nodes", "budget", "games"):
-        value = getattr(point, name)
-        if type(value) is not int or value < 1:
-            raise TableError(f"{where}: {name} is {value!r}, expected a whole number of 1 or more")
-    if point.ms is not None and (type(point.ms) is not int or point.ms < 1):
-        raise TableError(f"{where}: ms is {point.ms!r}, expected milliseconds, 1 or more, or nothing")
-    for name in ("elo", "low", "high"):
-        value = getattr(point, name)
-        if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
-            raise TableError(f"{where}: {name} is {value!r}, expected a number or null")
-    try:
-        found = strategy(point.strategy)
-    except StrategyError as error:
-        raise TableError(f"{where}: {error}") from error
-    if found.settings.mode is Mode.AUTO or found.variety != Variety():
-        raise TableError(f"{where}: {point.strategy}: expected a strategy that needs no other nodes than any other")
-    return point

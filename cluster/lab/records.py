@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
+from typing import Any
+
+import msgspec
 
 from cluster.api import Decision
-from cluster.lab.real_figures import RealGame, get
+from cluster.lab.real_figures import RealGame
 from cluster.lab.schedule import Game, Point
 from cluster.lab.settings import LabError
 
@@ -62,44 +65,61 @@ class GameRecord:
     def to_line(self) -> str:
         """One line of JSON, without the line's end."""
         game = self.game
-        plain = {
-            "strategy": game.point.strategy,
-            "nodes": game.point.nodes,
-            "game": game.number,
-            "pair": game.pair,
-            "black": "A" if game.a_is_black else "B",
-            "points": self.points,
-            "end": self.end,
-            "plies": len(self.moves),
-            "a": asdict(self.a),
-            "b": asdict(self.b),
-            "moves": " ".join(self.moves),
-        }
-        if self.real is not None:
-            plain["real"] = self.real.to_plain()
-        return json.dumps(plain, ensure_ascii=False)
+        line = _Line(
+            strategy=game.point.strategy,
+            nodes=game.point.nodes,
+            game=game.number,
+            pair=game.pair,
+            black="A" if game.a_is_black else "B",
+            points=self.points,
+            end=self.end,
+            plies=len(self.moves),
+            a=self.a,
+            b=self.b,
+            moves=" ".join(self.moves),
+            real=self.real,
+        )
+        return json.dumps(_rounded(msgspec.to_builtins(line)), ensure_ascii=False)
 
     @classmethod
-    def from_line(cls, line: str) -> GameRecord:
+    def from_line(cls, text: str) -> GameRecord:
         """Read what `to_line` wrote.
 
         Raises:
             LabError: it is something else; the text says what.
         """
         try:
-            plain = json.loads(line)
-        except ValueError as error:
-            raise LabError(f"no JSON: {error}") from error
-        if not isinstance(plain, dict):
-            raise LabError("no JSON object")
-        game = Game(Point(get(plain, "strategy", str), get(plain, "nodes", int)), get(plain, "game", int))
-        points = get(plain, "points", float)
-        if points not in (0.0, 0.5, 1.0):
-            raise LabError(f"points: a game scores 0, 0.5 or 1, not {points}")
-        a, b = (
-            SideFigures(**{item.name: get(side, item.name, type(item.default)) for item in fields(SideFigures)})
-            for side in (get(plain, "a", dict), get(plain, "b", dict))
-        )
-        end, moves = get(plain, "end", str), tuple(get(plain, "moves", str).split())
-        real = RealGame.from_plain(get(plain, "real", dict)) if "real" in plain else None
-        return cls(game, points, end, moves, a, b, real)
+            line = msgspec.json.decode(text, type=_Line)
+        except msgspec.MsgspecError as error:
+            raise LabError(f"not the line of a game: {error}") from error
+        if line.points not in (0.0, 0.5, 1.0):
+            raise LabError(f"points: a game scores 0, 0.5 or 1, not {line.points}")
+        game = Game(Point(line.strategy, line.nodes), line.game)
+        return cls(game, line.points, line.end, tuple(line.moves.split()), line.a, line.b, line.real)
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    """A game as its line of JSON has it."""
+
+    strategy: str
+    nodes: int
+    game: int
+    pair: int
+    black: str
+    points: float
+    end: str
+    plies: int
+    a: SideFigures
+    b: SideFigures
+    moves: str
+    real: RealGame | None = None
+
+
+def _rounded(value: Any) -> Any:
+    """Plain values with six digits behind each point: more are nobody's."""
+    match value:
+        case float():
+            return round(value, 6)
+        case dict():
+            return {name: _rounded(item) for name, item in value.items()}
+    return value

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
 
 from cluster.tuning.settings import TuneSettings, TuningError
 from cluster.tuning.spsa import Spsa
@@ -51,6 +53,10 @@ class Played:
     nodes: int = 0
     cpu_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not set(self.points) <= {0.0, 0.5, 1.0}:
+            raise ValueError(f"points: a game scores 0, 0.5 or 1, not {self.points}")
+
     @property
     def name(self) -> PairName:
         """Its iteration and its number in it."""
@@ -69,15 +75,9 @@ class Played:
     def from_line(cls, text: str) -> Played:
         """Read a line of `to_line`. Raises TuningError: it is none."""
         try:
-            facts: dict[str, Any] = json.loads(text)
-            first, second = facts["points"]
-            played = cls(**facts | {"points": (float(first), float(second))})
-        except (KeyError, TypeError, ValueError) as error:
-            raise TuningError(f"not the line of a pair of games: {error!r}") from error
-        whole = type(played.iteration) is int and type(played.pair) is int
-        if not whole or not all(one in (0.0, 0.5, 1.0) for one in played.points):
-            raise TuningError("not the line of a pair of games: numbers out of range")
-        return played
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError as error:
+            raise TuningError(f"not the line of a pair of games: {error}") from error
 
 
 class Run:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cluster.tuning.spsa import Parameter, SpsaError, SpsaSettings
+import msgspec
+
+from cluster.tuning.spsa import SpsaSettings
 
 
 class TuningError(Exception):
@@ -85,8 +87,6 @@ class TuneSettings:
     def from_json(cls, facts: Mapping[str, Any]) -> TuneSettings:
         """Read what `to_json` gave. Raises TuningError: it is not that."""
         try:
-            spsa = dict(facts["spsa"])
-            parameters = tuple(Parameter(**one) for one in spsa.pop("parameters"))
-            return cls(SpsaSettings(parameters, **spsa), GameSettings(**facts["games"]), facts["pairs"])
-        except (KeyError, TypeError, AttributeError, SpsaError) as error:
+            return msgspec.convert(facts, cls)
+        except msgspec.ValidationError as error:
             raise TuningError(f"no settings of gougi tune: {error}") from error

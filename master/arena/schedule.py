@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 _FAULTS: Final = ("CRASH", "ILLEGAL_MOVE", "TIME_UP")
 MOST_FAULTS: Final = 4
@@ -64,6 +66,10 @@ class PlayedGame:
     a: SideFigures = field(default_factory=SideFigures)
     b: SideFigures = field(default_factory=SideFigures)
 
+    def __post_init__(self) -> None:
+        if self.number < 1 or self.points not in (0.0, 0.5, 1.0):
+            raise ValueError(f"game {self.number} with {self.points} points")
+
     @property
     def at_fault(self) -> int | None:
         """The player (0 A, 1 B) that lost by an illegal move, a crash or on time; None: nobody."""
@@ -82,14 +88,7 @@ class PlayedGame:
         Raises:
             ValueError: it is none.
         """
-        try:
-            facts: dict[str, Any] = json.loads(text)
-            game = cls(**facts | {key: SideFigures(**facts[key]) for key in ("a", "b")})
-            if type(game.number) is not int or game.number < 1 or game.points not in (0, 0.5, 1):
-                raise ValueError("numbers out of range")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not the line of a game: {error!r}") from error
-        return game
+        return msgspec.json.decode(text, type=cls)
 
 
 def results_of(games: Sequence[PlayedGame]) -> list[tuple[int, float]]:

@@ -112,7 +112,7 @@ def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None
     folder.append(record(0, 1.0))
     good = folder.results.read_text()
     folder.results.write_text(good + "nonsense\n" + good)
-    with pytest.raises(LabError, match=r"games\.jsonl, line 2: no JSON"):
+    with pytest.raises(LabError, match=r"games\.jsonl, line 2: not the line of a game"):
         folder.read()
     folder.results.write_text(good + good + good)
     with pytest.raises(LabError, match=r"line 2: split, 2 nodes, game 0 again"):
@@ -123,17 +123,17 @@ def test_other_damage_is_an_error_that_names_the_line(folder: LabFolder) -> None
     ("change", "words"),
     [
         ({"points": 0.7}, "0, 0.5 or 1"),
-        ({"points": "1"}, "points: expected float"),
-        ({"nodes": True}, "nodes: expected int"),
-        ({"a": {"moves": 1}}, "nodes: expected int"),
-        ({"moves": None}, "moves: expected str"),
+        ({"points": "1"}, r"Expected `float`, got `str` - at `\$.points`"),
+        ({"nodes": True}, r"Expected `int`, got `bool` - at `\$.nodes`"),
+        ({"a": {"moves": "1"}}, r"Expected `int`, got `str` - at `\$.a.moves`"),
+        ({"moves": None}, r"Expected `str`, got `null` - at `\$.moves`"),
     ],
 )
 def test_a_line_is_checked(change: dict[str, object], words: str) -> None:
     plain = json.loads(record(0, 1.0).to_line()) | change
     with pytest.raises(LabError, match=words):
         GameRecord.from_line(json.dumps(plain))
-    with pytest.raises(LabError, match="no JSON object"):
+    with pytest.raises(LabError, match="Expected `object`, got `array`"):
         GameRecord.from_line("[]")
 
 

@@ -30,11 +30,11 @@ def test_a_line_comes_back_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"cores": []}, "cores: expected numbers"),
-        ({"cores_b": [0, -1]}, "cores: expected numbers"),
-        ({"voids": "1"}, "voids: expected int"),
-        ({"a": {}}, "asked_ms: expected int"),
-        ({"others": None}, "others: expected float"),
+        ({"cores": []}, r"Expected `array` of length >= 1 - at `\$.real.cores`"),
+        ({"cores_b": [0, -1]}, r"Expected `int` >= 0 - at `\$.real.cores_b\[1\]`"),
+        ({"voids": "1"}, r"Expected `int`, got `str` - at `\$.real.voids`"),
+        ({"a": {"asked_ms": 0.5}}, r"Expected `int`, got `float` - at `\$.real.a.asked_ms`"),
+        ({"others": None}, r"Expected `float`, got `null` - at `\$.real.others`"),
     ],
 )
 def test_a_line_is_checked(change: dict[str, object], says: str) -> None:
@@ -42,7 +42,7 @@ def test_a_line_is_checked(change: dict[str, object], says: str) -> None:
     plain["real"] |= change
     with pytest.raises(LabError, match=says):
         GameRecord.from_line(json.dumps(plain))
-    with pytest.raises(LabError, match="real: expected dict"):
+    with pytest.raises(LabError, match=r"Expected `object | null`, got `int` - at `\$.real`"):
         GameRecord.from_line(json.dumps(plain | {"real": 1}))
 
 
