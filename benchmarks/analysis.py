@@ -18,10 +18,10 @@ import math
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from cluster.drivers.local_driver import LocalSearcher
 from cluster.engine_spec import EngineSpec
-from master.analysis.calibration import calibration_json
 from master.analysis.game import Game, PlayedMove
 from master.analysis.judgement import Judged, judge
 from master.analysis.network import network_hash
@@ -38,6 +38,25 @@ from worker.search.engine import NumbaEngine
 from worker.shogi import Position
 
 RESIGN_CP, RESIGN_MOVES, MOST_MOVES = 3000, 4, 256
+
+
+def calibration_json(calibration: Calibration, facts: dict[str, Any]) -> str:
+    """The file's text.
+
+    Args:
+        facts: how it was measured, for its reader.
+    """
+    levels = []
+    for level in calibration.levels:
+        bands: list[list[int]] = []
+        for index, loss in sorted(level.losses):
+            while len(bands) <= index:
+                bands.append([])
+            bands[index].append(loss)
+        levels.append({"nodes": level.nodes, "elo": round(level.elo, 1), "losses": bands})
+    head = {"net": calibration.net, "nodes_per_move": calibration.nodes_per_move, "measured": facts}
+    lines = ",\n".join(json.dumps(level, separators=(",", ":")) for level in levels)
+    return json.dumps(head, indent=1)[:-2] + ',\n "levels": [\n' + lines + "\n ]\n}\n"
 
 
 def play(opening: str, levels: tuple[int, int], engines: tuple[NumbaEngine, NumbaEngine]) -> dict[str, object]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.worker.random_networks import HALF_KP_256, random_network
 from worker.jit import HAS_AVX2, HAS_VNNI, jit
 from worker.jit.memory import st64
 from worker.nnue import Network, NnueState, default_network, load_network
@@ -28,7 +29,6 @@ from worker.nnue.kernels import kernels
 from worker.nnue.state import SLOTS
 from worker.shogi import Position
 from worker.shogi.makemove import make, unmake
-from worker.training.dummy import HALF_KP_256, random_network
 
 GAME_PLIES = 60
 

@@ -177,9 +177,8 @@ class RaySearcher(HostedSearcher):
             self._status.close()
         if self._metrics is not None:
             self._metrics.closed()
-        if self._channel is not None:
-            for node_id in self._fleet.members:
-                self._channel.send(self._fleet.members[node_id].hello.peer, End(again=False))
+        for member in self._fleet.members.values():
+            self._tell(member.hello.peer, End(again=False))
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -292,8 +291,8 @@ class RaySearcher(HostedSearcher):
         begins.
         """
         member = self._fleet.members.get(node_id)
-        if member is not None and member.gone and self._channel is not None:
-            self._channel.send(member.hello.peer, End(again=True))
+        if member is not None and member.gone:
+            self._tell(member.hello.peer, End(again=True))
 
     def log(self, name: str, **fields: object) -> None:
         """`cluster.drivers.node_supervisor.Master`: tell the listener."""
@@ -344,8 +343,8 @@ class RaySearcher(HostedSearcher):
         if isinstance(message, Heartbeat) and not message.idle and self._fleet.is_gone(peer):
             self._dismiss(peer, "it searches though it was sent away")
             return
-        if isinstance(message, Heartbeat) and self._fleet.is_superseded(peer) and self._channel is not None:
-            self._channel.send(peer, End(again=False))
+        if isinstance(message, Heartbeat) and self._fleet.is_superseded(peer):
+            self._tell(peer, End(again=False))
             return
         self._apply(self._fleet.heard(peer, now_ms()))
         if self._metrics is not None and message.node_id != FALLBACK:
@@ -365,14 +364,14 @@ class RaySearcher(HostedSearcher):
 
     def _let_go(self, peer: str, message: Leave) -> None:
         """A node leaves of itself: elsewhere because its machine or service ends; here another takes its place."""
-        if self._fleet.is_gone(peer) and self._channel is not None:
-            self._channel.send(peer, Stop(EVERY_JOB))  # it asks again: the message of its dismissal was lost
+        if self._fleet.is_gone(peer):
+            self._tell(peer, Stop(EVERY_JOB))  # it asks again: the message of its dismissal was lost
         if self._fleet.peer(message.node_id) != peer:
             return
         self.log("node_leaves", node=message.node_id, why=message.reason)
         self._dismiss(peer, f"leaves: {message.reason}")
-        if self._address is None and self._channel is not None:
-            self._channel.send(peer, End(again=True))
+        if self._address is None:
+            self._tell(peer, End(again=True))
 
     def _failed(self, message: Failed) -> None:
         """An engine cannot be made: while the fleet opens, that is the end of it; later another attempt follows."""
@@ -389,8 +388,12 @@ class RaySearcher(HostedSearcher):
     def _dismiss(self, peer: str, reason: str) -> None:
         """Deal its work to others first, and only then end what it does."""
         self._apply(self._fleet.gone(peer, reason))
+        self._tell(peer, Stop(EVERY_JOB))
+
+    def _tell(self, peer: str, order: Order) -> None:
+        """Send an order to a node's process, whether it counts as that node now or not."""
         if self._channel is not None:
-            self._channel.send(peer, Stop(EVERY_JOB))
+            self._channel.send(peer, order)
 
     def _refuse(self, peer: str, why: str) -> None:
         """Say so, without filling the log."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from master.analysis.strength import Calibration, Level
 
@@ -29,22 +29,3 @@ def read_calibration(path: Path | None = None) -> Calibration:
         for level in content["levels"]
     )
     return Calibration(str(content["net"]), int(content["nodes_per_move"]), levels)
-
-
-def calibration_json(calibration: Calibration, facts: dict[str, Any]) -> str:
-    """The file's text.
-
-    Args:
-        facts: how it was measured, for its reader.
-    """
-    levels = []
-    for level in calibration.levels:
-        bands: list[list[int]] = []
-        for index, loss in sorted(level.losses):
-            while len(bands) <= index:
-                bands.append([])
-            bands[index].append(loss)
-        levels.append({"nodes": level.nodes, "elo": round(level.elo, 1), "losses": bands})
-    head = {"net": calibration.net, "nodes_per_move": calibration.nodes_per_move, "measured": facts}
-    lines = ",\n".join(json.dumps(level, separators=(",", ":")) for level in levels)
-    return json.dumps(head, indent=1)[:-2] + ',\n "levels": [\n' + lines + "\n ]\n}\n"

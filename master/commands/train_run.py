@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from master.commands.train_board import Board
     from worker.nnue.format import NetworkFile
     from worker.training.corpus import Corpus
-    from worker.training.network.trainer import Outcome, Progress, Row, Trainer
+    from worker.training.network.trainer import Outcome, Row, Trainer
     from worker.training.train_folder import TrainFolder
     from worker.training.train_settings import TrainSettings
     from worker.training.weights import FloatNet
@@ -127,9 +127,6 @@ def _learn(folder: TrainFolder, trainer: Trainer, board: Board) -> Outcome:
             raise KeyboardInterrupt
         stopped = True
 
-    def on_progress(progress: Progress) -> None:
-        board.take(progress)
-
     def on_row(row: Row) -> None:
         rows.append(asdict(row))
         board.row(row)
@@ -143,7 +140,7 @@ def _learn(folder: TrainFolder, trainer: Trainer, board: Board) -> Outcome:
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return trainer.run(on_progress, on_row, lambda state: write_checkpoint(folder.path, state), lambda: stopped)
+        return trainer.run(board.take, on_row, lambda state: write_checkpoint(folder.path, state), lambda: stopped)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -166,8 +163,6 @@ def _export(
 
     architecture = settings.architecture if source is None else source.architecture
     network = to_file(outcome.net, architecture)
-    if settings.horizon and corpus.scale is None:
-        raise CommandError("--horizon: the games fit no win-rate scale: there are too few")
     wanted = Schedule.of(settings, corpus.training).validation_positions
     found = interruptible(lambda: measure(outcome.net, network, corpus.validation_records(wanted), _fv_scale(source)))
     if not found.rms <= tolerance:
@@ -179,7 +174,10 @@ def _export(
         )
     data = serialise_network(network)
     replace_file(folder.net, data, to_disk=True)
-    last = min((row for row in outcome.rows if row.quantised == outcome.rows[-1].quantised), key=_loss)
+    last = min(
+        (row for row in outcome.rows if row.quantised == outcome.rows[-1].quantised),
+        key=lambda row: row.validation_loss,
+    )
     report = {
         "folder": str(folder.path),
         "finished": True,
@@ -200,7 +198,3 @@ def _export(
     }
     replace_file(folder.report, (json.dumps(report, indent=2) + "\n").encode())
     return report
-
-
-def _loss(row: Row) -> float:
-    return row.validation_loss

@@ -1,7 +1,7 @@
 """Generation 0: a network made by hand, the first teacher of `gougi learn`, which begins with nothing.
 
-``python -m worker.training.generation0 --output FILE`` writes a K-P 256x2-32-32 network that adds up material and
-piece-square values. Nothing is trained and nothing is random: the same bytes come out everywhere.
+It is a K-P 256x2-32-32 network that adds up material and piece-square values. Nothing is trained and nothing is random:
+the same bytes come out everywhere.
 
 How a sum becomes a network: let L be the sum of all values as a perspective sees them, in levels of 2 centipawns; the
 other perspective sees -L. All units of the transformer get the same weights and each its own bias, so that unit j runs
@@ -14,15 +14,13 @@ as steep, so that in a won position more is still better.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from worker.nnue.features import BOARD_BASE, HAND_BASE, K_P, PIECE_NUMBERS
-from worker.nnue.format import Architecture, NetworkFile, write_network
+from worker.nnue.format import Architecture, NetworkFile
 from worker.shogi.pieces import (
     BISHOP,
     DRAGON,
@@ -254,16 +252,3 @@ def build() -> NetworkFile:
         (bias1, np.zeros(_HIDDEN, np.int32), np.zeros(1, np.int32)),
         (weight1.reshape(_HIDDEN, 2 * _WIDTH), identity, weight3),
     )
-
-
-def main() -> None:
-    """Command line: write the network."""
-    parser = argparse.ArgumentParser(prog="python -m worker.training.generation0", description=main.__doc__)
-    parser.add_argument("--output", type=Path, required=True, help="file to write")
-    output: Path = parser.parse_args().output
-    write_network(output, build())
-    print(f"{output}: {output.stat().st_size} bytes")
-
-
-if __name__ == "__main__":
-    main()

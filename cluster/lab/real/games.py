@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 from cluster.api import Decision, FleetError, SearchRequest
 from cluster.coordination.strategies import SINGLE, strategy
@@ -14,7 +14,7 @@ from cluster.engine_spec import EngineSpec
 from cluster.lab.processes import Task
 from cluster.lab.real import machine
 from cluster.lab.real.cores import Seating
-from cluster.lab.real.side import Found, Side, SideLost, SideSpec
+from cluster.lab.real.side import Side, SideLost, SideSpec
 from cluster.lab.real_figures import KINDS, RealFigures, RealGame
 from cluster.lab.records import GameRecord, SideFigures
 from cluster.lab.schedule import Game
@@ -34,19 +34,7 @@ _QUIET_S: Final = 20.0
 _LOOKED_S: Final = 0.5
 
 
-class Playing(Protocol):
-    """A player's process: `cluster.lab.real.side.Side`."""
-
-    @property
-    def pid(self) -> int: ...
-    def new_game(self) -> None: ...
-    def search(self, request: SearchRequest) -> Found: ...
-    def ponder(self, request: SearchRequest) -> None: ...
-    def rest(self) -> None: ...
-    def close(self) -> None: ...
-
-
-OpenSide = Callable[[SideSpec, threading.Event], Playing]
+OpenSide = Callable[[SideSpec, threading.Event], Side]
 """Starts a player: `Side`."""
 
 
@@ -59,7 +47,7 @@ class _Player:
     """One side in one game."""
 
     name: str
-    side: Playing
+    side: Side
     fleet: bool
     ms: int
     ponders: bool
@@ -104,7 +92,7 @@ class RealWorkplace:
         self._ended = threading.Event()
         self._tell = tell
         self._open_side = open_side
-        self._sides: dict[str, tuple[SideSpec, Playing]] = {}
+        self._sides: dict[str, tuple[SideSpec, Side]] = {}
         self._last_id = 0
         """The last request's id: ids rise through all games of a player."""
 

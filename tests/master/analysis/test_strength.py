@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from master.analysis.calibration import calibration_json, read_calibration
+from benchmarks.analysis import calibration_json
+from master.analysis.calibration import read_calibration
 from master.analysis.report import elo_text, strength_text
 from master.analysis.strength import LEAST_MOVES, Calibration, Level, elo_of, strength, virtual_score
 

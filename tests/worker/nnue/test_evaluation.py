@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.worker.nnue.playouts import STARTS, expected, mirrored, play, walk
+from tests.worker.random_networks import HALF_KP_256, random_network
 from worker.nnue import Network, NnueState, centipawns, default_network, evaluate, evaluate_score, load_network
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
 from worker.nnue.format import Architecture, NetworkFile
 from worker.nnue.state import SLOTS
 from worker.score import MAX_EVAL, MAX_PLY
 from worker.shogi import Position
-from worker.training.dummy import HALF_KP_256, random_network
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
 needs_reference = pytest.mark.skipif(not REFERENCE.exists(), reason=f"the reference network is not there: {REFERENCE}")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.worker.nnue.playouts import GAMES, expected, replay, walk
+from tests.worker.random_networks import HALF_KP_256, random_network
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
 from worker.nnue.features import (
     FEATURE_SETS,
@@ -27,7 +28,6 @@ from worker.nnue.features import (
 )
 from worker.nnue.format import Architecture, NetworkFile, read_network
 from worker.shogi import Position
-from worker.training.dummy import HALF_KP_256, random_network
 
 REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "nets" / "kp256_reference.bin"
 

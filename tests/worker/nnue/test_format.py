@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.worker.random_networks import random_network
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM2, HALF_KP, HALF_KP_VM, K_P
 from worker.nnue.format import (
     Architecture,
@@ -21,7 +22,6 @@ from worker.nnue.format import (
     serialise_network,
     write_network,
 )
-from worker.training.dummy import random_network
 
 # As the field writes them: YaneuraOu's K-P and HalfKP, the newer name of a sparse first layer, a trainer's fv_scale.
 K_P_256 = (

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.worker.nnue.playouts import expected
+from tests.worker.random_networks import random_network
 from worker.nnue import Network, Variation, load_network
 from worker.nnue.features import FEATURE_SETS
 from worker.nnue.format import Architecture, NetworkFile, parse_network
 from worker.nnue.network import default_file
 from worker.nnue.variation import _evaluate, _positions_of, vary
 from worker.shogi import Position
-from worker.training.dummy import random_network
 
 FILE = default_file()
 SCALE = 16

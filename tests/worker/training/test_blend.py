@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.worker.random_networks import random_network
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture, serialise_network
 from worker.training.blend import BlendError, blend
-from worker.training.dummy import random_network
 
 SMALL = Architecture(K_P, 128, 16, 8)
 A, B, C = (random_network(SMALL, seed) for seed in (1, 2, 3))

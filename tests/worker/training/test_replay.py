@@ -7,6 +7,7 @@ import struct
 import numpy as np
 import pytest
 
+from tests.worker.random_networks import random_network
 from tests.worker.selfplay.games import games_of, made
 from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.accumulator import refresh
@@ -16,7 +17,6 @@ from worker.selfplay.walk import whole_move
 from worker.shogi import Position
 from worker.training.batches import make_batch
 from worker.training.corpus import Replayer, Split
-from worker.training.dummy import random_network
 from worker.training.exactness import evaluator_raw
 from worker.training.features import TRAINABLE, factors, mirrored_tables, row_tables
 from worker.training.packed import unpacked_position

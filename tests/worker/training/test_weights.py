@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.worker.random_networks import random_network
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture, NetworkFile, serialise_network
 from worker.training import generation0
-from worker.training.dummy import random_network
 from worker.training.weights import from_file, random_net, snapped, to_file
 
 SMALL = Architecture(K_P, 128, 16, 8)

@@ -1,18 +1,13 @@
-"""Networks of random weights: for measuring speed, which does not depend on the weights, and for tests.
-
-``python -m worker.training.dummy --output FILE [--architecture STRING] [--seed N]``
-"""
+"""Networks of random weights: for tests, and for measuring speed, which does not depend on the weights."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from worker.nnue.features import HALF_KP
-from worker.nnue.format import Architecture, NetworkFile, parse_architecture, write_network
+from worker.nnue.format import Architecture, NetworkFile
 
 HALF_KP_256: Final = Architecture(HALF_KP, width=256, hidden1=32, hidden2=32)
 _ROWS: Final = 256
@@ -34,17 +29,3 @@ def random_network(architecture: Architecture, seed: int = 0) -> NetworkFile:
         weight = generator.normal(0, 200 / np.sqrt(inputs), (outputs, inputs))
         weights.append(np.rint(weight).clip(-128, 127).astype(np.int8))
     return NetworkFile(architecture, transformer_bias, transformer_weight, tuple(biases), tuple(weights))
-
-
-def main() -> None:
-    """Command line: write a network of random weights."""
-    parser = argparse.ArgumentParser(prog="python -m worker.training.dummy", description=main.__doc__)
-    parser.add_argument("--output", type=Path, required=True, help="file to write")
-    parser.add_argument("--architecture", default=str(HALF_KP_256), help="architecture string (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    write_network(options.output, random_network(parse_architecture(options.architecture), options.seed))
-
-
-if __name__ == "__main__":
-    main()
