@@ -143,7 +143,12 @@ def plant(tree: Path, file: str, old: str, new: str) -> None:
             "the report port 6391",
             "docs/reference/aws.md: the report port",
         ),
-        ("master/cloud/agreed.py", "REPORT_PORT: Final = 6390", "REPORT_PORT: Final = 7000", "master.sh: ports"),
+        (
+            "tests/deploy/agreement/table.py",
+            "REPORT_PORT: Final = 6390",
+            "REPORT_PORT: Final = 7000",
+            "master.sh: ports",
+        ),
         # Permissions, and the ways to what they allow.
         ("terraform/iam.tf", '"autoscaling:SetDesiredCapacity", ', "", "iam.tf: head: EndTheFleet: Action"),
         ("terraform/iam.tf", '"s3:ListBucket"', '"s3:ListBuckets"', "List: Action"),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from master.cloud.agreed import GCS_PORT, RAY_PORTS
+from tests.deploy.agreement.table import GCS_PORT, RAY_PORTS
 from tests.deploy.machine import SCRIPTS, script_at, stand_in
 
 # As cluster/machine/presence.py writes it: dismissed 0.3 s after SIGTERM.

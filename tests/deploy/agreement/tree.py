@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Final
+from unittest.mock import patch
 
 COPIED: Final = (
     "deploy",
@@ -20,8 +21,13 @@ COPIED: Final = (
     "master/commands/common.py",
     "master/commands/fleet_services.py",
     "master/cloud",
+    "tests/deploy/agreement/table.py",
 )
 """All that the checks look at."""
+
+
+TABLE: Final = "tests.deploy.agreement.table"
+CODE: Final = "master.cloud.agreed"
 
 
 class Tree:
@@ -36,14 +42,16 @@ class Tree:
     @cached_property
     def agreed(self) -> ModuleType:
         """The table, as this tree has it."""
-        spec = importlib.util.spec_from_file_location("agreed_of_a_tree", self.root / "master" / "cloud" / "agreed.py")
+        with patch.dict(sys.modules, {CODE: self._module(CODE)}):
+            return self._module(TABLE)
+
+    def _module(self, name: str) -> ModuleType:
+        """A module of this tree, which only knows those that the running process has."""
+        spec = importlib.util.spec_from_file_location(name, self.root / f"{name.replace('.', '/')}.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # dataclasses look there for the types that annotations name
-        try:
+        with patch.dict(sys.modules, {name: module}):  # dataclasses look there for the types that annotations name
             spec.loader.exec_module(module)
-        finally:
-            del sys.modules[spec.name]
         return module
 
     @cached_property

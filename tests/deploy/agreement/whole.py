@@ -1,4 +1,4 @@
-"""Whether terraform, units, scripts, docs and code agree with `master.cloud.agreed`."""
+"""Whether terraform, units, scripts, docs and code agree with `tests.deploy.agreement.table`."""
 
 from __future__ import annotations
 
