@@ -46,7 +46,7 @@ def side_by_side(places: Sequence[Workplace[Task, Result]], tasks: Iterable[Task
                     for task in islice(left, 1):
                         running[threads.submit(place.do, task)] = place
         except BaseException:
-            for place in places:
+            for place in running.values():
                 place.end()
             raise
         finally:

@@ -29,6 +29,10 @@ class Counting:
         self.done.append(task)
         return 10 * task
 
+    @property
+    def ended(self) -> bool:
+        return self._ended.is_set()
+
     def end(self) -> None:
         self._ended.set()
 
@@ -74,3 +78,12 @@ def test_closing_it_ends_the_running_tasks() -> None:
     assert next(playing) == 0
     playing.close()
     assert [place.closed for place in places] == [1, 1]
+
+
+def test_a_place_without_a_task_is_closed_and_not_ended() -> None:
+    """So that a player who has just heard of his last game's end can leave by himself."""
+    last, other = Counting(), Counting(slow=frozenset({1}))
+    playing = side_by_side([last, other], range(2))
+    assert next(playing) == 0
+    playing.close()
+    assert (last.ended, other.ended) == (False, True)
