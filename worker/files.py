@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 _REASONS: Final = {
     errno.ENOENT: "no such file",
@@ -64,21 +66,23 @@ def append_text(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def replace_file(path: Path, content: bytes, *, to_disk: bool = False, mode: int = 0o644) -> None:
-    """Write a file so that a reader meets the old content or the new one, never half of it.
+@contextmanager
+def replacing(path: Path, *, to_disk: bool = False, mode: int = 0o644) -> Iterator[IO[bytes]]:
+    """A file to write that takes the place of ``path`` at the end of the block, so that a reader meets the old content
+    or the new one, never half of it. Where the block raises, the file is as it was.
 
     Args:
         to_disk: wait until the disk has it, or a machine that loses its power may keep the new name of an empty file.
         mode: who may read it.
 
     Raises:
-        OSError: that names ``path``. The file is then as it was.
+        OSError: it cannot be written; it names ``path``.
     """
     temporary = None
     try:
         with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             temporary = file.name
-            file.write(content)
+            yield file
             if to_disk:
                 file.flush()
                 os.fsync(file.fileno())
@@ -86,7 +90,15 @@ def replace_file(path: Path, content: bytes, *, to_disk: bool = False, mode: int
         os.replace(temporary, path)
         temporary = None
     except OSError as error:
+        if error.filename not in (None, temporary) and temporary is not None:
+            raise  # of another file that the block reads
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes, *, to_disk: bool = False, mode: int = 0o644) -> None:
+    """Write a whole file by `replacing`. Raises OSError that names ``path``."""
+    with replacing(path, to_disk=to_disk, mode=mode) as file:
+        file.write(content)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from cluster.machine.processes import started
+from worker.files import replace_file
 from worker.trust import only_ours
 
 RUN_DIR: Final = "GOUGI_RUN_DIR"
@@ -85,9 +86,7 @@ class Presence:
         self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        temporary = self._path.with_suffix(".new")
-        temporary.write_text(json.dumps(asdict(self._node)), encoding="utf-8")
-        temporary.replace(self._path)
+        replace_file(self._path, json.dumps(asdict(self._node)).encode())
 
 
 def present(folder: Path) -> tuple[NodePresence, ...]:

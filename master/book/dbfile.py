@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from worker.book import BookError, BookMove
 from worker.book.format import POSITION_MARK, is_comment, parse_move, parse_position, ranked
-from worker.files import reason
+from worker.files import reason, replacing
 
 HEADER: Final = "#YANEURAOU-DB2016 1.00\n"
 
@@ -64,25 +62,16 @@ def write_positions(path: Path, positions: Iterable[tuple[str, list[WrittenMove]
         BookError: the disk refuses; an older file is as it was.
         ValueError: the positions are not in order.
     """
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=path.parent, prefix=".book.", delete=False) as file:
-            temporary = file.name
-            count = _write(file, positions)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-        temporary = None
+        with replacing(path) as file:
+            return _write(file, positions)
     except OSError as error:
         raise BookError(f"book {path}: {reason(error)}") from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-    return count
 
 
-def _write(file: IO[str], positions: Iterable[tuple[str, list[WrittenMove]]]) -> int:
-    file.write(HEADER)
+def _write(file: IO[bytes], positions: Iterable[tuple[str, list[WrittenMove]]]) -> int:
+    file.write(HEADER.encode())
     before, count = "", 0
     for sfen, moves in positions:
         key = sfen.rsplit(" ", 1)[0]
@@ -90,8 +79,8 @@ def _write(file: IO[str], positions: Iterable[tuple[str, list[WrittenMove]]]) ->
             raise ValueError(f"positions are not in order: {key!r} behind {before!r}")
         before = key
         count += 1
-        file.write(f"sfen {sfen}\n")
+        file.write(f"sfen {sfen}\n".encode("ascii"))
         for entry, remark in moves:
             line = f"{entry.move} {entry.ponder or 'none'} {entry.value} {entry.depth} {entry.count}"
-            file.write(f"{line} # {remark}\n" if remark else f"{line}\n")
+            file.write((f"{line} # {remark}\n" if remark else f"{line}\n").encode("ascii"))
     return count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,7 @@ from master.commands.common import (
 )
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
 from master.commands.plain import PlainCommand
-from worker.files import described
+from worker.files import described, replacing
 
 if TYPE_CHECKING:
     from cluster.teaching.folder import TeacherFolder
@@ -248,10 +247,9 @@ def export(
     from worker.training.shard import ShardError
 
     compile_searcher(selfplay=True)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}")
 
     def write() -> int:
-        with temporary.open("wb") as file:
+        with replacing(out) as file:
             for shard in shards_in(folder):
                 try:
                     file.writelines(packed_records(shard, only_quiet=not everything))
@@ -259,10 +257,6 @@ def export(
                     raise TeachingError(f"{folder}, shard {shard.header['shard']}: {error}") from error
             return file.tell() // 40
 
-    try:
+    with EndsOn(TeachingError, OSError, code=FAILED):
         positions = interruptible(write)
-        temporary.replace(out)
-    except (TeachingError, OSError) as error:
-        temporary.unlink(missing_ok=True)
-        raise CommandError(described(error), FAILED) from error
     print(json.dumps({"file": str(out), "positions": positions}) if as_json else f"{out}: {positions:,} positions")
