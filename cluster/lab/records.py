@@ -55,7 +55,7 @@ class GameRecord:
     game: Game
     points: float
     end: str
-    """The end in words: ``mate``, ``score``, ``declaration``, ``repetition``, ``perpetual check``, ``move limit``."""
+    """The end in words: one of `worker.arena.game.End`, ``score`` or ``resignation``."""
     moves: tuple[str, ...]
     a: SideFigures
     b: SideFigures

@@ -8,9 +8,18 @@ from typing import Final
 from master.arena.settings import MatchSettings, Pace, ResignBy
 from master.records.csa import Ending, RecordedMove
 from worker.arena.adjudication import Adjudicator, Resignation
-from worker.shogi import STARTPOS, MoveError, Position, Repetition
+from worker.arena.game import End, ruled
+from worker.shogi import STARTPOS, MoveError, Position
 
 _COLOURS: Final = ("black", "white")
+_ENDS: Final = {
+    End.MATE: ("RESIGN", "no legal move"),
+    End.DECLARATION: ("JISHOGI", "27 points"),
+    End.REPETITION: ("SENNICHITE", ""),
+    End.PERPETUAL_CHECK: ("OUTE_SENNICHITE", ""),
+    End.MOVE_LIMIT: ("MAX_MOVES", ""),
+}
+"""The words of a record for the ends by the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +154,8 @@ class Referee:
 
     def _rule_position(self) -> None:
         """End the game where the rules end it before the next move."""
-        position, mover = self._position, self._position.turn
-        match position.repetition():
-            case Repetition.DRAW:
-                self.ending = Ending("SENNICHITE")
-            case Repetition.WIN:
-                self.ending = Ending("OUTE_SENNICHITE", mover)
-            case Repetition.LOSE:
-                self.ending = Ending("OUTE_SENNICHITE", 1 - mover)
-            case Repetition.NONE:
-                if position.is_mated():
-                    self.ending = Ending("RESIGN", 1 - mover, "no legal move")
-                elif position.move_number > self._settings.max_moves:
-                    self.ending = Ending("MAX_MOVES")
-                elif position.can_declare():
-                    self.ending = Ending("JISHOGI", mover, "27 points")
+        end = ruled(self._position, self._settings.max_moves)
+        if end is not None:
+            kind, winner = end
+            reason, comment = _ENDS[kind]
+            self.ending = Ending(reason, winner, comment)

@@ -25,9 +25,19 @@ def play(moves: Sequence[str], scores: Sequence[int | None] = (), max_moves: int
     return outcome
 
 
-def test_who_resigns_has_lost_and_who_declares_has_won() -> None:
-    assert play(["7g7f", "resign"]) == Outcome(0, "mate", ("7g7f",))
-    assert play(["7g7f", "win"]) == Outcome(1, "declaration", ("7g7f",))
+def test_who_resigns_has_lost() -> None:
+    assert play(["7g7f", "resign"]) == Outcome(0, "resignation", ("7g7f",))
+
+
+def test_the_rules_end_it_before_anybody_is_asked() -> None:
+    def ask_nobody(_mover: int, _moves: tuple[str, ...]) -> Choice:
+        raise AssertionError
+
+    mated = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - {}"
+    assert play_game(mated.format(7), ask_nobody, Adjudicator(0, 1), 320) == Outcome(0, "mate", ())
+    assert play_game(mated.format(7), ask_nobody, Adjudicator(0, 1), 3).end == "mate", "it comes before the limit"
+    entered = "K8/PPPPPPPPP/R1R1B4/9/9/9/9/9/8k b B4G4S4N4L 100"
+    assert play_game(entered, ask_nobody, Adjudicator(0, 1), 320) == Outcome(0, "declaration", ())
 
 
 def test_the_fourth_time_is_a_draw() -> None:
