@@ -9,13 +9,14 @@ keeps a file there; a file whose process is gone counts for nothing and is remov
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from cluster.machine.processes import started
 from worker.files import replace_file
@@ -86,7 +87,7 @@ class Presence:
         self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        replace_file(self._path, json.dumps(asdict(self._node)).encode())
+        replace_file(self._path, msgspec.json.encode(self._node))
 
 
 def present(folder: Path) -> tuple[NodePresence, ...]:
@@ -98,9 +99,8 @@ def present(folder: Path) -> tuple[NodePresence, ...]:
     found = []
     only_ours(folder, RUN_DIR)
     for path in folder.glob("node-*.json"):
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            fields = json.loads(path.read_text(encoding="utf-8"))
-            node = NodePresence(**{**fields, "state": NodeState(fields["state"])})
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            node = msgspec.json.decode(path.read_bytes(), type=NodePresence)
             if started(node.pid) == node.started:
                 found.append(node)
             else:

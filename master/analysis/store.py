@@ -8,10 +8,11 @@ is passed over; lines are only ever added.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from master.analysis.plan import Alternative, Evaluation
 from worker.files import append_text
@@ -43,11 +44,11 @@ class Store:
         self._complete = not data or data.endswith(b"\n")
         for line in data.splitlines():
             try:
-                key, found = _from_json(json.loads(line))
-            except (ValueError, KeyError, TypeError, RecursionError):
+                found = msgspec.json.decode(line, type=_Line)
+            except (msgspec.MsgspecError, RecursionError):
                 damaged += 1
             else:
-                self._known[key] = found
+                self._known[found.key] = found.evaluation
         return damaged
 
     def get(self, key: str) -> Evaluation | None:
@@ -61,7 +62,9 @@ class Store:
             OSError: the disk refuses.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        append_text(self.path, ("" if self._complete else "\n") + json.dumps(_to_json(key, found)) + "\n")
+        append_text(
+            self.path, ("" if self._complete else "\n") + msgspec.json.encode(_Line.of(key, found)).decode() + "\n"
+        )
         self._complete = True
         self._known[key] = found
 
@@ -75,37 +78,25 @@ def store_key(start_sfen: str, moves: Sequence[str], settings: str) -> str:
     return hashlib.sha256("\n".join((settings, start_sfen, *moves)).encode()).hexdigest()[:24]
 
 
-def _to_json(key: str, found: Evaluation) -> dict[str, Any]:
-    return {
-        "key": key,
-        "score": found.score,
-        "best": found.best,
-        "pv": list(found.pv),
-        "depth": found.depth,
-        "nodes": found.nodes,
-        "ms": found.elapsed_ms,
-        "lines": [[line.score, line.depth, list(line.pv)] for line in found.alternatives],
-    }
+class _Line(msgspec.Struct):
+    """A line of the file."""
 
+    key: str
+    score: Annotated[int, msgspec.Meta(ge=-MATE, le=MATE)]
+    best: str
+    pv: tuple[str, ...]
+    depth: int
+    nodes: int
+    ms: int
+    lines: tuple[tuple[int, int, tuple[str, ...]], ...]
+    """Score, depth and PV of each alternative."""
 
-def _from_json(line: dict[str, Any]) -> tuple[str, Evaluation]:
-    """Raises ValueError, KeyError or TypeError where it is none of ours."""
-    score = int(line["score"])
-    if abs(score) > MATE:
-        raise ValueError(f"{score} is no score")
-    alternatives = tuple(Alternative(int(score), int(depth), _words(pv)) for score, depth, pv in line["lines"])
-    return str(line["key"]), Evaluation(
-        score,
-        str(line["best"]),
-        _words(line["pv"]),
-        int(line["depth"]),
-        int(line["nodes"]),
-        int(line["ms"]),
-        alternatives,
-    )
+    @classmethod
+    def of(cls, key: str, found: Evaluation) -> _Line:
+        lines = tuple((line.score, line.depth, line.pv) for line in found.alternatives)
+        return cls(key, found.score, found.best, found.pv, found.depth, found.nodes, found.elapsed_ms, lines)
 
-
-def _words(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise TypeError("expected a list of moves")
-    return tuple(value)
+    @property
+    def evaluation(self) -> Evaluation:
+        alternatives = tuple(Alternative(*line) for line in self.lines)
+        return Evaluation(self.score, self.best, self.pv, self.depth, self.nodes, self.ms, alternatives)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import getpass
-import json
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from master.cloud.view import age
 
@@ -97,7 +98,7 @@ def _taken(path: Path, command: str, wait_s: float, tell: Callable[[str], None])
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is(descriptor, path):
                 os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, json.dumps(asdict(Holder.here(command))).encode(), 0)
+                os.pwrite(descriptor, msgspec.json.encode(Holder.here(command)), 0)
                 return descriptor
             os.close(descriptor)  # of somebody who has ended meanwhile
             continue
@@ -141,11 +142,10 @@ def _holder(path: Path) -> Holder | None:
     deadline = time.monotonic() + _WRITING_S
     while True:
         try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
-            holder = Holder(str(raw["user"]), str(raw["host"]), int(raw["pid"]), str(raw["command"]), raw["since"])
+            holder = msgspec.json.decode(path.read_bytes(), type=Holder)
             if holder.may_live:
                 return holder
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, msgspec.MsgspecError):
             pass
         if time.monotonic() >= deadline:
             return None

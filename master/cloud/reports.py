@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import TypeAdapter, ValidationError
+import msgspec
 
 from cluster.machine.presence import NodePresence, NodeState
 
@@ -41,10 +40,7 @@ class MachineReport:
         return f"{PREFIX}{self.machine}.json"
 
     def encode(self) -> bytes:
-        return json.dumps(asdict(self)).encode()
-
-
-_REPORT: Final = TypeAdapter(MachineReport)
+        return msgspec.json.encode(self)
 
 
 def decode(data: bytes) -> MachineReport:
@@ -54,8 +50,8 @@ def decode(data: bytes) -> MachineReport:
         ReportError: there is none.
     """
     try:
-        return _REPORT.validate_json(data)
-    except ValidationError as error:
+        return msgspec.json.decode(data, type=MachineReport)
+    except msgspec.MsgspecError as error:
         raise ReportError(f"no report of a machine: {error}"[:300]) from error
 
 

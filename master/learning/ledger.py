@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from pydantic import TypeAdapter, ValidationError
+import msgspec
 
 VERSION: Final = 2
 _SURE: Final = 0.95
@@ -164,9 +164,6 @@ class Ledger:
         return {"version": VERSION, **asdict(self)}
 
 
-_LEDGER: Final = TypeAdapter(Ledger)
-
-
 def from_json(values: Any) -> Ledger:
     """Read what `Ledger.as_json` wrote.
 
@@ -177,10 +174,9 @@ def from_json(values: Any) -> Ledger:
     if version != VERSION:
         raise LedgerError(f"no ledger of gougi learn: version {version!r}, expected {VERSION}")
     try:
-        ledger = _LEDGER.validate_python({name: value for name, value in values.items() if name != "version"})
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise LedgerError(f"no ledger of gougi learn: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        ledger = msgspec.convert(values, Ledger)
+    except msgspec.ValidationError as error:
+        raise LedgerError(f"no ledger of gougi learn: {error}") from error
     if [one.number for one in ledger.generations] != list(range(1, len(ledger.generations) + 1)):
         raise LedgerError("its generations are not numbered from 1")
     return ledger
