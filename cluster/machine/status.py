@@ -89,7 +89,9 @@ class FleetState:
 
     def facts(self) -> dict[str, Any]:
         """All of it, for JSON: scores from the side to move, nps of each node's last search."""
-        nodes = [{"node": name, **node} for name, node in sorted(self._nodes.items(), key=lambda item: _order(item[0]))]
+        nodes = [
+            {"node": name, **node} for name, node in sorted(self._nodes.items(), key=lambda item: by_number(item[0]))
+        ]
         return {
             **self._head,
             "searching": self._searching,
@@ -232,6 +234,7 @@ def masters() -> list[dict[str, Any]]:
     return sorted(found, key=lambda facts: (facts["began"], facts["pid"]))
 
 
-def _order(node: str) -> tuple[int, str]:
+def by_number(node: str) -> tuple[int, str]:
+    """Sorts nodes: ``node-2`` before ``node-10``."""
     number = node.rpartition("-")[2]
     return (int(number) if number.isdigit() else 1 << 30, node)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final
 
+from cluster.machine.status import by_number
+
 _OUTSIDE: Final = frozenset({"", "fallback", "local"})
 """Names that are no nodes of the fleet: the master's own engine, and a searcher without a fleet (the opponent of an
 embedded game, whose events stand in the same log)."""
@@ -101,7 +103,7 @@ class FleetPicture:
 
     def section(self) -> dict[str, Any]:
         """All of it."""
-        nodes = [{"node": name, **self._nodes[name]} for name in sorted(self._nodes, key=_order)]
+        nodes = [{"node": name, **self._nodes[name]} for name in sorted(self._nodes, key=by_number)]
         return {
             "ray": self._ray,
             "searching": self._searching,
@@ -140,8 +142,3 @@ class FleetPicture:
     def _node(self, name: str, at: float) -> dict[str, Any]:
         empty = {"state": "", "since": at, "host": "", "pid": 0, "engine": "", "job": "", "depth": 0, "nps": 0}
         return self._nodes.setdefault(name, empty | {"lost": 0, "hashfull": 0, "speed": 1.0})
-
-
-def _order(node: str) -> tuple[int, str]:
-    number = node.rpartition("-")[2]
-    return (int(number) if number.isdigit() else 1 << 30, node)

@@ -11,9 +11,8 @@ import pytest
 
 from master.arena.contestants import SettingsError, contestant
 from master.arena.match_folder import MatchFolder
-from master.arena.schedule import PlayedGame
 from master.records.csa import Ending, GameRecord, RecordedMove
-from tests.master.arena.matches import settings
+from tests.master.arena.matches import game, settings
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS
 
@@ -23,10 +22,6 @@ def record(number: int) -> GameRecord:
     one.moves.append(RecordedMove("7g7f", 30, 12, nodes=100))
     one.ending = Ending("RESIGN", 0)
     return one
-
-
-def game(number: int) -> PlayedGame:
-    return PlayedGame(number, 1.0, "RESIGN", "", 1)
 
 
 @pytest.fixture
@@ -109,7 +104,7 @@ def test_a_disk_that_refuses_leaves_whole_lines(folder: MatchFolder) -> None:
 import resource
 from pathlib import Path
 from master.arena.match_folder import MatchFolder
-from tests.master.arena.test_match_folder import game
+from tests.master.arena.matches import game
 limit = {len(whole)} + 40
 folder = MatchFolder(Path({str(folder.path)!r}))
 class Short:

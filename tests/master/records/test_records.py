@@ -3,36 +3,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 from rsshogi.record import Record
 
-from master.records.csa import Ending, GameRecord, RecordedMove, RecordError, RecordFile, parse_comment
+from master.records.csa import Ending, RecordedMove, RecordError, RecordFile, parse_comment
 from tests.master.command import ROOT
+from tests.master.records.games import FISCHER, START, record
 from worker.clock.timecontrol import TimeControl
-
-START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
-FISCHER = TimeControl(total_ms=60_000, increment_ms=5_000)
-
-
-def record(**changes: object) -> GameRecord:
-    fields: dict[str, object] = {
-        "game_id": "test+g-60-5F+alice+bob+20261121082246",
-        "names": ("alice", "bob"),
-        "start_sfen": START,
-        "time": (FISCHER, FISCHER),
-        "max_moves": 256,
-        "started": datetime(2026, 11, 21, 8, 22, 46),
-        "moves": [
-            RecordedMove("7g7f", 3000, score=55, pv=("-3334FU", "+2726FU"), nodes=12345),
-            RecordedMove("3c3d", 500, comment="book"),
-            RecordedMove("2g2f", 0, score=-31990),
-        ],
-        **changes,
-    }
-    return GameRecord(**fields)  # type: ignore[arg-type]
 
 
 def test_rsshogi_reads_what_was_written(tmp_path: Path) -> None:
@@ -217,7 +196,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 SAVES = """
 import sys
 from pathlib import Path
-from tests.master.records.test_records import record
+from tests.master.records.games import record
 from master.records.csa import RecordFile, RecordedMove
 
 file = RecordFile(Path(sys.argv[1]), record())
