@@ -98,6 +98,7 @@ class NumbaEngine:
         self.set_position(STARTPOS)
         self._load_code()
         # Touches all memory: page faults in the first search have held up its stop by 100 ms.
+        self._is_clean = False
         self.new_game()
 
     def _load_code(self) -> None:
@@ -110,6 +111,9 @@ class NumbaEngine:
         self._root_mate.rehearse(Position.from_sfen(_MATE_IN_ONE), 100)
 
     def new_game(self) -> None:
+        if self._is_clean:
+            return
+        self._is_clean = True
         self._table.clear()
         for thread in self._threads:
             thread.clear_histories()
@@ -195,6 +199,7 @@ class NumbaEngine:
 
     def absorb_entries(self, entries: Entries) -> int:
         """Take over table entries of other nodes; returns how many were of use. May run beside a search."""
+        self._is_clean = False
         entries = np.ascontiguousarray(entries, np.uint64)
         record = self._threads[0].record
         return int(absorb(record, entries.ctypes.data, len(entries)))
@@ -254,6 +259,7 @@ class NumbaEngine:
             if self._position.is_mated():
                 return SearchResult("resign", None, 0, 0)
             raise EngineError("no root move is left to search: every legal move is ignored")
+        self._is_clean = False
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth

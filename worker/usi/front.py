@@ -215,9 +215,7 @@ class UsiFront:
             case "isready":
                 self._prepare(is_asked=True)
             case "usinewgame":
-                self._thinking.end(now_ms)
-                if self._plan is not None:
-                    self._out.append(NewGame())
+                self._new_game()
             case "position":
                 self._set_position(words)
             case "go" if words[:1] == ["mate"]:
@@ -230,10 +228,17 @@ class UsiFront:
                 self._stop_mate()
                 self._thinking.stop(now_ms)
             case "gameover":
+                # A large table takes seconds to clear: best before the next game's clock runs.
                 self._stop_mate()
-                self._thinking.end(now_ms)
+                self._new_game()
             case other:
                 raise ValueError(f"unknown command {other!r}")
+
+    def _new_game(self) -> None:
+        """End what is thought about, and have the searcher forget the game."""
+        self._thinking.end(self._now_ms)
+        if self._plan is not None:
+            self._out.append(NewGame())
 
     def _set_position(self, words: list[str]) -> None:
         self._board, self._is_wrong = None, True

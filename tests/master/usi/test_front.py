@@ -367,9 +367,11 @@ class TestLines:
         assert bench.take()[0] == "checkmate timeout"
         assert not bench.of(SolveMate)
 
-    def test_a_new_game(self) -> None:
+    @pytest.mark.parametrize("line", ["usinewgame", "gameover win"])
+    def test_a_new_game(self, line: str) -> None:
+        """The nodes forget a game when it is over: a large table takes seconds to clear."""
         bench = thinking("go infinite")
-        bench.send("usinewgame")
+        bench.send(line)
         assert bench.done[-1] == NewGame()
         bench.decide("7g7f")
         assert bench.moves() == ["bestmove 7g7f"]

@@ -17,7 +17,7 @@ from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN
 from worker.search.smp import Ballot
-from worker.search.tt import entry_depth, entry_score
+from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
 
 MATE_IN_1 = "8k/9/6G1P/9/9/9/9/9/4K4 b G2r2b2g4s4n4l17p 1"
@@ -35,6 +35,33 @@ def fresh(engine: NumbaEngine, sfen: str = STARTPOS, moves: tuple[str, ...] = ()
     engine.new_game()
     engine.set_position(sfen, moves)
     return engine
+
+
+def test_a_new_game_forgets_once_what_was_found(engine: NumbaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games begin with ``gameover``, ``usinewgame`` or both, and a large table takes seconds to clear."""
+    clear, cleared = TranspositionTable.clear, list[int]()
+
+    def count(table: TranspositionTable) -> None:
+        cleared.append(table.clusters)
+        clear(table)
+
+    monkeypatch.setattr(TranspositionTable, "clear", count)
+    first = fresh(engine).go(Limits(depth=6))
+    for _ in range(2):
+        engine.new_game()
+    assert len(cleared) <= 2, "one for what other tests left, one for this search"
+    again = engine.go(Limits(depth=6))
+    assert again.nodes == first.nodes, "nothing was left of the first search"
+    engine.new_game()
+    engine.share(0)
+    engine.go(Limits(depth=4))
+    entries = engine.take_entries()
+    engine.share(None)
+    engine.new_game()
+    before = len(cleared)
+    assert engine.absorb_entries(entries)
+    engine.new_game()
+    assert len(cleared) == before + 1, "what other nodes found is forgotten too"
 
 
 def test_mate_in_one(engine: NumbaEngine) -> None:
