@@ -43,7 +43,7 @@ TIMES = (1, 2, 3, 4, 6, 8)
 _DECIDED_CP = 1500
 _SCALE_CP = 300
 
-Place = tuple[str, tuple[str, ...]]
+GamePosition = tuple[str, tuple[str, ...]]
 """A position: SFEN and the moves since."""
 
 _networks = Networks()
@@ -58,20 +58,20 @@ class Chooser:
     nodes: int
     budget: int
 
-    def choose(self, spec: EngineSpec, places: Sequence[Place]) -> list[str]:
+    def choose(self, spec: EngineSpec, positions: Sequence[GamePosition]) -> list[str]:
         """A move for each position, each with empty tables."""
         how = strategy(self.strategy) if self.strategy else SINGLE
         make = EngineMaker(spec)
         nodes = [VirtualNode(f"n{i}", make(how.variety, i), nps=self.budget) for i in range(self.nodes)]
         fleet = VirtualFleet(nodes, how.settings)
         chosen = []
-        for number, (sfen, moves) in enumerate(places, start=1):
+        for number, (sfen, moves) in enumerate(positions, start=1):
             fleet.new_game()
             chosen.append(fleet.search(SearchRequest(number, sfen, moves, nodes=self.budget)).move)
         return chosen
 
 
-def places_of(folder: Path, number: int, seed: int) -> list[Place]:
+def positions_of(folder: Path, number: int, seed: int) -> list[GamePosition]:
     """Positions of a laboratory's games, from the ninth ply after the opening to twelve plies before the end."""
     openings = [line for line in (folder / "openings.txt").read_text("utf-8").splitlines() if line.strip()]
     games = [json.loads(line) for line in (folder / "games.jsonl").read_text("utf-8").splitlines()]
@@ -84,7 +84,7 @@ def places_of(folder: Path, number: int, seed: int) -> list[Place]:
     return random.Random(seed).sample(sorted(found), min(number, len(found)))
 
 
-def judge(spec: EngineSpec, nodes: int, task: tuple[Place, tuple[str, ...]]) -> dict[str, int]:
+def judge(spec: EngineSpec, nodes: int, task: tuple[GamePosition, tuple[str, ...]]) -> dict[str, int]:
     """The score in centipawns of each move of a position, for the side that makes it; of an only one, 0."""
     (sfen, moves), candidates = task
     if len(candidates) == 1:
@@ -129,7 +129,7 @@ def main() -> None:
     options = parser.parse_args()
     spec = EngineSpec(hash_mb=4, eval_file=options.net)
     try:
-        places = places_of(options.folder, options.positions, options.seed)
+        positions = positions_of(options.folder, options.positions, options.seed)
         for name in options.strategy.split(","):
             strategy(name)
     except (OSError, StrategyError) as error:
@@ -140,12 +140,14 @@ def main() -> None:
     chosen: dict[str, list[str]] = {}
     with multiprocessing.get_context("spawn").Pool(options.concurrency) as pool:
         for name, chooser in choosers.items():
-            parts = pool.imap(partial(chooser.choose, spec), [places[at : at + 50] for at in range(0, len(places), 50)])
+            parts = pool.imap(
+                partial(chooser.choose, spec), [positions[at : at + 50] for at in range(0, len(positions), 50)]
+            )
             chosen[name] = [move for part in parts for move in part]
-            print(f"{name}: {len(places)} moves chosen", file=sys.stderr)
+            print(f"{name}: {len(positions)} moves chosen", file=sys.stderr)
         tasks = [
-            (place, tuple(sorted(set(moves) - {"resign", "win"})))
-            for place, *moves in zip(places, *chosen.values(), strict=True)
+            (position, tuple(sorted(set(moves) - {"resign", "win"})))
+            for position, *moves in zip(positions, *chosen.values(), strict=True)
         ]
         judged = pool.map(partial(judge, spec, options.judge), tasks, chunksize=20)
     means = {name: losses(moves, judged) for name, moves in chosen.items()}

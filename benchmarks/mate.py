@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
-from tests.worker.mate.puzzles import CLASSICAL, KEMURI, KOTOBUKI, random_positions
+from benchmarks.puzzles import CLASSICAL, KEMURI, KOTOBUKI, random_positions
 from worker.mate import MateSolver, MateStatus
 from worker.shogi import Position
 

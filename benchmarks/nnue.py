@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.worker.random_networks import HALF_KP_256, random_network
+from benchmarks.random_networks import HALF_KP_256, random_network
 from worker.jit import HAS_AVX2, HAS_VNNI, jit
 from worker.jit.memory import st64
 from worker.nnue import Network, NnueState, default_network, load_network

@@ -26,8 +26,8 @@ from rsshogi.core import Board
 from rsshogi.types import RepetitionState
 
 from benchmarks.figures import Figures
+from benchmarks.playouts import STARTS
 from benchmarks.usi_dialogue import Dialogue, Scene, SoakError
-from tests.worker.search.playouts import STARTS
 from worker.engine import EngineError
 from worker.shogi import STARTPOS
 from worker.usi.process import UsiProcess

@@ -62,7 +62,7 @@ class Late:
 
     @property
     def own_ms(self) -> float:
-        """What the machine does not explain."""
+        """The part of the overrun that waiting for a processor does not explain."""
         return max(0.0, self.overrun_ms - self.waited_ms)
 
 

@@ -100,3 +100,17 @@ def test_no_test_imports_another() -> None:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.rpartition(".")[2].startswith("test_")
     ]
     assert not found
+
+
+def test_benchmarks_import_no_tests() -> None:
+    """Tests import benchmarks, so that is the way of the arrow.
+
+    Apart are long tests that are started by hand: of whole machines, whose stand-ins lie with the tests, and of storms.
+    """
+    found = {
+        path.relative_to(ROOT).parts[1]
+        for path in tracked("benchmarks/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tests"
+    }
+    assert found == {"boot", "image.py", "supervision.py"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from worker.book import BookReply
-from worker.usi.events import AskBook, BookReplied, GuiLine, Prepared, Say, Tick
+from worker.usi.events import AskBook, BookReplied, GuiLine, Prepared, SendToGui, Tick
 from worker.usi.front import UsiFront
 
 TIMES = "btime 60000 wtime 60000 binc 1000 winc 1000"
@@ -65,7 +65,7 @@ class UsiBench:
         self.now += after
         out = self.front.handle(event, self.now)
         for instruction in out:
-            if isinstance(instruction, Say):
+            if isinstance(instruction, SendToGui):
                 self.said.append(instruction.text)
             elif isinstance(instruction, AskBook):
                 self.asked.append(instruction)

@@ -25,9 +25,9 @@ import typer
 
 from benchmarks.boot import image
 from benchmarks.boot.scenario import Scenario
-from tests.master.command import ROOT
 
 _INSIDE = "BOOT_INSIDE"
+_ROOT = Path(__file__).resolve().parents[2]
 _PROGRAMS = ("debootstrap", "systemd-nspawn", "terraform", "openssl", "ip", "unshare", "nsenter")
 
 
@@ -48,7 +48,7 @@ def main(
         image.make(folder)
         if release is None:
             release = folder / "release.tar"
-            bundle = [ROOT / "deploy" / "scripts" / "bundle.sh", release]
+            bundle = [_ROOT / "deploy" / "scripts" / "bundle.sh", release]
             subprocess.run(bundle, env={**os.environ, "PYTHON": sys.executable}, check=True)
         words = [sys.executable, "-m", "benchmarks.boot", "--folder", str(folder), "--release", str(release.absolute())]
         done = subprocess.run(["unshare", "--net", "--mount", *words], env={**os.environ, _INSIDE: "yes"}, check=False)

@@ -21,7 +21,7 @@ from cluster.drivers.ray_cluster import RayFacts
 from cluster.engine_spec import EngineSpec, FleetSpec
 from cluster.machine.status import StatusFile
 from cluster.metrics.fleet import FleetMetrics
-from cluster.metrics.server import Place
+from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelServer
 from cluster.network.messages import (
     EVERY_JOB,
@@ -84,7 +84,7 @@ class RaySearcher(HostedSearcher):
         report_port: int = 0,
         advertise: str | None = None,
         metrics: FleetMetrics | None = None,
-        node_metrics: Place | None = None,
+        node_metrics: ListenAddress | None = None,
     ) -> None:
         if nodes < 1:
             raise ValueError(f"{nodes} nodes: at least one is needed")

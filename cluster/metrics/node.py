@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from cluster.metrics import catalogue
 from cluster.metrics.catalogue import NODE, Meters
 from cluster.metrics.fleet import entries_of
-from cluster.metrics.server import MetricsServer, Place
+from cluster.metrics.server import ListenAddress, MetricsServer
 from cluster.network.messages import Done, Hello, Report, Shared, Starves
 from cluster.network.own_host import own_host
 
@@ -77,20 +77,20 @@ class NodeEndpoint:
 
     Args:
         node_id: for the log.
-        place: where to serve them; None: nowhere.
+        address: where to serve them; None: nowhere.
         master_url: over which of this machine's addresses the fleet is reached.
     """
 
-    def __init__(self, node_id: str, place: Place | None, master_url: str) -> None:
+    def __init__(self, node_id: str, address: ListenAddress | None, master_url: str) -> None:
         self.url = ""
         """The address for the master's machine; empty: none."""
         self._metrics: NodeMetrics | None = None
         self._server: MetricsServer | None = None
-        if place is None:
+        if address is None:
             return
         registry = CollectorRegistry()
         try:
-            server = self._server = MetricsServer(place, registry)
+            server = self._server = MetricsServer(address, registry)
             everywhere = server.host in ("0.0.0.0", "::")
             self.url = server.url_at(own_host(master_url)) if everywhere else server.url
         except OSError as error:

@@ -42,16 +42,16 @@ PORTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListenAddress:
     """The address to listen at. ``port`` 0: any free one; ``ports``: so many are tried from ``port`` on."""
 
     host: str = "127.0.0.1"
     port: int = 0
     ports: int = 1
 
-    def moved(self, ports: int) -> Place:
-        """The place with its port raised by a number; port 0 (any port) stays."""
-        return Place(self.host, self.port + ports if self.port else 0, self.ports)
+    def moved(self, ports: int) -> ListenAddress:
+        """The address with its port raised by a number; port 0 (any port) stays."""
+        return ListenAddress(self.host, self.port + ports if self.port else 0, self.ports)
 
 
 class MetricsServer:
@@ -61,15 +61,15 @@ class MetricsServer:
         nodes: where nodes serve theirs, by node; asked from the server's threads. None: ``/nodes`` is not known.
 
     Raises:
-        OSError: no port of ``place`` can be had.
+        OSError: no port of ``address`` can be had.
     """
 
     def __init__(
-        self, place: Place, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None = None
+        self, address: ListenAddress, registry: CollectorRegistry, nodes: Callable[[], Mapping[str, str]] | None = None
     ) -> None:
         self._text = _Text(registry)
         self._nodes = nodes
-        self._server = self._open(place)
+        self._server = self._open(address)
         host, port = self._server.server_address[:2]
         self.host, self.port = str(host), int(port)
         self._thread = threading.Thread(target=self._serve, name="metrics", daemon=True)
@@ -90,16 +90,16 @@ class MetricsServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def _open(self, place: Place) -> _Server:
+    def _open(self, address: ListenAddress) -> _Server:
         handler = type("Handler", (_Handler,), {"text": self._text, "nodes": staticmethod(self._nodes or _nobody)})
-        for port in range(place.port, place.port + max(1, place.ports)):
+        for port in range(address.port, address.port + max(1, address.ports)):
             try:
-                return _Server((place.host, port), handler)
+                return _Server((address.host, port), handler)
             except OSError as error:
                 failure = error
-                if not place.port:
+                if not address.port:
                     break
-        raise OSError(failure.errno, f"no metrics at {place.host}:{place.port}: {failure.strerror or failure}")
+        raise OSError(failure.errno, f"no metrics at {address.host}:{address.port}: {failure.strerror or failure}")
 
     def _serve(self) -> None:
         show_name("metrics")

@@ -53,14 +53,14 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class LogEntry:
     """An entry for the log."""
 
     name: str
     fields: dict[str, object] = field(default_factory=dict)
 
 
-Instruction = Ask | Release | Say
+Instruction = Ask | Release | LogEntry
 
 
 class Departure:
@@ -95,14 +95,14 @@ class Departure:
             return []
         said: list[Instruction] = []
         if notices.rebalance and not self.at_risk:
-            said.append(Say("rebalance_recommended"))
+            said.append(LogEntry("rebalance_recommended"))
         self.at_risk = self.at_risk or notices.rebalance
         if not self.why and (why := _why(notices)):
             self.why = why
             self._deadline_ms = now_ms + self._limit_ms
             if notices.left_ms is not None:
                 self._deadline_ms = min(self._deadline_ms, now_ms + max(0, notices.left_ms - MARGIN_MS))
-            said.append(Say("machine_leaves", {"why": why, "nodes": [node.node_id for node in nodes]}))
+            said.append(LogEntry("machine_leaves", {"why": why, "nodes": [node.node_id for node in nodes]}))
         if self.why:
             said += self._send_away(nodes, now_ms)
         return said
@@ -112,7 +112,7 @@ class Departure:
         if not left or now_ms >= self._deadline_ms:
             self.released = True
             fields: dict[str, object] = {"why": self.why, "not_dismissed": [node.node_id for node in left]}
-            return [Say("machine_released", fields), Release(self.why)]
+            return [LogEntry("machine_released", fields), Release(self.why)]
         due = [n for n in left if now_ms - self._asked_ms.get(n.pid, now_ms - self._again_ms) >= self._again_ms]
         self._asked_ms |= {node.pid: now_ms for node in due}
         return [Ask(node) for node in due]

@@ -24,7 +24,7 @@ from typing import Final
 from cluster.machine.presence import NodeState, Presence
 from cluster.machine.status import sweep
 from cluster.metrics.node import NodeEndpoint
-from cluster.metrics.server import Place
+from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelAddress, ChannelClient
 from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Leave, Order, Peers, Stop
 from cluster.node.runner import NodeRunner
@@ -56,8 +56,8 @@ class NodeSpec:
     """Makes the engine, in the node's process; picklable."""
     share_depth: int = 0
     """Its table is shared with those of other nodes from this depth on, where the engine can; 0: it is not."""
-    metrics: Place | None = None
-    """The place where its process serves its metrics; None: nowhere."""
+    metrics: ListenAddress | None = None
+    """The address at which its process serves its metrics; None: nowhere."""
 
 
 class NodeService:

@@ -9,7 +9,7 @@ from typing import Final
 
 from master.cloud.archive import FolderArchive, in_folder, open_archive
 from master.cloud.cloud import Cloud
-from master.cloud.plan import Place
+from master.cloud.plan import FleetLocation
 from master.cloud.remains import Remains, remains
 from master.cloud.terraform import Terraform
 
@@ -31,7 +31,7 @@ def bucket_is_in_the_way(terraform: Terraform) -> bool:
     return any(map(_OWN_BUCKET.search, left)) and not any(map(_MACHINES.search, left))
 
 
-def copy_records(place: Place, folder: Path, tell: Callable[[str], None]) -> int:
+def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], None]) -> int:
     """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
 
     A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
@@ -39,23 +39,23 @@ def copy_records(place: Place, folder: Path, tell: Callable[[str], None]) -> int
     Raises:
         ArchiveError: a copy failed.
     """
-    bucket, copies = open_archive(f"s3://{place.bucket}", place.region), FolderArchive(folder)
+    bucket, copies = open_archive(f"s3://{location.bucket}", location.region), FolderArchive(folder)
     kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
     for key in filter(in_folder, kept):
         copies.put(key, bucket.get(key) or b"")
     refused = [key for key in kept if not in_folder(key)]
     for key in refused:
-        tell(f"not copied: {key!r} in the bucket {place.bucket} is no path inside a folder")
+        tell(f"not copied: {key!r} in the bucket {location.bucket} is no path inside a folder")
     return len(kept) - len(refused)
 
 
-def empty(place: Place) -> None:
+def empty(location: FleetLocation) -> None:
     """Delete all of the fleet's own bucket; of somebody's, only what the machines said of themselves.
 
     Raises:
         ArchiveError: that failed.
     """
-    open_archive(f"s3://{place.bucket}", place.region).purge("" if place.bucket_is_own else _STATUS)
+    open_archive(f"s3://{location.bucket}", location.region).purge("" if location.bucket_is_own else _STATUS)
 
 
 def left_over(terraform: Terraform, cloud: Cloud, name: str, keep: list[str], patience_s: float) -> Remains:

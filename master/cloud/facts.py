@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from master.cloud.plan import Place
+from master.cloud.plan import FleetLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Facts:
     usd_per_hour: dict[str, float | None]
 
     @property
-    def place(self) -> Place:
-        return Place(self.name, self.region, self.bucket, self.bucket_is_own)
+    def location(self) -> FleetLocation:
+        return FleetLocation(self.name, self.region, self.bucket, self.bucket_is_own)
 
 
 def read_facts(output: Mapping[str, Any]) -> Facts:

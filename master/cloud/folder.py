@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from master.cloud.plan import Place
+from master.cloud.plan import FleetLocation
 
 if TYPE_CHECKING:
     from master.config import FleetConfig
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 ROOT_MODULE: Final = "gougi.tf.json"
 _NODES: Final = "nodes.auto.tfvars.json"
-_PLACE: Final = "fleet.json"
+_LOCATION: Final = "fleet.json"
 _PRICES: Final = "prices.json"
 _PLAN: Final = ("plan-", ".tfplan")
 """Begin and end of the name of a plan's file."""
@@ -180,19 +180,19 @@ class FleetFolder:
         return self._read(_PRICES, prices) or {}
 
     @property
-    def place(self) -> Place | None:
-        """The place of the fleet, kept from the first change on until it is proved to be gone; None: there is none."""
-        return self._read(_PLACE, lambda raw: Place(**raw))
+    def location(self) -> FleetLocation | None:
+        """The location of the fleet, kept from the first change until it is proved to be gone; None: there is none."""
+        return self._read(_LOCATION, lambda raw: FleetLocation(**raw))
 
-    def set_place(self, place: Place | None) -> None:
+    def set_location(self, location: FleetLocation | None) -> None:
         """Keep it; None: the fleet is gone."""
-        if place is not None:
-            self._write(_PLACE, asdict(place))
+        if location is not None:
+            self._write(_LOCATION, asdict(location))
             return
         try:
-            (self.path / _PLACE).unlink(missing_ok=True)
+            (self.path / _LOCATION).unlink(missing_ok=True)
         except OSError as error:
-            raise FolderError(f"{self.path / _PLACE}: {error.strerror or error}") from error
+            raise FolderError(f"{self.path / _LOCATION}: {error.strerror or error}") from error
 
     def _read(self, name: str, parse: Callable[[Any], T], fault: str = "not what gougi fleet wrote there") -> T | None:
         """The content of a file of JSON; None: there is no such file. ``fault``: says what is wrong with another."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from cluster.machine.presence import present
-from cluster.node.departure import Ask, Departure, Notices, Say
+from cluster.node.departure import Ask, Departure, LogEntry, Notices
 from cluster.node.instance_metadata import InstanceMetadata, MetadataError
 from master.cloud.archive import Archive, ArchiveError
 from master.cloud.reports import MachineReport, report
@@ -80,7 +80,7 @@ class NodeWatch:
             nodes = present(self._run_dir)
             for instruction in self._departure.step(self._notices, nodes, round(now * 1000)):
                 match instruction:
-                    case Say(name, fields):
+                    case LogEntry(name, fields):
                         self._tell(name, fields)
                     case Ask(node):
                         with contextlib.suppress(ProcessLookupError):

@@ -17,7 +17,7 @@ from master.cloud.estimate import Estimate, estimate
 from master.cloud.facts import Facts, read_facts
 from master.cloud.folder import FleetFolder, FolderError
 from master.cloud.lock import locked
-from master.cloud.plan import FleetPlan, Place, read_plan
+from master.cloud.plan import FleetLocation, FleetPlan, read_plan
 from master.cloud.player import check_player
 from master.cloud.prices import PriceBook, table_regions, types_of
 from master.cloud.reports import MachineReport, ReportError
@@ -171,8 +171,8 @@ class Operator:
 
     def plan_end(self, tell: Callable[[str], None]) -> FleetPlan:
         """Plan the end: everything would be destroyed. Raises as `plan`."""
-        place = self.folder.place
-        account = self.cloud(place.region if place else None).account()
+        location = self.folder.location
+        account = self.cloud(location.region if location else None).account()
         tell(f"account {account}, folder {self.folder.path}; terraform plans")
         self._init()
         return self._planned(None)
@@ -207,8 +207,8 @@ class Operator:
             raise ValueError("not the plan that was made last")
         _, file, nodes = self._shown
         # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
-        if planned.place is not None:
-            self.folder.set_place(planned.place)
+        if planned.location is not None:
+            self.folder.set_location(planned.location)
         if nodes is not None:
             self.folder.set_nodes(nodes)
         if planned.empty:
@@ -267,18 +267,18 @@ class Operator:
                 "value = module.fleet"
             ) from error
 
-    def place(self) -> Place | None:
-        """The place of the fleet, or of what an end that failed has left of it; None: nothing is known of one.
+    def location(self) -> FleetLocation | None:
+        """The location of the fleet, or of what an end that failed has left of it; None: nothing is known of one.
 
         Raises:
             TerraformError: terraform cannot say.
         """
         try:
-            place = self.facts().place
+            location = self.facts().location
         except FleetDown:
-            return self.folder.place
-        self.folder.set_place(place)
-        return place
+            return self.folder.location
+        self.folder.set_location(location)
+        return location
 
     def status(self, facts: Facts) -> FleetStatus:
         """The status of the fleet. Raises AwsError, ArchiveError."""

@@ -28,8 +28,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a fleet: what its end has to know when terraform's outputs are gone, or never came."""
+class FleetLocation:
+    """The location of a fleet: what its end has to know when terraform's outputs are gone, or never came."""
 
     name: str
     region: str
@@ -43,8 +43,8 @@ class FleetPlan:
     changes: tuple[Change, ...]
     usd_per_hour: dict[str, float | None]
     """Cost of an hour after the plan, as the output ``fleet`` of terraform has it; empty: not known."""
-    place: Place | None = None
-    """Place of the fleet after the plan, from the same output; None: it goes, or the output does not say."""
+    location: FleetLocation | None = None
+    """Location of the fleet after the plan, from the same output; None: it goes, or the output does not say."""
     unpriced_types: tuple[str, ...] = ()
     """Types whose prices terraform does not know."""
     full_bucket_goes: bool = False
@@ -98,12 +98,12 @@ def read_plan(raw: Any) -> FleetPlan:
     usd = after.get("usd_per_hour")
     usd = dict(usd) if isinstance(usd, dict) else {}
     types = tuple(str(kind) for kind in after.get("unpriced") or ())
-    return FleetPlan(tuple(changes), usd, _place(after), types, full_bucket_goes)
+    return FleetPlan(tuple(changes), usd, _location(after), types, full_bucket_goes)
 
 
-def _place(output: dict[str, Any]) -> Place | None:
+def _location(output: dict[str, Any]) -> FleetLocation | None:
     values = [output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")]
-    return None if None in values else Place(str(values[0]), str(values[1]), str(values[2]), bool(values[3]))
+    return None if None in values else FleetLocation(str(values[0]), str(values[1]), str(values[2]), bool(values[3]))
 
 
 def _fields(change: dict[str, Any]) -> tuple[str, ...]:

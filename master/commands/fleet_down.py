@@ -25,7 +25,7 @@ from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
     from master.cloud.operator import Operator
-    from master.cloud.plan import FleetPlan, Place
+    from master.cloud.plan import FleetLocation, FleetPlan
 
 
 def down(
@@ -58,8 +58,8 @@ def down(
     with told():
         operator = operator_of(config, folder)
         with operator.alone("gougi fleet down", lock_wait, note):
-            place = operator.place()
-            if place is None:
+            location = operator.location()
+            if location is None:
                 note(f"there is no fleet in {operator.folder.path}")
             if operator.folder.exists and operator.terraform.managed():
                 can_agree(yes)  # a plan takes its time
@@ -67,18 +67,18 @@ def down(
                 show_plan(end)
                 if not agreed(yes, "destroy all of this?"):
                     return FAILED
-                _destroy(operator, end, place, records or operator.folder.path / "bucket")
-            name = place.name if place is not None else settings(config, folder).name
-            _prove(operator, name, place, wait)
+                _destroy(operator, end, location, records or operator.folder.path / "bucket")
+            name = location.name if location is not None else settings(config, folder).name
+            _prove(operator, name, location, wait)
     return 0
 
 
-def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: Path) -> None:
+def _destroy(operator: Operator, end: FleetPlan, location: FleetLocation | None, records: Path) -> None:
     """Destroy it, the bucket last: once the machines are gone nothing writes to it any more, and it can be emptied."""
     from master.cloud.end import bucket_is_in_the_way, empty
     from master.cloud.terraform import TerraformError
 
-    own = place if place is not None and place.bucket_is_own else None
+    own = location if location is not None and location.bucket_is_own else None
     if own is not None and end.full_bucket_goes:
         _copy_records(own, records)  # it goes with all that is in it: there is no later moment
     try:
@@ -94,23 +94,23 @@ def _destroy(operator: Operator, end: FleetPlan, place: Place | None, records: P
                 f"the fleet has got {', '.join(more)} since you agreed to its end: run it again", FAILED
             ) from None
         apply(operator, rest)
-    if place is not None and own is None:
-        empty(place)
+    if location is not None and own is None:
+        empty(location)
 
 
-def _copy_records(place: Place, records: Path) -> None:
+def _copy_records(location: FleetLocation, records: Path) -> None:
     from master.cloud.end import copy_records
 
-    note(f"{copy_records(place, records, note)} files of the bucket {place.bucket} are in {records}")
+    note(f"{copy_records(location, records, note)} files of the bucket {location.bucket} are in {records}")
 
 
-def _prove(operator: Operator, name: str, place: Place | None, wait_s: float) -> None:
+def _prove(operator: Operator, name: str, location: FleetLocation | None, wait_s: float) -> None:
     """Ask AWS for what is left of the fleet; where nothing is, the folder forgets it."""
     from master.cloud.end import left_over
 
-    keep = [place.bucket] if place is not None and not place.bucket_is_own else []
+    keep = [location.bucket] if location is not None and not location.bucket_is_own else []
     note("asking AWS what is left")
-    cloud = operator.cloud(place.region if place is not None else None)
+    cloud = operator.cloud(location.region if location is not None else None)
     left = left_over(operator.terraform, cloud, name, keep, wait_s)
     for thing in left.found:
         print(f"left: {thing}")
@@ -119,6 +119,6 @@ def _prove(operator: Operator, name: str, place: Place | None, wait_s: float) ->
     if left.found:
         things = "1 thing" if len(left.found) == 1 else f"{len(left.found)} things"
         raise CommandError(f"{things} of the fleet {name} left, which may cost money; see the list above", FAILED)
-    operator.folder.set_place(None)
+    operator.folder.set_location(None)
     seen = ", as far as could be seen" if left.unseen else ""
     print(f"nothing is left of the fleet {name}{seen}" + (f"; the bucket {keep[0]} stays" if keep else ""))

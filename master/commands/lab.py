@@ -12,7 +12,7 @@ import typer
 
 from master.commands.checks import check_folder, check_net
 from master.commands.common import CommandError, EndsOn, Stoppable, compile_searcher, exit_code, notice
-from master.commands.lab_real import Place, place_of
+from master.commands.lab_real import RealMachine, real_machine
 from master.commands.options import FvScale, JsonAtEnd, OpeningMargin, OpeningPlies
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def lab(
             check_folder(table.parent, "--table")
             _known_points(table)
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
-        place = place_of(plan, against, concurrency, real, ms, cores, oversubscribe, budget)
+        machine = real_machine(plan, against, concurrency, real, ms, cores, oversubscribe, budget)
         settings = LabSettings(
             budget=0 if real else budget or _BUDGET,
             ms=ms or 0,
@@ -164,7 +164,7 @@ def lab(
         test = _test(sprt)
         folder = LabFolder(out)
         with folder.held():
-            code = _run(folder, settings, plan, test, net, concurrency, place, as_json)
+            code = _run(folder, settings, plan, test, net, concurrency, machine, as_json)
             if table is not None and code == 0:
                 _enter(folder, settings, table)
             return code
@@ -211,7 +211,7 @@ def _run(
     sprt: Sprt | None,
     net: Path | None,
     concurrency: int,
-    place: Place | None,
+    machine: RealMachine | None,
     as_json: bool,
 ) -> int:
     from cluster.engine_spec import EngineSpec
@@ -223,12 +223,12 @@ def _run(
     from cluster.machine.side_by_side import Workplace, side_by_side
     from master.commands.lab_board import Board
 
-    for words in folder.claim(settings, None if place is None else place.about):
+    for words in folder.claim(settings, None if machine is None else machine.about):
         notice(words)
     records, damage = folder.read()
     notice(damage)
-    if place is not None:
-        check_cores(records, place.seating)
+    if machine is not None:
+        check_cores(records, machine.seating)
     left = list(plan.left([record.game for record in records]))
     title = settings.title
 
@@ -246,10 +246,10 @@ def _run(
         tasks = ((game, openings[game.pair]) for game in due)
         spec = EngineSpec(settings.hash_mb, 1, None if net is None else str(net.resolve()), settings.fv_scale)
         places: Sequence[Workplace[Task, GameRecord]]
-        if place is None:
+        if machine is None:
             places = virtual_workplaces(settings, EngineMaker(spec), concurrency)
         else:
-            places = place.workplaces(settings, spec)
+            places = machine.workplaces(settings, spec)
         interrupted = not _take(side_by_side(places, tasks), folder, records, Board(plan, records), lambda: keep(False))
     results, found = keep(not interrupted)
     if as_json:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RealMachine:
     """This machine, and who plays on which of its cores."""
 
     seating: Seating
@@ -35,7 +35,7 @@ class Place:
         return [RealWorkplace(settings, engine, self.seating, slot, notice) for slot in range(self.seating.slots)]
 
 
-def place_of(
+def real_machine(
     plan: Plan,
     against: str,
     concurrency: int,
@@ -44,7 +44,7 @@ def place_of(
     cores: str,
     oversubscribe: bool,
     budget: int | None,
-) -> Place | None:
+) -> RealMachine | None:
     """The machine for a laboratory in real time; None where it is a virtual one.
 
     Raises:
@@ -65,4 +65,4 @@ def place_of(
     if budget is not None:
         raise CommandError(f"--budget {budget} is for virtual time: with --real the pace is --ms {ms}")
     own = parse_cores(cores, os.sched_getaffinity(0))
-    return Place(Seating(own, concurrency, plan.points, Opponent.parse(against), oversubscribe), about(own))
+    return RealMachine(Seating(own, concurrency, plan.points, Opponent.parse(against), oversubscribe), about(own))

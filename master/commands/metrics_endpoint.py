@@ -11,7 +11,7 @@ from importlib.metadata import version
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from cluster.metrics.fleet import FleetMetrics
-from cluster.metrics.server import PORTS, MetricsServer, Place
+from cluster.metrics.server import PORTS, ListenAddress, MetricsServer
 from master.config import MetricsConfig
 from master.logs.game_metrics import GameMetrics
 
@@ -22,7 +22,7 @@ class Metrics:
 
     fleet: FleetMetrics
     game: GameMetrics
-    nodes: Place
+    nodes: ListenAddress
     """The address at which the first node's process serves metrics of its own."""
     url: str
 
@@ -44,7 +44,7 @@ def serving(
     ProcessCollector(registry=registry)
     fleet, game = FleetMetrics(registry), GameMetrics(registry, version("gougi"), player)
     try:
-        server = MetricsServer(Place(config.listen, config.port, PORTS), registry, fleet.node_urls)
+        server = MetricsServer(ListenAddress(config.listen, config.port, PORTS), registry, fleet.node_urls)
     except OSError as error:  # no reason not to play
         tell("metrics_not_served", {"error": str(error)})
         yield None
@@ -55,7 +55,7 @@ def serving(
     if root.handlers:  # where no log is written, Python itself shows warnings, as long as nobody else takes them
         root.addHandler(counting)
     try:
-        yield Metrics(fleet, game, Place(config.node_listen, config.node_port), server.url)
+        yield Metrics(fleet, game, ListenAddress(config.node_listen, config.node_port), server.url)
     finally:
         root.removeHandler(counting)
         server.close()

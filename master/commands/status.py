@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cluster.machine.processes import command_of
 from master.commands.checks import check_address
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import Json
@@ -137,9 +137,5 @@ def _tell(console: Console, facts: dict[str, Any]) -> None:
 
 def _command(pid: int) -> str:
     """``gougi play``, from the process itself."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return "gougi"
     known = ("play", "usi", "analyze", "book")
-    return "gougi " + next((word for word in words if word in known), "")
+    return f"gougi {next((word for word in command_of(pid).split() if word in known), '')}".rstrip()

@@ -58,8 +58,8 @@ class GameRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
-    """A line for one side."""
+class SendToSide:
+    """Send a line to one side."""
 
     colour: int
     line: str
@@ -131,10 +131,10 @@ class ServerGame:
             declaration="Jishogi 1.1",
         )
 
-    def offer(self) -> list[Say]:
-        return [Say(colour, line) for colour in (0, 1) for line in format_summary(self.summary(colour))]
+    def offer(self) -> list[SendToSide]:
+        return [SendToSide(colour, line) for colour in (0, 1) for line in format_summary(self.summary(colour))]
 
-    def tick(self, now_ms: float) -> list[Say]:
+    def tick(self, now_ms: float) -> list[SendToSide]:
         """Notice that time has run out."""
         deadline = self.deadline_ms
         if deadline is None or now_ms < deadline:
@@ -143,7 +143,7 @@ class ServerGame:
             return self._reject("the Server (timed out)")
         return self._end("TIME_UP", winner=self.turn ^ 1, now_ms=now_ms)
 
-    def receive(self, colour: int, line: str, now_ms: float) -> list[Say]:
+    def receive(self, colour: int, line: str, now_ms: float) -> list[SendToSide]:
         """A line of one side; an empty one is a sign of life, and a reason to look at the clock."""
         if self.phase is Phase.AGREEING:
             return self._agreement(colour, line, now_ms)
@@ -160,7 +160,7 @@ class ServerGame:
             return []
         return self._execute(line, now_ms) + self._next(now_ms)
 
-    def leave(self, colour: int, why: str, now_ms: float) -> list[Say]:
+    def leave(self, colour: int, why: str, now_ms: float) -> list[SendToSide]:
         """One side has logged out or is gone: that loses, on turn at once."""
         if self.phase is Phase.AGREEING:
             return self._reject(self.names[colour])
@@ -169,7 +169,7 @@ class ServerGame:
             return self._next(now_ms)
         return []
 
-    def interrupt(self) -> list[Say]:
+    def interrupt(self) -> list[SendToSide]:
         """The server stops: a game that is being played has no result."""
         if self.phase is not Phase.PLAYING:
             self.phase = Phase.OVER
@@ -178,7 +178,7 @@ class ServerGame:
         self.record.ending = Ending("CHUDAN", comment="the server stopped")
         return self._both("#CHUDAN")
 
-    def _agreement(self, colour: int, line: str, now_ms: float) -> list[Say]:
+    def _agreement(self, colour: int, line: str, now_ms: float) -> list[SendToSide]:
         word = line.split(" ")[0]
         if word == "REJECT":
             return self._reject(self.names[colour])
@@ -191,13 +191,13 @@ class ServerGame:
         self.turn_began_ms = now_ms
         return self._both(f"START:{self.game_id}")
 
-    def _reject(self, by: str) -> list[Say]:
+    def _reject(self, by: str) -> list[SendToSide]:
         self.phase = Phase.OVER
         return self._both(f"REJECT:{self.game_id} by {by}")
 
-    def _next(self, now_ms: float) -> list[Say]:
+    def _next(self, now_ms: float) -> list[SendToSide]:
         """Handle what waits for the side whose turn it is now: lines sent too early, or a resignation on leaving."""
-        said: list[Say] = []
+        said: list[SendToSide] = []
         while self.phase is Phase.PLAYING:
             if self._gone[self.turn]:
                 said += self._both("%TORYO")
@@ -208,7 +208,7 @@ class ServerGame:
                 break
         return said
 
-    def _execute(self, line: str, now_ms: float) -> list[Say]:
+    def _execute(self, line: str, now_ms: float) -> list[SendToSide]:
         loser, winner = self.turn, self.turn ^ 1
         if line.startswith("%TORYO"):
             return self._both("%TORYO") + self._end("RESIGN", winner=winner, now_ms=now_ms)
@@ -220,14 +220,14 @@ class ServerGame:
             return self._end("ILLEGAL_MOVE", winner=winner, now_ms=now_ms, comment=line)
         return self._unknown(loser, line)
 
-    def _declare(self, now_ms: float) -> list[Say]:
+    def _declare(self, now_ms: float) -> list[SendToSide]:
         units = self._charge(now_ms) // self.rules.time.unit_ms
         said = self._both(f"%KACHI,T{units}") + self._both("%KACHI")
         if self.position.can_declare():
             return said + self._end("JISHOGI", winner=self.turn, now_ms=now_ms)
         return said + self._end("ILLEGAL_MOVE", winner=self.turn ^ 1, now_ms=now_ms, comment="wrong declaration")
 
-    def _move(self, line: str, now_ms: float) -> list[Say]:
+    def _move(self, line: str, now_ms: float) -> list[SendToSide]:
         text, _, rest = line.partition(",")
         mover = self.turn
         try:
@@ -251,7 +251,7 @@ class ServerGame:
         said = self._both(f"{text},T{charged // self.rules.time.unit_ms}")
         return said + self._adjudicate(mover, now_ms)
 
-    def _adjudicate(self, mover: int, now_ms: float) -> list[Say]:
+    def _adjudicate(self, mover: int, now_ms: float) -> list[SendToSide]:
         """End the game where the last move makes a repetition or reaches the move limit."""
         checker = self._repetition(mover)
         if checker is not None:
@@ -277,9 +277,9 @@ class ServerGame:
     def _charge(self, now_ms: float) -> int:
         return self.rules.time.charge(now_ms - self.turn_began_ms)
 
-    def _end(self, reason: str, *, winner: int | None, now_ms: float, comment: str = "") -> list[Say]:
+    def _end(self, reason: str, *, winner: int | None, now_ms: float, comment: str = "") -> list[SendToSide]:
         self.phase = Phase.OVER
-        said: list[Say] = []
+        said: list[SendToSide] = []
         if all(self._gone) != any(self._gone):
             # One side has left: it is the loser whatever the other one does, were it to resign or to lose on time.
             left = 0 if self._gone[0] else 1
@@ -289,10 +289,10 @@ class ServerGame:
         said += self._both(f"#{reason}")
         if winner is None:
             return said + self._both("#CENSORED" if reason == "MAX_MOVES" else "#DRAW")
-        return [*said, Say(winner, "#WIN"), Say(winner ^ 1, "#LOSE")]
+        return [*said, SendToSide(winner, "#WIN"), SendToSide(winner ^ 1, "#LOSE")]
 
-    def _unknown(self, colour: int, line: str) -> list[Say]:
-        return [Say(colour, f"##[ERROR] unknown command: {line}")]
+    def _unknown(self, colour: int, line: str) -> list[SendToSide]:
+        return [SendToSide(colour, f"##[ERROR] unknown command: {line}")]
 
-    def _both(self, line: str) -> list[Say]:
-        return [Say(0, line), Say(1, line)]
+    def _both(self, line: str) -> list[SendToSide]:
+        return [SendToSide(0, line), SendToSide(1, line)]

@@ -14,7 +14,7 @@ from typing import Final
 
 from master.csa.gamename import DEFAULT_GAME, GameName, split_password
 from master.csa.names import LOGIN_NAME
-from master.practice.server_game import GameRules, Phase, Say, ServerGame, StartPosition
+from master.practice.server_game import GameRules, Phase, SendToSide, ServerGame, StartPosition
 from worker.shogi import STARTPOS
 
 LOGIN_MS: Final = 300_000
@@ -254,7 +254,7 @@ class Room:
         time = replace(name.time(), least_ms=self.options.least_ms)
         return GameRules(time=time, start=start, max_moves=self.options.max_moves)
 
-    def _after(self, game: ServerGame, said: list[Say], now_ms: float) -> list[Effect]:
+    def _after(self, game: ServerGame, said: list[SendToSide], now_ms: float) -> list[Effect]:
         """Turn what a game says into effects, and clear the table where it is over."""
         players = {visitor.colour: visitor for visitor in self._visitors.values() if visitor.game is game}
         effects: list[Effect] = [SendLine(players[say.colour].conn, say.line) for say in said if say.colour in players]

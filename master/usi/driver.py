@@ -43,7 +43,7 @@ from worker.usi.events import (
     Prepare,
     Prepared,
     Quit,
-    Say,
+    SendToGui,
     SolveMate,
     StopMate,
     Tick,
@@ -142,7 +142,7 @@ class UsiDriver:
 
     async def _carry_out(self, instruction: Instruction) -> None:
         match instruction:
-            case Say(text):
+            case SendToGui(text):
                 self._lines.put(text)
             case Prepare():
                 self._preparing = asyncio.create_task(self._prepare(instruction))

@@ -1,4 +1,4 @@
-"""What counts as waiting for a processor."""
+"""Times that count as waiting for a processor."""
 
 from __future__ import annotations
 

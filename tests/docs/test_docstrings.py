@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("benchmarks", "cluster", "deploy", "docs", "master", "tests", "worker")
-RIDDLE = re.compile(r"(Of|What|Where|Who|Whoever|How|Why|When|That)\b")
+RIDDLE = re.compile(r"(Of|What|Where|Who|Whoever|Whose|How|Why|When|That)\b")
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
@@ -56,6 +56,7 @@ def test_so_is_the_help_of_an_option() -> None:
         ('"""What a module is."""', "1: What a module is."),
         ('class A:\n    """Who it is.\n\n    More.\n    """', "2: Who it is."),
         ('def f():\n    r"""\n    How it is done."""', "2: How it is done."),
+        ('A = 0\n"""Whose it is."""', "2: Whose it is."),
         ('async def f():\n    """Where it is."""', "2: Where it is."),
         ('class A:\n    b: int = 0\n    """Of A."""', "3: Of A."),
         ('if True:\n    pass\nelse:\n    B = 0\n    """Of all."""', "5: Of all."),

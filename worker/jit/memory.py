@@ -22,7 +22,8 @@ def aligned_zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, A
     size = int(np.prod(shape)) * dtype.itemsize
     raw = np.zeros(size + CACHE_LINE, np.uint8)
     start = -raw.ctypes.data % CACHE_LINE
-    return raw[start : start + size].view(dtype).reshape(shape)
+    zeros: np.ndarray[Any, Any] = raw[start : start + size].view(dtype).reshape(shape)
+    return zeros
 
 
 def _load(width: Any, *, signed: bool) -> Any:

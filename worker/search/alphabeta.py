@@ -87,7 +87,7 @@ _SMALL_PROBCUT = part("small_probcut")
 
 
 @jit()
-def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: int, cut_node: int) -> Any:
+def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: Any, cut_node: int) -> Any:
     """The score of the position for the side to move (int64, `worker.score`), exact within (alpha, beta), else a bound.
 
     Args:
@@ -175,7 +175,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: i
             if is_pv:
                 th.pv_length[ply + 1] = 0
                 update_pv(th, ply, mate)
-            score = np.int64(MATE - 1) - ply
+            score: Any = np.int64(MATE - 1) - ply
             store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(EXACT), th.former_pv[at])
             return score
 

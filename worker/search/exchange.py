@@ -96,7 +96,7 @@ def exchange_at_least(pos: Any, move: int, threshold: int) -> bool:
     """
     target = move & 127
     side = pos.side
-    kind = (move >> 16) & 15
+    kind: Any = (move >> 16) & 15
     occ = occupied(pos)
     balance = -threshold
     if move & DROP_BIT:

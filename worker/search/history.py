@@ -204,7 +204,7 @@ def learn_best(
     bonus += toward_zero(th.stat_score[at - 1], np.int64(p.BONUS_STAT))
     if best_move == table_move:
         bonus += p.BONUS_TABLE_MOVE
-    malus = min(p.MALUS[0] * depth + p.MALUS[1], np.int64(p.MALUS[2]))
+    malus: Any = min(p.MALUS[0] * depth + p.MALUS[1], np.int64(p.MALUS[2]))
     captured = np.int64(0)
     if not (best_move & DROP_BIT):
         captured = np.int64(pos.board[best_move & 127])

@@ -64,7 +64,7 @@ def _hand_change(pos: Any, distance: int) -> Any:
     """
     more = less = False
     for kind in range(PAWN, KING):
-        changes = np.int64(0)
+        changes: Any = np.int64(0)
         at = pos.ply - distance
         while at < pos.ply:
             move = pos.st_move[at]
@@ -98,7 +98,7 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     it. Where the board comes back in the tree with a better hand, the side to move has only gained: that counts as a
     win. With a worse hand it counts as a loss.
     """
-    window = min(ply - 1, np.int64(REPETITION_WINDOW))
+    window: Any = min(ply - 1, np.int64(REPETITION_WINDOW))
     key = pos.board_key
     distance = np.int64(4)
     while distance <= window:

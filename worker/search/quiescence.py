@@ -82,8 +82,8 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
             table_move = np.int64(0)
 
     # The evaluation without a further move.
-    best = np.int64(-INFINITE)
-    base = np.int64(-INFINITE)
+    best: Any = np.int64(-INFINITE)
+    base: Any = np.int64(-INFINITE)
     quiet_table_move = np.int64(0)
     if checked:
         raw_eval = np.int64(NO_SCORE)

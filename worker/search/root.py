@@ -182,7 +182,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         th.pv_length[1] = 0
         nodes = th.nodes
         do_move(pos, th, zero, move, checks_by(pos, th, zero, move))
-        score = zero
+        score: Any = zero
         full = number == 1
         if not full and left >= 2:
             shallow = max(one, min(new_depth - toward_zero(grains, np.int64(p.GRAIN)), new_depth + 2)) + 1

@@ -55,7 +55,7 @@ class RootMate:
         # All below is guarded by _lock.
         self._next: _Request | None = None
         self._wanted: _Request | None = None
-        """Whose mate is still of interest."""
+        """The request whose mate is still of interest."""
         self._runs = False
         self._line: tuple[int, ...] = ()
 

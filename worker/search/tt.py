@@ -164,7 +164,7 @@ def _place(th: Any, key: Any) -> Any:
 
 @jit()
 def store(
-    th: Any, key: Any, ply: int, move: int, score: int, static_eval: int, depth: int, bound: int, is_pv: int
+    th: Any, key: Any, ply: int, move: Any, score: int, static_eval: int, depth: int, bound: int, is_pv: int
 ) -> None:
     """Write an entry; from ``th.share_depth`` on into the outbox too."""
     place = _place(th, key)

@@ -50,7 +50,7 @@ def pack(pos: Any, address: int) -> None:
     for colour in range(2):
         at = _put(address, at, pos.ksq[colour], 7)
     for sq in range(SQUARES):
-        piece = np.int64(pos.board[sq])
+        piece: Any = np.int64(pos.board[sq])
         kind = piece & 15
         if kind == KING:
             continue
@@ -71,7 +71,7 @@ def pack(pos: Any, address: int) -> None:
 
 
 @jit()
-def whole_move(pos: Any, short: int) -> int:
+def whole_move(pos: Any, short: int) -> Any:
     """A move of which the low 16 bits are known; what is no move at all stays none."""
     if short & DROP_BIT:
         return short | (((pos.side << 4) | ((short >> 7) & 15)) << 16)

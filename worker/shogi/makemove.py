@@ -243,7 +243,7 @@ def perft(pos: Any, depth: int, n: int, bulk: int) -> int:
     """Number of move sequences of ``depth`` plies (≥ 1). ``bulk`` counts the last ply without making it."""
     update_checks(pos)
     end = generate(pos, n, np.int64(1))
-    nodes = np.int64(0)
+    nodes: Any = np.int64(0)
     for i in range(n, end):
         move = pos.moves[i]
         if not is_legal(pos, move, end):

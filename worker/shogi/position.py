@@ -90,7 +90,7 @@ class Position:
 
     @property
     def turn(self) -> int:
-        """Whose move it is: 0 black, 1 white."""
+        """The side to move: 0 black, 1 white."""
         return int(self.record["side"])
 
     @property

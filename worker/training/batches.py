@@ -23,15 +23,15 @@ Rows = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a batch in the order of all."""
+class BatchNumber:
+    """The number of a batch in the order of all."""
 
     epoch: int = 0
     chunk: int = 0
     batch: int = 0
 
 
-START: Final = Place()
+START: Final = BatchNumber()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Batch:
     enemy: Rows
     scores: npt.NDArray[np.float32]
     results: npt.NDArray[np.float32]
-    after: Place = START
+    after: BatchNumber = START
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -59,7 +59,7 @@ def make_batch(
     tables: RowTables,
     records: Records,
     order: npt.NDArray[np.int64],
-    after: Place = START,
+    after: BatchNumber = START,
     mirror: RowTables | None = None,
 ) -> Batch:
     """The records at the places ``order`` as a batch; where ``mirror`` is given, the second half of them by it."""
@@ -91,29 +91,29 @@ def training_batches(
     tables: RowTables,
     size: int,
     seed: int,
-    place: Place,
+    first: BatchNumber,
     threads: int,
     mirror: RowTables | None = None,
 ) -> Iterator[Iterator[Batch]]:
-    """Batches of the training positions without an end, from a place on; threads make them until the ``with`` ends.
+    """Batches of the training positions without an end, from ``first`` on; threads make them until the ``with`` ends.
 
     Args:
         size: positions of a batch, at most.
         threads: that replay games.
         mirror: tables by which half of the positions, others in each epoch, are shown.
     """
-    with Ahead(chunks_from(corpus, seed, place.epoch, place.chunk, threads), 1, "chunks") as chunks:
+    with Ahead(chunks_from(corpus, seed, first.epoch, first.chunk, threads), 1, "chunks") as chunks:
 
         def make() -> Iterator[Batch]:
-            first = place.batch
+            begin = first.batch
             for epoch, number, is_last, records, order in chunks:
                 edges = cut(len(order), size)
-                follows = Place(epoch + 1) if is_last else Place(epoch, number + 1)
-                for batch in range(first, len(edges)):
+                follows = BatchNumber(epoch + 1) if is_last else BatchNumber(epoch, number + 1)
+                for batch in range(begin, len(edges)):
                     low, high = edges[batch]
-                    after = Place(epoch, number, batch + 1) if batch + 1 < len(edges) else follows
+                    after = BatchNumber(epoch, number, batch + 1) if batch + 1 < len(edges) else follows
                     yield make_batch(tables, records, order[low:high], after, mirror)
-                first = 0
+                begin = 0
 
         with Ahead(make(), _AHEAD, "batches") as batches:
             yield batches

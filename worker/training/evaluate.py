@@ -61,7 +61,7 @@ def evaluate_records(pos: Any, nn: Any, records: int, count: int, codes: int, ou
 def rank_moves(pos: Any, nn: Any, played: int, better: Any) -> int:
     """Count the legal moves, and write to ``better[0]`` how many of them lead to a position that is evaluated as better
     for the mover than the one after ``played``, and to ``better[1]`` how many to one that is evaluated as equal."""
-    end = np.int64(legal_moves(pos, np.int64(0), np.int64(1)))
+    end: Any = np.int64(legal_moves(pos, np.int64(0), np.int64(1)))
     make(pos, played)
     value = -np.int64(evaluate_full(pos, nn))
     unmake(pos)

@@ -265,7 +265,7 @@ def replay_games(
         How many records there are; a fault (`CUT` …) comes back negative.
     """
     at = np.int64(0)
-    kept = np.int64(0)
+    kept: Any = np.int64(0)
     while at < size:
         game = payload + at
         told[2] = told[0]

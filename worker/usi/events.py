@@ -72,8 +72,8 @@ Event = GuiLine | GuiGone | Prepared | Failed | BookReplied | MateSolved | Tick
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
-    """A line for the GUI."""
+class SendToGui:
+    """Send a line to the GUI."""
 
     text: str
 
@@ -127,5 +127,5 @@ class Quit:
     """The reason, where the GUI did not ask for the end."""
 
 
-Instruction = Say | Prepare | NewGame | AskBook | SolveMate | StopMate | Quit
+Instruction = SendToGui | Prepare | NewGame | AskBook | SolveMate | StopMate | Quit
 """A searcher adds its own instructions, such as the start of a search."""

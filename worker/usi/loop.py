@@ -32,7 +32,7 @@ from worker.usi.events import (
     Prepare,
     Prepared,
     Quit,
-    Say,
+    SendToGui,
     SolveMate,
     StopMate,
     Tick,
@@ -119,7 +119,7 @@ class UsiLoop:
 
     def _carry_out(self, instruction: object) -> None:
         match instruction:
-            case Say(text):
+            case SendToGui(text):
                 self._say(text)
             case Prepare(plan, book) if plan is None and self._book.has(book):
                 self._events.put(Prepared())

@@ -17,7 +17,7 @@ from worker.clock.gui_clock import GuiClock
 from worker.clock.turn import Turn
 from worker.shogi import Position, move_to_usi
 from worker.states import States
-from worker.usi.events import AskBook, Say
+from worker.usi.events import AskBook, SendToGui
 from worker.usi.options import OptionValues
 from worker.usi.states import THINKING, ThinkingState
 from worker.usi.words import GoOrder, best_line, book_lines
@@ -223,7 +223,7 @@ class Thinking(ABC, Generic[S]):
 
     def say(self, *lines: str) -> None:
         """Say these lines."""
-        self.out += [Say(line) for line in lines]
+        self.out += [SendToGui(line) for line in lines]
 
     # --- for subclasses -------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from cluster.coordination.events import FALLBACK
 from cluster.metrics.catalogue import FLEET, NODE
 from cluster.metrics.fleet import FleetMetrics, why_dealt
 from cluster.metrics.node import NodeEndpoint, NodeMetrics
-from cluster.metrics.server import MetricsServer, Place
+from cluster.metrics.server import ListenAddress, MetricsServer
 from cluster.network.messages import Done, Heartbeat, Hello, Job, Report, Shared, Starves
 from tests.answers import make_decision, make_progress
 from worker.engine import Bound
@@ -195,9 +195,9 @@ def test_a_node_counts_what_it_tells() -> None:
 
 
 def test_a_node_without_a_port_searches_without_metrics() -> None:
-    taken = MetricsServer(Place(), CollectorRegistry())
+    taken = MetricsServer(ListenAddress(), CollectorRegistry())
     try:
-        endpoint = NodeEndpoint("node-1", Place("127.0.0.1", taken.port), "tcp://127.0.0.1:1")
+        endpoint = NodeEndpoint("node-1", ListenAddress("127.0.0.1", taken.port), "tcp://127.0.0.1:1")
         sent = list[object]()
         endpoint.watching(sent.append)(REPORT)
         assert (endpoint.url, sent) == ("", [REPORT])

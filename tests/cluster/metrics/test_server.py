@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
-from cluster.metrics.server import MetricsServer, Place, targets
+from cluster.metrics.server import ListenAddress, MetricsServer, targets
 
 NODES = {"node-2": "http://10.0.0.2:9500/metrics", "node-10": "", "node-1": "http://10.0.0.1:9500/metrics"}
 
@@ -26,7 +26,7 @@ def registry() -> CollectorRegistry:
 
 @pytest.fixture
 def server(registry: CollectorRegistry) -> Iterator[MetricsServer]:
-    server = MetricsServer(Place(), registry, lambda: NODES)
+    server = MetricsServer(ListenAddress(), registry, lambda: NODES)
     yield server
     server.close()
 
@@ -65,7 +65,7 @@ def test_nothing_can_be_sent(server: MetricsServer) -> None:
 
 
 def test_a_node_does_not_name_others(registry: CollectorRegistry) -> None:
-    server = MetricsServer(Place(), registry)
+    server = MetricsServer(ListenAddress(), registry)
     try:
         with pytest.raises(urllib.error.HTTPError):
             get(server.url.replace("/metrics", "/nodes"))
@@ -92,8 +92,8 @@ def test_who_says_nothing_is_not_waited_for(server: MetricsServer) -> None:
 
 def test_a_port_that_is_taken(registry: CollectorRegistry, server: MetricsServer) -> None:
     with pytest.raises(OSError, match=f"no metrics at 127.0.0.1:{server.port}: "):
-        MetricsServer(Place("127.0.0.1", server.port), registry)
-    other = MetricsServer(Place("127.0.0.1", server.port, 200), registry)
+        MetricsServer(ListenAddress("127.0.0.1", server.port), registry)
+    other = MetricsServer(ListenAddress("127.0.0.1", server.port, 200), registry)
     try:
         assert server.port < other.port < server.port + 200
         assert "things_total" in get(other.url)[1]
@@ -102,16 +102,16 @@ def test_a_port_that_is_taken(registry: CollectorRegistry, server: MetricsServer
 
 
 def test_the_port_is_free_afterwards(registry: CollectorRegistry) -> None:
-    first = MetricsServer(Place(), registry)
+    first = MetricsServer(ListenAddress(), registry)
     get(first.url)
     first.close()
-    again = MetricsServer(Place("127.0.0.1", first.port), registry)
+    again = MetricsServer(ListenAddress("127.0.0.1", first.port), registry)
     again.close()
 
 
-def test_places() -> None:
-    assert Place("0.0.0.0", 9500).moved(3) == Place("0.0.0.0", 9503)
-    assert Place("0.0.0.0").moved(3) == Place("0.0.0.0")
+def test_addresses() -> None:
+    assert ListenAddress("0.0.0.0", 9500).moved(3) == ListenAddress("0.0.0.0", 9503)
+    assert ListenAddress("0.0.0.0").moved(3) == ListenAddress("0.0.0.0")
 
 
 def test_no_target_without_an_address() -> None:

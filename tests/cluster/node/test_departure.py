@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cluster.machine.presence import NodePresence, NodeState
-from cluster.node.departure import Ask, Departure, Notices, Release, Say
+from cluster.node.departure import Ask, Departure, LogEntry, Notices, Release
 
 A = NodePresence(101, 7, "node-1", 800_000)
 B = NodePresence(102, 8, "node-2", 900_000)
@@ -21,7 +21,7 @@ def asked(instructions: list[object]) -> list[str]:
 
 
 def said(instructions: list[object]) -> dict[str, dict[str, object]]:
-    return {each.name: each.fields for each in instructions if isinstance(each, Say)}
+    return {each.name: each.fields for each in instructions if isinstance(each, LogEntry)}
 
 
 def test_nothing_is_said_and_nothing_done() -> None:

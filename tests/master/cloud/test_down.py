@@ -13,7 +13,7 @@ from moto import mock_aws
 from master.cloud import operator as operators
 from master.cloud.agreed import TAG
 from master.cloud.operator import Operator, PriceUnknown
-from master.cloud.plan import Place
+from master.cloud.plan import FleetLocation
 from master.cloud.terraform import Step, TerraformError
 from master.commands import fleet_down as command
 from master.commands.common import CommandError
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 REGION, BUCKET = "eu-west-1", "mine-games"
 OURS = [{"Key": TAG, "Value": "mine"}]
-PLACE = Place("mine", REGION, BUCKET, bucket_is_own=True)
+LOCATION = FleetLocation("mine", REGION, BUCKET, bucket_is_own=True)
 BUCKET_ADDRESS, HEAD_ADDRESS = "module.fleet.aws_s3_bucket.this[0]", "module.fleet.aws_instance.head"
 
 
@@ -123,11 +123,11 @@ def game(played: Played) -> bytes:
 def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played: Played) -> None:
     operator = owner(played)
     planned = operator.plan(1, tell=lambda _text: None)
-    assert operator.place() is None
+    assert operator.location() is None
     played.fails = "no way"
     with pytest.raises(TerraformError):
         operator.apply(planned, lambda _step: None)
-    assert owner(played).place() == PLACE
+    assert owner(played).location() == LOCATION
 
 
 def test_a_price_cap_that_would_not_count_the_nodes_is_refused(played: Played) -> None:
@@ -137,7 +137,7 @@ def test_a_price_cap_that_would_not_count_the_nodes_is_refused(played: Played) -
 
 
 def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
-    owner(played).folder.set_place(PLACE)
+    owner(played).folder.set_location(LOCATION)
     ec2 = boto3.client("ec2", region_name=REGION)
     tags = [{"ResourceType": "volume", "Tags": OURS}]
     volume = ec2.create_volume(AvailabilityZone="eu-west-1a", Size=1, TagSpecifications=tags)["VolumeId"]
@@ -147,11 +147,11 @@ def test_what_is_left_is_looked_for_where_the_fleet_was(played: Played, capsys: 
     ec2.delete_volume(VolumeId=volume)
     assert down(played) == 0
     assert "nothing is left of the fleet mine" in capsys.readouterr().out
-    assert owner(played).place() is None
+    assert owner(played).location() is None
 
 
 def test_a_bucket_that_is_left_of_an_end_that_was_interrupted_is_emptied(played: Played) -> None:
-    owner(played).folder.set_place(PLACE)
+    owner(played).folder.set_location(LOCATION)
     played.state = [BUCKET_ADDRESS]
     assert down(played) == 0
     assert game(played) == b"V3.0"
@@ -160,7 +160,7 @@ def test_a_bucket_that_is_left_of_an_end_that_was_interrupted_is_emptied(played:
 
 
 def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Played) -> None:
-    owner(played).folder.set_place(PLACE)
+    owner(played).folder.set_location(LOCATION)
     played.fails = "BucketNotEmpty, and the head cannot be ended"
     with pytest.raises(CommandError, match="the head cannot be ended"):
         down(played)
@@ -170,7 +170,7 @@ def test_while_a_machine_may_write_to_the_bucket_it_is_not_emptied(played: Playe
 def test_a_bucket_that_goes_full_is_copied_before_and_nothing_outside_the_folder_is_written(
     played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    owner(played).folder.set_place(PLACE)
+    owner(played).folder.set_location(LOCATION)
     played.s3.put_object(Bucket=BUCKET, Key="records/../../evil", Body=b"")
     played.force = True
     assert down(played) == 0

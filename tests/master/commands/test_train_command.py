@@ -165,7 +165,7 @@ def test_from_games_to_a_net_that_plays(games: Path, tmp_path: Path) -> None:
 
 
 def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path) -> None:
-    from tests.worker.random_networks import random_network
+    from benchmarks.random_networks import random_network
     from worker.nnue.features import K_P
     from worker.nnue.format import Architecture, write_network
 
@@ -201,7 +201,7 @@ def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path
 
 
 def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
-    from tests.worker.random_networks import random_network
+    from benchmarks.random_networks import random_network
     from worker.nnue.features import K_P
     from worker.nnue.format import Architecture, write_network
 

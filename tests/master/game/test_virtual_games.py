@@ -16,7 +16,7 @@ from master.player.events import Conclusion, MovePlayed
 from master.player.inputs import Connected, Input, LineSent, Prepared, ServerLine, Tick
 from master.player.instructions import Emit, Login, PlayerSettings, PrepareSearcher, Send
 from master.player.player import Player
-from master.practice.server_game import GameRules, Say, ServerGame, StartPosition
+from master.practice.server_game import GameRules, SendToSide, ServerGame, StartPosition
 from tests.answers import make_decision, make_progress
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import STARTPOS, Position, move_to_usi
@@ -110,7 +110,7 @@ class World:
         if self.game.deadline_ms is not None:
             self.at(self.game.deadline_ms, lambda: self.say(self.game.tick(self.now_ms)))
 
-    def say(self, said: list[Say]) -> None:
+    def say(self, said: list[SendToSide]) -> None:
         for word in said:
             self.seats[word.colour].hear(word.line)
 

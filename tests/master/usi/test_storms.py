@@ -13,7 +13,7 @@ from tests.answers import make_known, make_progress
 from tests.master.usi.bench import Bench, decision
 from tests.usi_bench import LINES
 from worker.mate import MateResult, MateStatus
-from worker.usi.events import Failed, GuiLine, MateSolved, Prepare, Prepared, Say, SolveMate, Tick
+from worker.usi.events import Failed, GuiLine, MateSolved, Prepare, Prepared, SendToGui, SolveMate, Tick
 
 OPTIONS = (
     "setoption name Nodes value 3",
@@ -52,7 +52,7 @@ class Storm:
                     self.due.append(Pondered(request.search_id, {"3c3d": known}))
                 case SolveMate():
                     self.due.append(MateSolved(MateResult(MateStatus.NO_MATE, (), 1, 1)))
-                case Say(text) if text.split(" ")[0] in self.heard:
+                case SendToGui(text) if text.split(" ")[0] in self.heard:
                     self.heard[text.split(" ")[0]] += 1
 
     def line(self, text: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rsshogi.book import YaneuraOuBook
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.book import Book, BookError, BookMove
 from worker.book import file as file_module
 from worker.book.format import ranked, split_sfen

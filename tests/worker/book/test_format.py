@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.book.format import (
     BookError,
     BookMove,

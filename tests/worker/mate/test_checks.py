@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from tests.worker.mate.puzzles import CLASSICAL, KOTOBUKI, random_positions
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
+from benchmarks.puzzles import CLASSICAL, KOTOBUKI, random_positions
 from worker.mate.checks import forcing_moves
 from worker.shogi import Position
 

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
+from benchmarks.playouts import positions
+from benchmarks.puzzles import CLASSICAL, KEMURI, KOTOBUKI, random_positions
 from tests.worker.mate import oracle
-from tests.worker.mate.puzzles import CLASSICAL, KEMURI, KOTOBUKI, random_positions
 from tests.worker.mate.truth import mates, mates_within
-from tests.worker.search.playouts import positions
 from worker.mate import MateResult, MateSolver, MateStatus
 from worker.mate.checks import forcing_moves
 from worker.mate.solver import _forbidden

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.random_networks import HALF_KP_256, random_network
 from tests.worker.nnue.playouts import STARTS, expected, mirrored, play, walk
-from tests.worker.random_networks import HALF_KP_256, random_network
 from worker.nnue import Network, NnueState, centipawns, default_network, evaluate, evaluate_score, load_network
 from worker.nnue.features import FEATURE_SETS, HALF_KP, K_P, FeatureSet
 from worker.nnue.format import Architecture, NetworkFile

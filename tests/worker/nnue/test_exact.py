@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.random_networks import HALF_KP_256, random_network
 from tests.worker.nnue.playouts import GAMES, expected, replay, walk
-from tests.worker.random_networks import HALF_KP_256, random_network
 from worker.nnue import Network, NnueState, evaluate, evaluate_full
 from worker.nnue.features import (
     FEATURE_SETS,

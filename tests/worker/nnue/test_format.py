@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.random_networks import random_network
+from benchmarks.random_networks import random_network
 from worker.nnue.features import FEATURE_SETS, HALF_KA_HM2, HALF_KP, HALF_KP_VM, K_P
 from worker.nnue.format import (
     Architecture,

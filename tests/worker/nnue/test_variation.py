@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.random_networks import random_network
 from tests.worker.nnue.playouts import expected
-from tests.worker.random_networks import random_network
 from worker.nnue import Network, Variation, load_network
 from worker.nnue.features import FEATURE_SETS
 from worker.nnue.format import Architecture, NetworkFile, parse_network

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.search.check_squares import checks_by, note_checks
 from worker.search.state import ThreadState
 from worker.shogi.attacks import update_unchecked

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.worker.search.playouts import STARTS
+from benchmarks.playouts import STARTS
 from worker.score import MAX_EVAL
 from worker.search.correction import corrected, correction_of, follow_keys, learn_correction, note_keys
 from worker.search.state import CORRECTION_KEYS, OFFSET, ThreadState, begin_search

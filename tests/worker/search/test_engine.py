@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.clock import Signs
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules

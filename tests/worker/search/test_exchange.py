@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.jit import jit
 from worker.search.exchange import exchange_at_least
 from worker.search.values import PIECE_VALUE, PROMOTION_GAIN, VALUE

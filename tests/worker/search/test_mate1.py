@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rsshogi.core import Board
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.search.mate1 import mate_in_one
 from worker.shogi import Position, move_to_usi
 from worker.shogi.attacks import update_checks

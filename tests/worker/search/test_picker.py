@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.search.check_squares import note_checks
 from worker.search.correction import note_keys
 from worker.search.picker import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worker.search.playouts import positions
+from benchmarks.playouts import positions
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.search.engine import NumbaEngine
 from worker.shogi import STARTPOS, Position, move_to_usi

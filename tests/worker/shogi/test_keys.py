@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.worker.search.playouts import STARTS
+from benchmarks.playouts import STARTS
 from worker.shogi import Position
 from worker.shogi.makemove import make_null, unmake_null
 

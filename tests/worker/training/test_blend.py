@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.worker.random_networks import random_network
+from benchmarks.random_networks import random_network
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture, serialise_network
 from worker.training.blend import BlendError, blend

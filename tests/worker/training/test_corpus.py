@@ -12,15 +12,17 @@ from tests.worker.selfplay.games import made
 from tests.worker.training.shards import corpus_of, folder_of
 from worker.nnue.features import K_P
 from worker.training import corpus as corpus_module
-from worker.training.batches import START, Batch, Place, cut, training_batches
+from worker.training.batches import START, Batch, BatchNumber, cut, training_batches
 from worker.training.corpus import Corpus, CorpusError, Split, shard_files
 from worker.training.features import row_tables
 
 TABLES = row_tables(K_P)
 
 
-def first_batches(corpus: Corpus, count: int, place: Place = START, threads: int = 1, size: int = 50) -> list[Batch]:
-    with training_batches(corpus, TABLES, size, 7, place, threads) as batches:
+def first_batches(
+    corpus: Corpus, count: int, first: BatchNumber = START, threads: int = 1, size: int = 50
+) -> list[Batch]:
+    with training_batches(corpus, TABLES, size, 7, first, threads) as batches:
         return list(islice(batches, count))
 
 
@@ -69,13 +71,13 @@ def _pool():  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_the_order_goes_on_from_any_place_whatever_the_threads(tmp_path: Path) -> None:
+def test_the_order_goes_on_from_any_batch_whatever_the_threads(tmp_path: Path) -> None:
     corpus = corpus_of(folder_of(tmp_path, shards=5))
     whole = first_batches(corpus, corpus.training // 25)
     assert whole[-1].after.epoch >= 1
     for start in (0, 3, len(whole) // 3, len(whole) // 2, len(whole) - 4):
-        place = whole[start].after
-        for one, other in zip(first_batches(corpus, 3, place, threads=3), whole[start + 1 :], strict=False):
+        first = whole[start].after
+        for one, other in zip(first_batches(corpus, 3, first, threads=3), whole[start + 1 :], strict=False):
             assert same(one, other)
 
 

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from tests.worker.random_networks import random_network
+from benchmarks.random_networks import random_network
 from tests.worker.selfplay.games import games_of, made
 from worker.nnue import Network, NnueState, evaluate_full, reference
 from worker.nnue.accumulator import refresh

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.worker.random_networks import random_network
+from benchmarks.random_networks import random_network
 from worker.nnue.features import K_P
 from worker.nnue.format import Architecture, NetworkFile, serialise_network
 from worker.training import generation0

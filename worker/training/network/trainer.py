@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from worker.training.batches import START, Batch, Place, batches_of, training_batches
+from worker.training.batches import START, Batch, BatchNumber, batches_of, training_batches
 from worker.training.corpus import Corpus, Records
 from worker.training.features import mirrored_tables, row_tables
 from worker.training.network.model import Model, learning_threads
@@ -125,7 +125,7 @@ class Trainer:
         self._optimizer = torch.optim.AdamW(
             self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay
         )
-        self._place = START
+        self._next_batch = START
         self._positions = self._over = 0
         self._rows: list[Row] = []
         self._sum, self._count = 0.0, 0
@@ -140,7 +140,7 @@ class Trainer:
             for name, value in self.model.parameters.items():
                 value.copy_(state["parameters"][name])
         self._optimizer.load_state_dict(state["optimizer"])
-        self._place = Place(*state["place"])
+        self._next_batch = BatchNumber(*state["place"])
         self._positions, self._over = state["positions"], state["over"]
         self._rows = [Row(**row) for row in state["rows"]]
         self._sum, self._count = state["sum"], state["count"]
@@ -152,7 +152,7 @@ class Trainer:
         return {
             "parameters": {name: value.detach().cpu() for name, value in self.model.parameters.items()},
             "optimizer": self._optimizer.state_dict(),
-            "place": [self._place.epoch, self._place.chunk, self._place.batch],
+            "place": [self._next_batch.epoch, self._next_batch.chunk, self._next_batch.batch],
             "positions": self._positions,
             "over": self._over,
             "rows": [asdict(row) for row in self._rows],
@@ -193,7 +193,7 @@ class Trainer:
         with (
             learning_threads(self._threads),
             training_batches(
-                self._corpus, self._tables, size, self._settings.seed, self._place, self._threads, self._mirror
+                self._corpus, self._tables, size, self._settings.seed, self._next_batch, self._threads, self._mirror
             ) as batches,
         ):
             while not self.finished and not is_stopped():
@@ -220,7 +220,7 @@ class Trainer:
             self._positions,
             self._over,
             self._schedule.total,
-            self._place.epoch,
+            self._next_batch.epoch,
             self._sum / max(1, self._count),
             last,
             self._schedule.is_quantised(self._over),
@@ -252,7 +252,7 @@ class Trainer:
         self._count += len(batch)
         self._positions += len(batch)
         self._over = min(schedule.total, over + len(batch))
-        self._place = batch.after
+        self._next_batch = batch.after
 
     def _validate(self) -> Row:
         """Measure, note whether it is the best of its part, and end the part where nothing gets better."""
@@ -260,7 +260,7 @@ class Trainer:
         quantised = schedule.is_quantised(max(0, over - 1))
         blend, score, result = self.losses(quantised=quantised)
         row = Row(
-            self._positions, over, self._place.epoch, quantised, schedule.rate(over), schedule.score_share(over),
+            self._positions, over, self._next_batch.epoch, quantised, schedule.rate(over), schedule.score_share(over),
             self._sum / max(1, self._count), blend, score, result,
         )  # fmt: skip
         self._rows.append(row)

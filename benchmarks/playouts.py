@@ -1,4 +1,4 @@
-"""Positions of random play-outs for the tests of the search."""
+"""Positions of random play-outs, for tests and for the soak test."""
 
 from __future__ import annotations
 
