@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 from master.cli import app
+from master.commands.plain import plain_ranges, plain_usage
 from master.config import Config, sample
 
 if TYPE_CHECKING:
@@ -86,13 +87,13 @@ def _command(command: Any, path: tuple[str, ...], parent: Any) -> Iterator[str]:
         if parent is not None:
             yield f"{'#' * len(path)} `{' '.join(path)}` {{ #{'-'.join(path)} }}\n"
         usage = " ".join((" ".join(path), *command.collect_usage_pieces(context)))
-        yield f"```text\n{usage}\n```\n\n{_help(command.help or '')}\n"
+        yield f"```text\n{plain_usage(usage)}\n```\n\n{_help(command.help or '')}\n"
         records = [
             record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))
         ]
         if records:
             yield "| option | meaning |\n|---|---|"
-            yield from (f"| {_code(name)} | {_text(meaning)} |" for name, meaning in records)
+            yield from (f"| {_code(name)} | {_text(plain_ranges(meaning))} |" for name, meaning in records)
             yield ""
         for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
             yield from _command(command.get_command(context, name), (*path, name), context)

@@ -58,7 +58,9 @@ def analyze(
     ),
     nodes: Annotated[
         int | None,
-        typer.Option(metavar="N", help=f"Node processes that search. Default: {_MOST_UNASKED}, or one a processor."),
+        typer.Option(
+            metavar="N", help=f"Node processes that search. Default: {_MOST_UNASKED}; 1 on a machine of one processor."
+        ),
     ] = None,
     address: Address = None,
     single: Single = False,
@@ -67,13 +69,14 @@ def analyze(
     boards: Annotated[bool, typer.Option("--boards", help="Draw the turning points in the terminal too.")] = False,
     config: ConfigFile = None,
 ) -> int:
-    """Analyse games that are over: score graph, best move and variation of each position, bad moves, strength.
+    """Analyse finished games: bad moves, better moves, strength.
 
-    Each position is searched by the fleet, the last one first. FOLDER gets for each game NAME.html (opens in any
-    browser, without a network), NAME.annotated.csa and NAME.annotated.kif; for several games index.html too, with each
-    player's rates over all of them. The figures are explained in docs/how-to/analysis.md.
+    The fleet searches each position, the last one first. FOLDER gets for each game NAME.html (with a score graph, and
+    the best move and variation of each position; it opens in any browser, without a network), NAME.annotated.csa and
+    NAME.annotated.kif. For several games it also gets index.html, with each player's rates over all of them.
+    docs/how-to/analysis.md explains the figures.
 
-    Ctrl-C keeps what was searched: the same command goes on with it.
+    Ctrl-C keeps what was searched: the same command goes on from there.
 
     Examples:
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from worker.shogi import Position
 
 app = typer.Typer(
-    help="""Opening books: make them from game records, look at them, learn from lost games.
+    help="""Make opening books, look at them, and learn from lost games.
 
-    What the player does with its books is set in the configuration's section [book].
+    The section [book] of the configuration says how the player uses its books. docs/how-to/books.md explains them.
 
     Examples:
 
@@ -45,16 +45,18 @@ app.command(cls=PlainCommand)(learn)
 @app.command(cls=PlainCommand)
 def show(
     position: Annotated[
-        list[str] | None, typer.Argument(metavar="[SFEN] [MOVE]…", help="A position. Default: the start.")
+        list[str] | None, typer.Argument(metavar="[SFEN] [MOVE]…", help="A position. Default: the start position.")
     ] = None,
     book: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A .db or .sqlite; repeat it. Default: those of [book].")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A .db or .sqlite; may be repeated. Default: those of [book]."),
     ] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Show what the books say about a position: the board, and the candidates of each book.
+    """Show the books' moves in a position.
 
-    The position is a SFEN in quotation marks, USI moves from it, or moves alone from the start.
+    Give the position as an SFEN in quotation marks, as an SFEN and USI moves from there, or as USI moves from the start
+    position.
 
     Examples:
 
@@ -89,10 +91,14 @@ def show(
 
 @app.command(cls=PlainCommand)
 def stats(
-    book: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: [book] learn.")] = None,
+    book: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A .db or .sqlite. Default: [book] learn.")
+    ] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Say what is in a book: positions, searches, games, and what is left to study.
+    """Count what is in a book.
+
+    It counts positions, or, of a book that learns, searches, games and lessons that are left to study.
 
     Examples:
 
@@ -114,10 +120,10 @@ def export(
     book: LearnedFile = None,
     config: ConfigFile = None,
 ) -> None:
-    """Write the book that learns as a book file in YaneuraOu's format, for other engines and tools.
+    """Write the book that learns as a book file in YaneuraOu's format.
 
-    Every position stands with black to move (engines find white's by FlippedBook, with IgnoreBookPly). The first
-    move of a position is that of our own search.
+    Other engines and tools can read it. Every position has black to move: engines find those of white by FlippedBook,
+    with IgnoreBookPly. The first move of a position is that of our own search.
 
     Examples:
 

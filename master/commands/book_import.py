@@ -24,43 +24,54 @@ SQLITE = (".sqlite", ".sqlite3")
 
 def import_(
     sources: Annotated[
-        list[Path], typer.Option("--from", metavar="FOLDER|FILE", help="Records (CSA), or books (.db); repeat it.")
+        list[Path],
+        typer.Option("--from", metavar="FOLDER|FILE", help="Records (CSA), or books (.db); may be repeated."),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="A book file (.db), or a book that learns (.sqlite) to add to.")
     ],
     min_rating: Annotated[
-        float | None, typer.Option(metavar="R", help="Both players' least rating, as floodgate's records have it.")
+        float | None, typer.Option(metavar="R", help="Least rating of both players, as in floodgate's records.")
     ] = None,
     max_gap: Annotated[
-        float | None, typer.Option(metavar="R", help="The most that the players' ratings may differ.")
+        float | None, typer.Option(metavar="R", help="Largest difference of the players' ratings.")
     ] = None,
-    min_plies: Annotated[int, typer.Option(min=0, metavar="N", help="Shorter games are left out.")] = 50,
-    plies: Annotated[int, typer.Option(min=1, max=512, metavar="N", help="Plies of a game that are taken.")] = 40,
+    min_plies: Annotated[int, typer.Option(min=0, metavar="N", help="Least number of plies of a game.")] = 50,
+    plies: Annotated[
+        int, typer.Option(min=1, max=512, metavar="N", help="Number of plies of each game that go into the book.")
+    ] = 40,
     one_sided: Annotated[
         int, typer.Option(min=0, metavar="CP", help="Leave out games with such a score within --plies. 0: none.")
     ] = 600,
-    min_games: Annotated[int, typer.Option(min=1, metavar="N", help="Games that a move was played in.")] = 2,
+    min_games: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Least number of games in which a move was played.")
+    ] = 2,
     min_wins: Annotated[
-        float, typer.Option(min=0, max=1, metavar="SHARE", help="Least share of wins of a move; a draw is half one.")
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Least share of wins of a move; a draw counts half.")
     ] = 0.0,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Values are means of the players' scores; otherwise they come from wins.")
+        bool,
+        typer.Option("--scores", help="Take a move's value from the players' scores (their mean), not from its wins."),
     ] = False,
     depth: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Depth to write. YaneuraOu leaves out what is below its limit, 16.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Depth to write for each move. YaneuraOu leaves out moves below its limit, 16."
+        ),
     ] = 0,
     merge_colours: Annotated[
         bool, typer.Option("--merge-colours", help="Turn white's positions around and count them with black's.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that read. 0: one a processor.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Number of processes that read. 0: as many as processors.")
+    ] = 0,
 ) -> None:
     """Make a book from game records, or add books to a book that learns.
 
-    Records are CSA files, as floodgate keeps them, in folders and all below them. Games without a proper end, short
-    ones and those that were decided in the opening are left out; ratings, where asked for, come from the records'
-    comments. A book file is in YaneuraOu's format, sorted, each move with its games and, as a remark, its share of
-    wins. Several sorted books (.db) can be merged into one.
+    Records are CSA files, as floodgate keeps them, in the folders and in all folders below. The import leaves out games
+    without a proper end, short games, and games that were decided in the opening. Ratings come from the comments in the
+    records. A book file is sorted and in YaneuraOu's format; each move has its number of games and, as a remark, its
+    share of wins. Several sorted books (.db) can be merged into one.
 
     Examples:
 

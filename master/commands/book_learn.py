@@ -20,10 +20,10 @@ def learn(
     single: Single = False,
     config: ConfigFile = None,
 ) -> int:
-    """Think again about the moves of lost games, now: what `gougi play` does between its games.
+    """Study lost games now, as gougi play does between its games.
 
-    Every lesson is a position before the turn of a lost game, searched for twice the time that it has had. Ctrl-C stops
-    at once; what is left stays in the queue, and the same command goes on with it.
+    A lesson is a position before the turn of a lost game. It is searched for twice as long as it has been searched
+    already. Ctrl-C stops at once; what is left stays in the queue, and the same command goes on with it.
 
     Examples:
 

@@ -21,9 +21,13 @@ SFEN_HELP = 'Position as SFEN, such as "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPP
 def perft(
     depth: Annotated[int, typer.Argument(min=0, max=20, metavar="N", help="Plies to go down.")],
     sfen: Annotated[str, typer.Option(metavar="SFEN", help=SFEN_HELP + " Default: the start position.")] = "",
-    divide: Annotated[bool, typer.Option("--divide", help="First a line for each legal move: MOVE: COUNT.")] = False,
+    divide: Annotated[
+        bool, typer.Option("--divide", help="Print a line for each legal move first: MOVE: COUNT.")
+    ] = False,
 ) -> None:
-    """Count the legal move sequences of N plies: a test of the rules. The last line is the count.
+    """Count the legal move sequences of N plies: a test of the rules.
+
+    The last line is the count.
 
     Examples:
 
@@ -52,7 +56,8 @@ def perft(
 def evaluate(
     sfen: Annotated[str, typer.Option(metavar="SFEN", help=SFEN_HELP + " Default: the start position.")] = "",
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help='A file with an SFEN a line ("-": standard input).')
+        Path | None,
+        typer.Option("--file", metavar="FILE", help='A file with one SFEN in each line ("-": standard input).'),
     ] = None,
     net: Annotated[
         str, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: the one that ships with Gougi.")
@@ -61,8 +66,8 @@ def evaluate(
 ) -> None:
     """Evaluate positions with the network, without a search.
 
-    A line a position, tab-separated: the SFEN, the network's raw output before FV_SCALE, centipawns; both from the
-    side to move.
+    It prints a line for each position: the SFEN, the network's raw output before FV_SCALE, and centipawns, with tabs
+    between. Both values are from the view of the side to move.
 
     Examples:
 

@@ -26,6 +26,7 @@ from master.commands.fleet_shared import (
     told,
 )
 from master.commands.options import Json
+from master.commands.plain import PlainCommand
 from master.commands.settings import ConfigFile
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="fleet",
-    help="""A fleet of machines on AWS, from nothing to a game and back to nothing. More: docs/how-to/aws.md.
+    help="""Make, use and remove a fleet of machines on AWS.
+
+    docs/how-to/aws.md explains it. gougi fleet plan --offline says what an hour costs, without an account.
 
     Examples:
 
@@ -47,32 +50,33 @@ app = typer.Typer(
     """,
     rich_markup_mode=None,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
 Wait = Annotated[
     float, typer.Option("--wait", min=0, metavar="S", help="Seconds to wait for the nodes; 0: not at all.")
 ]
-Rebuild = Annotated[bool, typer.Option("--rebuild", help="Make the release that the machines install anew.")]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Make anew the release that the machines install.")]
 
 
 Nodes = Annotated[int | None, typer.Option(min=0, max=1000, metavar="N", help="Number of nodes.")]
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def plan(
     nodes: Nodes = None,
     offline: Annotated[
         bool,
-        typer.Option("--offline", help="Only the cost, from the prices that came with gougi; nobody is asked."),
+        typer.Option("--offline", help="Only the cost, from the prices that came with Gougi, without a network."),
     ] = False,
     rebuild: Rebuild = False,
     lock_wait: LockWait = 0,
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Show what `gougi fleet up` would do, and what an hour will cost. Nothing is changed.
+    """Show what gougi fleet up would do, and what an hour costs.
 
-    With --offline it needs no credentials, no terraform and no network, and shows the cost alone.
+    It changes nothing. With --offline it shows only the cost, and needs no credentials, no terraform and no network.
 
     Examples:
 
@@ -92,7 +96,7 @@ def plan(
     return 0
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def up(
     nodes: Nodes = None,
     yes: Yes = False,
@@ -102,9 +106,10 @@ def up(
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Make the fleet, or bring it to what the configuration says; wait until its nodes are ready.
+    """Make the fleet, or change it to what the configuration says.
 
-    A head that is gone is made anew, one that is stopped is started.
+    It shows the plan, asks, and waits until the nodes are ready. It makes a head that is gone anew, and starts one that
+    is stopped.
 
     Examples:
 
@@ -122,7 +127,7 @@ def up(
         return _change(operator, command, make, yes, wait, lock_wait)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def scale(
     nodes: Annotated[int, typer.Argument(min=0, max=1000, metavar="N", help="Number of nodes from now on.")],
     yes: Yes = False,
@@ -131,7 +136,9 @@ def scale(
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Change the number of nodes of a running fleet. A game that is being played goes on.
+    """Change the number of nodes of a running fleet.
+
+    A running game goes on.
 
     Examples:
 
@@ -150,11 +157,11 @@ def scale(
         return _change(operator, f"gougi fleet scale {nodes}", make, yes, wait, lock_wait)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -> int:
-    """Show the machines: state, speed, age, spot, and what they have cost so far.
+    """Show the machines: state, speed, age, spot, and cost so far.
 
-    Exit code 1: the head does not run, so that nobody plays, however many nodes are ready.
+    The exit code is 1 if the head does not run: then nobody plays, however many nodes are ready.
 
     Examples:
 
@@ -172,9 +179,11 @@ def status(as_json: Json = False, folder: Dir = None, config: ConfigFile = None)
     return 0 if now.head_runs else FAILED
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def cost(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -> int:
-    """Show what the fleet costs an hour now, and what it has cost so far, by type of machine.
+    """Show what the fleet costs an hour, and its cost so far.
+
+    The figures are by type of machine.
 
     Examples:
 
@@ -195,9 +204,9 @@ def cost(as_json: Json = False, folder: Dir = None, config: ConfigFile = None) -
     return 0
 
 
-app.command(name="down")(fleet_down.down)
-app.command(name="watch")(fleet_services.watch)
-app.command(name="keep")(fleet_services.keep)
+app.command(name="down", cls=PlainCommand)(fleet_down.down)
+app.command(name="watch", cls=PlainCommand)(fleet_services.watch)
+app.command(name="keep", cls=PlainCommand)(fleet_services.keep)
 
 
 def _change(

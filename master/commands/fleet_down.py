@@ -33,7 +33,8 @@ def down(
     records: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder to which games, logs and books of the fleet's own bucket are copied."
+            metavar="FOLDER",
+            help="Folder for the copies of games, logs and books. Default: bucket/ in the fleet's folder.",
         ),
     ] = None,
     wait: Annotated[
@@ -44,10 +45,11 @@ def down(
     folder: Dir = None,
     config: ConfigFile = None,
 ) -> int:
-    """Destroy the fleet, and prove that nothing of it is left. Exit code 1, with a list, if something is.
+    """Remove the fleet, and check that nothing of it is left.
 
-    Before the bucket that was made with the fleet goes, games, logs and books are copied from it to a folder (bucket/,
-    in the fleet's own). A bucket that you gave it stays. After a failure run it again: it goes on.
+    If something is left, it prints a list, with exit code 1. A bucket that was made with the fleet goes too; before
+    that the command copies games, logs and books from it to a folder (bucket/ in the fleet's folder). A bucket of your
+    own stays. After a failure run the command again: it goes on.
 
     Examples:
 

@@ -20,19 +20,26 @@ from master.commands.settings import ConfigFile, load
 
 
 def watch(
-    run_dir: Annotated[Path, typer.Option(envvar="GOUGI_RUN_DIR", help="Folder in which node processes register.")],
-    archive: Annotated[str, typer.Option(help="For this machine's reports. Default: the fleet's bucket.")] = "",
+    run_dir: Annotated[
+        Path, typer.Option(envvar="GOUGI_RUN_DIR", metavar="FOLDER", help="Folder in which node processes register.")
+    ],
+    archive: Annotated[
+        str, typer.Option(metavar="PLACE", help="Place for this machine's reports. Default: the fleet's bucket.")
+    ] = "",
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
-    region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
-    endpoint: Annotated[str, typer.Option(help="Address of the metadata. Default: this EC2 machine's own.")] = "",
+    region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
+    endpoint: Annotated[
+        str, typer.Option(metavar="URL", help="Address of the metadata service. Default: that of EC2.")
+    ] = "",
     health: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Exit code 0: Ray runs on this machine. Default: not asked.")
+        str, typer.Option(metavar="COMMAND", help="Command whose exit code 0 says that Ray runs here. Default: none.")
     ] = "",
     poll: Annotated[float, typer.Option(min=0.05, metavar="S", help="Seconds between two looks.")] = 5.0,
 ) -> int:
-    """On a worker machine: send its nodes away when AWS takes the machine, and tell how it is.
+    """Run on a worker machine: report its state, dismiss its nodes.
 
-    Ends with exit code 10 when the machine is to go and its nodes are dismissed; with 0 after SIGTERM.
+    A service of the fleet's machines. It sends the nodes away when AWS takes the machine. It ends with exit code 10
+    when the machine is to go and its nodes are dismissed, and with 0 after SIGTERM.
     """
     from cluster.machine.presence import present
     from cluster.node.instance_metadata import InstanceMetadata
@@ -55,20 +62,25 @@ def watch(
 
 
 def keep(
-    archive: Annotated[str, typer.Option(help="Over [fleet] archive.")] = "",
+    archive: Annotated[str, typer.Option(metavar="PLACE", help="Archive, instead of [fleet] archive.")] = "",
     bucket: Annotated[str, typer.Option(envvar="FLEET_BUCKET", hidden=True)] = "",
-    name: Annotated[str, typer.Option(envvar="FLEET_NAME", help="The fleet; empty: no machines to count.")] = "",
-    region: Annotated[str, typer.Option(envvar="FLEET_REGION", help="The AWS region.")] = "",
+    name: Annotated[
+        str, typer.Option(envvar="FLEET_NAME", metavar="NAME", help="Name of the fleet; empty: no machines to count.")
+    ] = "",
+    region: Annotated[str, typer.Option(envvar="FLEET_REGION", metavar="NAME", help="The AWS region.")] = "",
     group: Annotated[
-        str, typer.Option(envvar="FLEET_ASG", help="The workers' auto-scaling group; empty: no hook is completed.")
+        str,
+        typer.Option(
+            envvar="FLEET_ASG", metavar="NAME", help="The workers' auto-scaling group; empty: complete no hook."
+        ),
     ] = "",
     config: ConfigFile = None,
 ) -> int:
-    """On the master's machine: copy records and logs to the archive, count the cost, end the fleet when it is time.
-    Workers that drained are let go before their group's hook runs out.
+    """Run on the head: copy records, count the cost, end the fleet.
 
-    Ends with exit code 10 where [fleet] idle_hours or price_cap_usd says that the fleet is to end, and with 0 after
-    SIGTERM; the last copies are made then.
+    A service of the fleet's machines. It copies records and logs to the archive, and lets workers go that have drained,
+    before their group's hook runs out. It ends with exit code 10 if [fleet] idle_hours or price_cap_usd says that the
+    fleet must end, and with 0 after SIGTERM; before that it makes the last copies.
     """
     from cluster.node.instance_metadata import InstanceMetadata, MetadataError
     from master.cloud.archive import open_archive

@@ -29,7 +29,7 @@ LockWait = Annotated[
         "--lock-wait",
         min=0,
         metavar="S",
-        help="Seconds to wait while somebody else changes this fleet; 0: say who it is, and leave.",
+        help="Seconds to wait while somebody else changes this fleet; 0: say who it is, and end.",
     ),
 ]
 

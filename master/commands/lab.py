@@ -32,7 +32,7 @@ _REAL_HASH_MB = 128
 
 
 def lab(
-    nodes: Annotated[str, typer.Option(metavar="N,N,…", help="Nodes of the fleet.")] = "1,2,4,8",
+    nodes: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of nodes of the fleet.")] = "1,2,4,8",
     strategy: Annotated[
         str, typer.Option(metavar="NAME,NAME,…", help="Strategies (--list names them). Default: all.")
     ] = "",
@@ -42,7 +42,9 @@ def lab(
             min=100, metavar="N", help="Nodes a move that each node searches, in virtual time. Default: 4000."
         ),
     ] = None,
-    games: Annotated[int, typer.Option(min=2, metavar="N", help="Games a point; even.")] = 100,
+    games: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Games for each strategy and number of nodes; even.")
+    ] = 100,
     against: Annotated[
         str,
         typer.Option(
@@ -53,15 +55,16 @@ def lab(
     sprt: Annotated[
         str | None,
         typer.Option(
-            metavar="ELO0,ELO1", help="Play no more games of a point whose test between these two is decided."
+            metavar="ELO0,ELO1",
+            help="Play no more games of a strategy and number of nodes once a test has decided between these two.",
         ),
     ] = None,
     real: Annotated[
         bool,
-        typer.Option("--real", help="Real node processes on a real clock, pinned to cores, instead of virtual ones."),
+        typer.Option("--real", help="Real node processes, bound to cores, on a real clock; not virtual ones."),
     ] = False,
     ms: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="With --real: milliseconds a move of either side.")
+        int | None, typer.Option(min=1, metavar="N", help="With --real: milliseconds for each move of either side.")
     ] = None,
     cores: Annotated[
         str,
@@ -70,7 +73,7 @@ def lab(
     oversubscribe: Annotated[
         bool, typer.Option("--oversubscribe", help="With --real: allow more nodes than cores.")
     ] = False,
-    net: Annotated[Path | None, typer.Option(metavar="FILE", help="A nn.bin. Default: ours.")] = None,
+    net: Annotated[Path | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
     fv_scale: FvScale = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder of the games. The same command continues them.")
@@ -82,12 +85,20 @@ def lab(
         typer.Option("--hash", min=1, metavar="MB", help="Table of each node. Default: 4, with --real 128."),
     ] = None,
     resign: Annotated[
-        int, typer.Option(min=0, metavar="CP", help="End a game where both sides see one so far ahead. 0: never.")
+        int,
+        typer.Option(
+            min=0, metavar="CP", help="Centipawns ahead at which a game ends, if both sides see it. 0: never."
+        ),
     ] = 2000,
     resign_moves: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --resign: number of moves of each side in a row.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="For --resign: number of moves of each side in a row at which it must be so."
+        ),
     ] = 3,
-    max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
+    max_moves: Annotated[
+        int, typer.Option(min=10, metavar="N", help="Number of moves after which a game is drawn.")
+    ] = 320,
     opening_plies: OpeningPlies = 12,
     opening_margin: OpeningMargin = 120,
     table: Annotated[
@@ -102,17 +113,18 @@ def lab(
         bool, typer.Option("--list", help="Name the strategies and their settings; no games.")
     ] = False,
 ) -> int:
-    """Play fleets against one node, and say how much stronger each strategy is with N nodes.
+    """Measure how much stronger a fleet of N nodes is than one node.
 
     All nodes are virtual: they search one after the other on this machine, in virtual time, each within its budget. The
-    same seed gives the same games, however many run at a time. The figures are explained in docs/how-to/lab.md.
+    same seed gives the same games, however many run at a time. docs/how-to/lab.md explains the figures.
 
-    With --real they are processes, on cores of their own: a fleet is what gougi usi starts, one node (1x) is its single
-    searcher, and a move takes --ms milliseconds. The sides of a game move in turn on the same cores, as many as the
-    larger one has nodes. So a strategy's worth is known with its overhead; the machine has to be idle.
+    With --real the nodes are processes on cores of their own. A fleet is then what gougi usi starts, one node (1x) is
+    what gougi usi --single starts, and a move takes --ms milliseconds. The two sides of a game move in turn on the same
+    cores, as many as the larger side has nodes. So the result includes the overhead of a fleet. The machine must be
+    idle.
 
     FOLDER gets a line for each game, the result and a plot (elo.svg). Ctrl-C keeps what was played; the same command
-    goes on with it, also with more games, nodes or strategies.
+    goes on from there, also with more games, nodes or strategies.
 
     Examples:
 

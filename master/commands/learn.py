@@ -12,7 +12,7 @@ from cluster.machine.processors import processors
 from master.commands.checks import check_net
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from master.commands.train import NO_TORCH
 from worker.files import described
 
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", int, float)
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    cls=PlainGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 
 _MACHINE = "Processes for games, threads for training, games of a match at a time."
 _MORE = 'More options of {}, in quotes: "{}".'
@@ -34,12 +39,15 @@ def learn(
         Path, typer.Option("--out", metavar="FOLDER", help="Folder of the run. The same command continues it.")
     ] = Path("runs/learn"),
     generations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Generations in all. More may be asked later.")
+        int, typer.Option(min=1, metavar="N", help="Generations in all. You can ask for more later.")
     ] = 3,
     net: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, metavar="FILE", help="The first teacher, a nn.bin. Default: one made by hand."
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="The network (nn.bin) that plays the first games. Default: one made by hand, generation 0.",
         ),
     ] = None,
     history: Annotated[
@@ -48,7 +56,7 @@ def learn(
             exists=True,
             dir_okay=False,
             metavar="FILE",
-            help="Go on with a run of another machine: its learn.json; --net is its best net.",
+            help="The file learn.json of a run on another machine, to go on with; --net is then its best net.",
         ),
     ] = None,
     hours: Annotated[
@@ -60,31 +68,38 @@ def learn(
     ] = None,
     price: Annotated[
         float | None,
-        typer.Option(metavar="D", help="Dollars an hour of all machines; gougi fleet status tells a fleet's."),
+        typer.Option(metavar="D", help="Dollars an hour of all machines; for a fleet see gougi fleet status."),
     ] = None,
     games: Annotated[
         str,
-        typer.Option(metavar="N[,N]", help="Teacher games of each generation; the last number serves for the rest."),
+        typer.Option(metavar="N[,N]", help="Games of each generation; the last number holds for the rest."),
     ] = "20000",
     nodes: Annotated[
-        str, typer.Option(metavar="N[,N]", help="Soft limit of a teacher's move, by generation.")
+        str, typer.Option(metavar="N[,N]", help="Soft limit of nodes for a move of these games, by generation.")
     ] = "400,700",
     epochs: Annotated[
-        str, typer.Option(metavar="N[,N]", help="Times that each position is learned from, by generation.")
+        str,
+        typer.Option(metavar="N[,N]", help="Number of times that training learns from each position, by generation."),
     ] = "5",
     window: Annotated[int, typer.Option(min=1, metavar="N", help="Generations of games that a net learns from.")] = 2,
     fresh: Annotated[
-        bool, typer.Option("--fresh/--from-best", help="Each net begins with random weights, or with the best net's.")
+        bool,
+        typer.Option(
+            "--fresh/--from-best",
+            help="Begin the training of each net with random weights, or with those of the best net.",
+        ),
     ] = True,
     gate_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of the gate.")] = 1000,
     gate_games: Annotated[int, typer.Option(min=2, metavar="N", help="Games of the gate at most; even.")] = 400,
     gate_sprt: Annotated[
-        str, typer.Option(metavar="ELO0,ELO1", help="The gate's test: the new net is let through where it finds ELO1.")
+        str,
+        typer.Option(metavar="ELO0,ELO1", help="The gate's test: it lets the new net through if it decides for ELO1."),
     ] = "0,20",
     against: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=PLAYER", help="Measure promoted nets against a USI command or a nn.bin, too. May be repeated."
+            metavar="NAME=PLAYER",
+            help="Also measure promoted nets against this USI command or nn.bin. May be repeated.",
         ),
     ] = None,
     match_nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes a move of these matches.")] = 5000,
@@ -117,12 +132,14 @@ def learn(
     ] = None,
     as_json: JsonAtEnd = False,
 ) -> int:
-    """Make networks: games of the best net, training, a gate, promotion; generation by generation.
+    """Make networks, generation by generation.
 
-    Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in a folder of its own.
-    Ctrl-C, a kill, a full disk or the end of --hours break off a step, which the same command goes on with. FOLDER gets
-    best.bin, every promoted net (nets/), the page nets.md with tables and all commands, and elo.svg. Options may change
-    between two pieces of a run: they serve for steps that have not begun. docs/how-to/training.md explains the loop.
+    Each generation has four steps: games of the best net, training, a gate (a match of the new net against the best
+    one), and promotion. Each step is a command that you can run by hand (gougi selfplay, train, net compare, match) in
+    a folder of its own. Ctrl-C, a kill, a full disk or the end of --hours interrupt a step; the same command goes on
+    with it. FOLDER gets best.bin, every promoted net (nets/), the page nets.md with tables and all commands, and
+    elo.svg. You may change options before you go on: they hold for steps that have not begun. docs/how-to/training.md
+    explains the loop.
 
     Examples:
 
@@ -176,7 +193,7 @@ def show(
 ) -> None:
     """Show the generations of a run, also of one that is under way.
 
-    Example:
+    Examples:
 
       gougi learn show runs/learn
     """

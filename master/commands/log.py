@@ -21,10 +21,10 @@ def log(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Logs: records/gougi-….jsonl.")],
     as_json: Json = False,
 ) -> None:
-    """Sum up game logs: wins and losses, time used, who decided, nodes lost, warnings.
+    """Sum up game logs: results, time used, nodes lost, warnings.
 
-    Of a log that was cut any of its files will do: all of them are read. One that is written just now is read as far as
-    it goes. Moves and results are there where it was written at the level debug, which is the default.
+    If a log was cut into several files, name any one of them: the command reads them all. It reads a log that is still
+    being written as far as it goes. A log has moves and results if it was written at the level debug, the default.
 
     Examples:
 

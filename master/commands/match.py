@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from master.arena.settings import MatchSettings, Pace, ResignBy
     from worker.arena.statistics import Sprt
 
-PLAYER_HELP = "A USI command in quotes; or gougi, our own searcher; or a configuration file of ours (.toml)."
+PLAYER_HELP = (
+    "A USI command in quotes; or the word gougi, our own single searcher; or one of our configuration files (.toml)."
+)
 
 
 def match(
@@ -30,7 +32,9 @@ def match(
         Path | None,
         typer.Option("--out", metavar="FOLDER", help="Folder of the match. The same command continues it."),
     ] = None,
-    games: Annotated[int, typer.Option(min=2, metavar="N", help="Games at most; even, two for each opening.")] = 40,
+    games: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Number of games at most; even, two for each opening.")
+    ] = 40,
     nodes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Nodes a move, without a clock.")] = None,
     depth: Annotated[int | None, typer.Option(min=1, metavar="N", help="Depth of each move, without a clock.")] = None,
     byoyomi: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Byoyomi.")] = 0,
@@ -38,7 +42,10 @@ def match(
         str | None, typer.Option(metavar="MAIN+INC", help="Main time and increment (Fischer), in seconds.")
     ] = None,
     margin_ms: Annotated[
-        int, typer.Option(min=0, metavar="MS", help="Time by which a clock may be overrun before it is a loss.")
+        int,
+        typer.Option(
+            min=0, metavar="MS", help="Milliseconds by which a player may overstep its clock before it loses."
+        ),
     ] = 300,
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Games at a time.")] = 1,
     name_a: Annotated[str | None, typer.Option(metavar="NAME", help="Name of A.")] = None,
@@ -57,17 +64,23 @@ def match(
     opening_margin: OpeningMargin = 120,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings made, and of their order.")] = 1,
     resign: Annotated[
-        int, typer.Option(min=0, metavar="CP", help="A side is lost that is so far behind. 0: play to the end.")
+        int, typer.Option(min=0, metavar="CP", help="Centipawns behind at which a side loses. 0: play to the end.")
     ] = 2000,
     resign_moves: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For --resign: number of moves of a side in a row.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="For --resign: number of moves of a side in a row at which it must be so."
+        ),
     ] = 3,
     resign_by: Annotated[
-        str, typer.Option(metavar="both|own", help="For --resign: both sides must see it, or the side that is behind.")
+        str,
+        typer.Option(metavar="both|own", help="For --resign: both sides must see it, or only the side that is behind."),
     ] = "both",
-    max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
+    max_moves: Annotated[
+        int, typer.Option(min=10, metavar="N", help="Number of moves after which a game is drawn.")
+    ] = 320,
     sprt: Annotated[
-        str | None, typer.Option(metavar="ELO0,ELO1", help="End as soon as a test decides between these.")
+        str | None, typer.Option(metavar="ELO0,ELO1", help="End the match as soon as a test decides between these two.")
     ] = None,
     alpha: Annotated[float, typer.Option(metavar="P", help="For --sprt: risk to accept ELO1 wrongly.")] = 0.05,
     beta: Annotated[float, typer.Option(metavar="P", help="For --sprt: risk to accept ELO0 wrongly.")] = 0.05,
@@ -75,10 +88,10 @@ def match(
 ) -> int:
     """Play games between A and B, and say how much stronger A is.
 
-    Give --nodes, --depth, --byoyomi or --time. Each opening is played twice with colours swapped, and all engines stay
-    alive from game to game. FOLDER gets a CSA record of every game, the openings and result.json. Ctrl-C keeps what was
-    played; the same command goes on with it, also with more games or another --concurrency. A player that crashes,
-    makes an illegal move or oversteps its time loses the game, and the match goes on.
+    Give --nodes, --depth, --byoyomi or --time. The match plays each opening twice, with colours swapped. FOLDER gets a
+    CSA record of every game, the openings and result.json. Ctrl-C keeps what was played; the same command goes on from
+    there, also with more games or another --concurrency. A player that crashes, makes an illegal move or oversteps its
+    time loses the game, and the match goes on. docs/how-to/match.md explains the figures, and how to set up YaneuraOu.
 
     Examples:
 

@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,
-    help="""Look at network files (nn.bin): what one holds, where two differ; and make the mean of some.
+    help="""Show, compare and blend network files (nn.bin).
 
     Examples:
 
@@ -35,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_NET = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin.")]
+_NET = Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin).")]
 _DATA = Annotated[
     list[Path] | None,
     typer.Option(
@@ -51,10 +51,10 @@ def info(
     positions: Annotated[int, typer.Option(min=1, metavar="N", help="Positions of --data, at most.")] = 20_000,
     as_json: Json = False,
 ) -> None:
-    """Show a network's architecture, size, hash, and the ranges of each layer.
+    """Show a network's architecture, size, hash and ranges of weights.
 
-    With --data also how often the units of each layer are at their ends, 0 and 127, over positions of these games, and
-    how many units never leave them.
+    With --data it also shows how often the units of each layer are at their limits, 0 and 127, in positions of these
+    games, and how many units never leave them.
 
     Examples:
 
@@ -128,7 +128,8 @@ def _info_text(facts: dict[str, Any]) -> str:
 @app.command(cls=PlainCommand)
 def blend(
     nets: Annotated[
-        list[Path], typer.Argument(exists=True, dir_okay=False, metavar="A B…", help="Files (nn.bin) of one shape.")
+        list[Path],
+        typer.Argument(exists=True, dir_okay=False, metavar="A B…", help="Network files (nn.bin) of the same shape."),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The mean's file. It is replaced.")],
     share: Annotated[
@@ -137,15 +138,15 @@ def blend(
             min=0,
             max=1,
             metavar="S",
-            help="Share of the last net in the mean; the others share the rest. Default: all alike.",
+            help="Share of the last net in the mean; the others share the rest. Default: equal shares.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the mean of networks: all weights, by shares.
+    """Write the mean of several networks.
 
-    It makes sense of nets that come from one (gougi train --from): those that were trained apart have their units in
-    other orders, and their mean plays badly. A match tells.
+    Use it for nets that were trained from the same net (gougi train --from). Nets that were trained apart have their
+    units in different orders, so their mean plays badly. Check the result by a match.
 
     Examples:
 
@@ -179,22 +180,28 @@ def blend(
 
 @app.command(cls=PlainCommand)
 def compare(
-    first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="A nn.bin.")],
+    first: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="A", help="Network file (nn.bin).")],
     second: Annotated[Path, typer.Argument(exists=True, dir_okay=False, metavar="B", help="Another one.")],
     data: _DATA = None,
-    positions: Annotated[int, typer.Option(min=2, metavar="N", help="Positions that are looked at.")] = 5000,
+    positions: Annotated[int, typer.Option(min=2, metavar="N", help="Number of positions.")] = 5000,
     show: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Boards shown of the positions over which they differ most.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Number of positions to show on a board, those in which they differ most."
+        ),
     ] = 3,
     as_json: Json = False,
 ) -> None:
-    """Compare what two networks say of the same positions: rms, correlation, and where they differ most.
+    """Compare the evaluations of two networks in the same positions.
 
-    The positions are quiet ones of teacher games (--data), else of random games. Teacher games also show how each
-    network ranks the move that was played among the legal ones, by its evaluation after each, without a search (the
-    share of pairs that it orders as the teacher: pair rate; and the mean rank), and how well it foretells the results
-    of the games (result loss in nats: less is better, chance has 0.693). Positions of games that gougi train holds out
-    come first: no network has learned from them.
+    It prints the rms difference, the correlation, and the positions in which they differ most. The positions are quiet
+    ones of teacher games (--data), else of random games.
+
+    With teacher games it also prints how each network ranks the teacher's move among the legal moves, by its evaluation
+    after each move, without a search. The pair rate is the share of pairs of moves that it orders as the teacher does;
+    the mean rank is that of the teacher's move. The result loss says how well it foretells the results of the games (in
+    nats: less is better, chance has 0.693). Positions that gougi train keeps for validation come first, because no
+    network has learned from them.
 
     Examples:
 

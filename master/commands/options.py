@@ -15,16 +15,19 @@ Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
 ]
 FleetAddress = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Play on the fleet whose Ray listens there (or: auto).")
+    str | None, typer.Option(metavar="HOST:PORT", help="Address of a fleet's Ray, to play on that fleet; or auto.")
 ]
 Single = Annotated[bool, typer.Option("--single", help="One searcher in this process, without a fleet.")]
 
 NetFile = Annotated[
-    Path | None, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="A nn.bin. Default: ours.")
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, metavar="FILE", help="Network file (nn.bin). Default: our own."),
 ]
 FvScale = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Raw output to a centipawn. Default: the network's own, else 16."),
+    typer.Option(
+        min=1, metavar="N", help="Raw output of the network for one centipawn. Default: the network's own, else 16."
+    ),
 ]
 
 LearnedFile = Annotated[
@@ -33,9 +36,14 @@ LearnedFile = Annotated[
 
 Openings = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Positions, one a line (sfen ..., startpos moves ...). Default: made."),
+    typer.Option(
+        metavar="FILE",
+        help="File of positions, one in each line (sfen ..., startpos moves ...). Default: openings made at random.",
+    ),
 ]
-OpeningPlies = Annotated[int, typer.Option(min=0, max=60, metavar="N", help="Random moves of a made opening.")]
+OpeningPlies = Annotated[
+    int, typer.Option(min=0, max=60, metavar="N", help="Number of random moves of an opening made at random.")
+]
 OpeningMargin = Annotated[
-    int, typer.Option(min=10, metavar="CP", help="Unevenness of a made opening at most, in centipawns.")
+    int, typer.Option(min=10, metavar="CP", help="Largest score, in centipawns, of an opening made at random.")
 ]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import typer
 from pydantic import ValidationError
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from master.words import fault
 
@@ -22,11 +22,30 @@ class PlainCommand(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """The help, ready to print."""
-        usage, break_, rest = super().get_help(ctx).partition("\n")
-        usage = _BRACKETS.sub(lambda found: found[1] or found[3], usage)
-        rest = _TYPE.sub(lambda found: found[1] + found[2], rest)
-        rest = _FROM.sub(r"\1 or more", _BETWEEN.sub(r"\1 to \2", rest))
-        return usage + break_ + rest
+        return _plain_help(super().get_help(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands whose own help does the same."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, ready to print."""
+        return _plain_help(super().get_help(ctx))
+
+
+def plain_usage(text: str) -> str:
+    """A usage line with arguments by their names alone."""
+    return _BRACKETS.sub(lambda found: found[1] or found[3], text)
+
+
+def plain_ranges(text: str) -> str:
+    """A help with ranges in words: ``1 or more`` for ``x>=1``."""
+    return _FROM.sub(r"\1 or more", _BETWEEN.sub(r"\1 to \2", text))
+
+
+def _plain_help(text: str) -> str:
+    usage, break_, rest = text.partition("\n")
+    return plain_usage(usage) + break_ + plain_ranges(_TYPE.sub(lambda found: found[1] + found[2], rest))
 
 
 def complaint(error: Exception) -> str:

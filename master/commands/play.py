@@ -28,7 +28,7 @@ def play(
     ] = None,
     any_game: Annotated[
         bool | None,
-        typer.Option("--any-game", help="Play also a game that the server offers with other times than --game names."),
+        typer.Option("--any-game", help="Also accept a game that has other times than those in --game."),
     ] = None,
     password_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="File with the password, mode 600. Or set GOUGI_CSA_PASSWORD.")
@@ -44,7 +44,10 @@ def play(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Search threads of each node. Default: this machine's processors, shared out."),
+        typer.Option(
+            metavar="N",
+            help="Search threads of each node. Default: this machine's processors, shared out; 1 with --address.",
+        ),
     ] = None,
     hash_mb: Annotated[
         int | None, typer.Option("--hash", metavar="MIB", help="Transposition table of each node. Default: 128 MiB.")
@@ -52,22 +55,24 @@ def play(
     net: Annotated[str | None, typer.Option(metavar="FILE", help="Network file (nn.bin). Default: our own.")] = None,
     records: Annotated[str | None, typer.Option(metavar="FOLDER", help=RECORDS_HELP)] = None,
     time: Annotated[
-        str, typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in seconds.")
+        str,
+        typer.Option(metavar="TOTAL+INC", help="Embedded game: time of each side, and increment, in whole seconds."),
     ] = "10+1",
-    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: " + MAX_MOVES_HELP)] = 160,
+    max_moves: Annotated[int, typer.Option(min=1, metavar="N", help="Embedded game: n" + MAX_MOVES_HELP[1:])] = 160,
     plain: Annotated[bool, typer.Option("--plain", help="Lines of text instead of the live screen.")] = False,
     page: PageOption = None,
     config: ConfigFile = None,
 ) -> int:
-    """Play games: on a tournament server, or an embedded one.
+    """Play games on a tournament server, or one on this machine.
 
-    The embedded game needs nothing: the cluster (a local Ray with node processes) plays a single searcher over a
-    practice server on loopback TCP, live in this terminal. Ctrl-C ends a game in good order: the record is written.
+    Without --server it plays the embedded game, which needs nothing else: the fleet (node processes of this machine)
+    plays a single searcher over a practice server on this machine, live in this terminal. Ctrl-C ends a game in good
+    order, and writes its record; on a server it resigns the game.
 
-    A page on this machine shows the game and what the fleet thinks in a browser; its address is printed. --page off
-    leaves it out.
+    A live page shows the game, and what the fleet thinks, in a browser; the command prints its address. --page off
+    switches it off.
 
-    On a server, SIGUSR1 (kill -USR1) lets the running game end and begins no other.
+    On a server SIGUSR1 (kill -USR1) lets the running game end and starts no other.
 
     The password comes from GOUGI_CSA_PASSWORD or from a file that only its owner can read, never from an option.
 

@@ -21,13 +21,14 @@ def replay(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Log of a player: records/gougi-….jsonl.")],
     game: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Only the games whose id holds this. Default: all games of the log."),
+        typer.Option(metavar="ID", help="Only games whose id contains this text. Default: all games of the log."),
     ] = None,
     player: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this player's: an embedded game has two. Default: all.")
+        str | None,
+        typer.Option(metavar="NAME", help="Only this player's games: an embedded game has two players. Default: all."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Show nothing: only say whether the player says the same lines.")
+        bool, typer.Option("--check", help="Show no game: only check that the player sends the same lines.")
     ] = False,
     speed: Annotated[
         float, typer.Option(min=0, metavar="X", help="Speed, as a multiple of the game's; 0: without pauses.")
@@ -36,9 +37,9 @@ def replay(
 ) -> int:
     """Play a game again from its log, in the terminal.
 
-    The lines of the server, the searches' reports and the ticks of the clock go to the player once more, at the times
-    of the log. It must say what it said then; the first difference is told, and the exit code is 1. The log holds what
-    is needed where it was written at the level debug, which is the default.
+    The player gets the lines of the server, the searches' reports and the ticks of the clock once more, at the times of
+    the log, and must answer as it did then. The command prints the first difference, and ends with exit code 1. The log
+    must have been written at the level debug, which is the default.
 
     Examples:
 

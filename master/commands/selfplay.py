@@ -22,7 +22,7 @@ from master.commands.common import (
     notice,
 )
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described, replacing
 
 if TYPE_CHECKING:
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from cluster.teaching.terms import ShardTerms
     from master.commands.selfplay_board import Board
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    cls=PlainGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -40,7 +45,8 @@ def selfplay(
         Path, typer.Option("--out", metavar="FOLDER", help="Folder of the games. The same command continues it.")
     ] = Path("runs/selfplay"),
     games: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Games in all; rounded up to whole shards. More may be asked later.")
+        int,
+        typer.Option(min=1, metavar="N", help="Games in all, rounded up to whole shards. You can ask for more later."),
     ] = 10_000,
     net: NetFile = None,
     fv_scale: FvScale = None,
@@ -53,31 +59,39 @@ def selfplay(
     ] = 700,
     plies: Annotated[str, typer.Option(metavar="N-M", help="Random moves of an opening, from and to.")] = "8-16",
     balance: Annotated[
-        float, typer.Option(metavar="P", help="Openings in which a side wins with more than this are rejected.")
+        float,
+        typer.Option(
+            metavar="P", help="Highest probability with which a side may win in an opening; others are rejected."
+        ),
     ] = 0.55,
     scale: Annotated[
         float,
-        typer.Option(metavar="CP", help="Centipawns of the net to one logistic unit; gougi selfplay stats fits it."),
+        typer.Option(
+            metavar="CP",
+            help="Centipawns of the network to one logistic unit. The default fits generation 0; docs/nets.md has the "
+            "scale of each network, and gougi selfplay stats fits it.",
+        ),
     ] = 2400,
     decided: Annotated[
-        float, typer.Option(metavar="P", help="A game ends where a side wins with this probability. 1: never.")
+        float, typer.Option(metavar="P", help="Probability of a win at which a game ends. 1: never.")
     ] = 0.97,
     decided_plies: Annotated[int, typer.Option(metavar="N", help="For --decided: number of plies in a row.")] = 6,
     played_out: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the games that are played to the end all the same.")
+        float, typer.Option(metavar="SHARE", help="Share of the games that go on to the end in spite of --decided.")
     ] = 0.1,
     entering: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the games that begin with both kings far up the board.")
+        float,
+        typer.Option(metavar="SHARE", help="Share of the games that begin with both kings near the enemy's camp."),
     ] = 0.05,
     unusual: Annotated[
         float,
         typer.Option(
             metavar="SHARE",
-            help="Share of the games that begin in an unusual position: after the opening up to 60 plies of quick "
-            "searches, one in six at random.",
+            help="Share of the games that begin in an unusual position: after the opening come up to 60 plies of quick "
+            "searches, one in six a random move.",
         ),
     ] = 0.5,
-    max_moves: Annotated[int, typer.Option(metavar="N", help="A game so long is a draw.")] = 320,
+    max_moves: Annotated[int, typer.Option(metavar="N", help="Number of moves after which a game is drawn.")] = 320,
     shard: Annotated[
         int, typer.Option(min=1, metavar="N", help="Games of a shard: 1000 take about two minutes.")
     ] = 1000,
@@ -88,11 +102,11 @@ def selfplay(
     address: FleetAddress = None,
     as_json: JsonAtEnd = False,
 ) -> int:
-    """Play games of the searcher against itself, for training a network.
+    """Play games of the searcher against itself, to train a network.
 
-    FOLDER gets a file for each shard of games. Every shard is the same bit for bit from network, seed, settings and
-    version of the sources, wherever it is made. Ctrl-C, a full disk or a dead process lose the shards that were being
-    made, no more: the same command goes on, also with more --games. docs/how-to/training.md explains the settings.
+    FOLDER gets a file for each shard of games. Network, seed, settings and version of the sources decide every bit of a
+    shard, whichever machine makes it. Ctrl-C, a full disk or a dead process cost only the shards in progress: the same
+    command goes on, also with more --games. docs/how-to/training.md explains the settings.
 
     Examples:
 
@@ -201,7 +215,11 @@ def stats(
     ],
     as_json: Json = False,
 ) -> None:
-    """Count what is in the games: lengths, ends, duplicates, scores, the share that is kept, and the fitted scale."""
+    """Count what is in the games.
+
+    It counts lengths, ends, duplicates and scores, and the share of the positions that training keeps, and fits the
+    scale.
+    """
     from cluster.teaching.folder import shards_in
     from cluster.teaching.terms import TeachingError
     from master.commands.selfplay_board import stats_text
@@ -232,14 +250,16 @@ def export(
     out: Annotated[Path, typer.Option("--out", dir_okay=False, metavar="FILE", help="The file to write.")],
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Positions in check, with a capture or promotion as best move, or decided too."),
+        typer.Option(
+            "--all", help="All positions: also in check, with a capture or promotion as best move, or decided."
+        ),
     ] = False,
     as_json: JsonAtEnd = False,
 ) -> None:
-    """Write the positions as the field's records of 40 bytes (PackedSfenValue), which its trainers read.
+    """Write the positions for other trainers (PackedSfenValue).
 
-    Only quiet ones: no check, no capture and no promotion as best move, a score below 6000. They stand game by game:
-    shuffle them before training.
+    Each record has 40 bytes. It writes quiet positions only: no check, no capture and no promotion as best move, a
+    score below 6000. They are in the order of the games: shuffle them before training.
     """
     from cluster.teaching.folder import shards_in
     from cluster.teaching.terms import TeachingError

@@ -12,7 +12,7 @@ from master.commands.common import CommandError, tell
 from master.commands.log_file import logged
 from master.commands.settings import ConfigFile, load
 
-MAX_MOVES_HELP = "Moves after which a game is drawn."
+MAX_MOVES_HELP = "Number of moves after which a game is drawn."
 RECORDS_HELP = "Folder for records and logs. Default: records."
 
 
@@ -25,10 +25,10 @@ def serve(
 ) -> int:
     """Run a practice server: the CSA protocol, for games at home.
 
-    Whoever logs in with the same game name is paired. The game name sets the time in seconds: test-60-5F is 60 s and
-    5 s with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi; -B or -W behind it asks for a side. Another name
-    is taken for default-1500-0, as by the tournament server. Any name and password may log in: keep it on a network
-    that you trust. Ctrl-C stops it.
+    It pairs players who log in with the same game name. The game name sets the time in seconds: test-60-5F is 60 s and
+    5 s more with each move (Fischer), test-60-10 is 60 s and 10 s byoyomi; -B or -W at the end asks for a side. It
+    takes any other name for default-1500-0, as the tournament server does. It accepts every name and password, so keep
+    it on a network that you trust. Ctrl-C stops it.
 
     Examples:
 

@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 def status(
     address: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="A Ray cluster, which is asked, or auto. Default: what runs here."),
+        typer.Option(metavar="HOST:PORT", help="A Ray cluster to ask, or auto. Default: what runs here."),
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Show the state of this user's fleets on this machine: nodes, speed, work, losses, last decision.
+    """Show the fleets that you run on this machine.
 
-    Each gougi play, usi, analyze or book learn with a fleet keeps a file for it, which only its user can read. With
-    none of them the exit code is 1. For machines on AWS: gougi fleet status.
+    It shows nodes, speed, work, losses and the last decision. Each gougi play, usi, analyze or book learn with a fleet
+    keeps a file for this, which only its user can read. If none of them runs, the exit code is 1. For machines on AWS
+    use gougi fleet status.
 
-    With --address the Ray cluster there is asked, whoever plays on it and from where: its machines, the places for
-    nodes, and the players; its token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH. One that does not answer within
-    20 seconds is an error, with exit code 1.
+    With --address it asks the Ray cluster there, whoever plays on it and from where, and shows its machines, its places
+    for nodes, and the players. Ray's token comes from RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH. If the cluster does not
+    answer within 20 seconds, the command ends with exit code 1.
 
     Examples:
 

@@ -63,7 +63,7 @@ def train(
         ),
     ] = None,
     epochs: Annotated[
-        float | None, typer.Option(metavar="N", help="Times that each position is learned from. Default: 10.")
+        float | None, typer.Option(metavar="N", help="Number of times that it learns from each position. Default: 10.")
     ] = None,
     positions: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Positions to learn from in all, instead of --epochs.")
@@ -95,10 +95,13 @@ def train(
         typer.Option(metavar="CP", help="Centipawns to one logistic unit. Default: what the games fit."),
     ] = None,
     quantised: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the run, at its end, that computes with integers.")
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of the run, at its end, that computes with integers, as the player does."
+        ),
     ] = 0.2,
     validation: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the games that nothing is learned from.")
+        float, typer.Option(metavar="SHARE", help="Share of the games that it does not learn from, but validates with.")
     ] = 0.02,
     everything: Annotated[
         bool, typer.Option("--all", help="Learn from positions that are not quiet too: checks, captures, promotions.")
@@ -109,21 +112,29 @@ def train(
     mirror: Annotated[
         bool,
         typer.Option(
-            "--mirror/--no-mirror", help="Learn from half of the positions, others in each epoch, as in a mirror."
+            "--mirror/--no-mirror", help="Mirror half of the positions, left to right; another half in each epoch."
         ),
     ] = True,
     patience: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Validations without a better loss that end a part. 0: none do.")
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of validations without a better loss after which a part of the run ends. 0: never.",
+        ),
     ] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first weights and of the order.")] = 1,
     tolerance: Annotated[
-        float, typer.Option(min=0, metavar="CP", help="Distance of integers from floating point at most, rms.")
+        float,
+        typer.Option(
+            min=0, metavar="CP", help="Largest allowed error (rms) of the network in integers against floating point."
+        ),
     ] = 10.0,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, …; auto: cuda where there is one.")
     ] = "auto",
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="On the CPU. Default: its processors.")
+        int | None, typer.Option(min=1, metavar="N", help="Threads on the CPU. Default: its processors.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")] = False,
 ) -> int:

@@ -22,7 +22,7 @@ from master.commands.common import (
     notice,
 )
 from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile, Openings
-from master.commands.plain import PlainCommand
+from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described
 
 if TYPE_CHECKING:
@@ -35,7 +35,12 @@ if TYPE_CHECKING:
 MOST_OPENINGS = 500
 """Openings made; a longer run plays them again."""
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    cls=PlainGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -54,25 +59,33 @@ def tune(
     ] = Path("runs/tune"),
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Steps of the parameters in all.")] = 10_000,
     games_per_iteration: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Even: each opening is played twice, with colours swapped.")
+        int, typer.Option(min=2, metavar="N", help="Games of an iteration; even, two for each opening.")
     ] = 2,
     nodes: Annotated[int | None, typer.Option(min=1, metavar="N", help="Nodes a move. Default: 20000.")] = None,
     movetime: Annotated[int | None, typer.Option(min=1, metavar="MS", help="Time a move, instead of nodes.")] = None,
     rate: Annotated[
         float,
-        typer.Option(metavar="R", help="Move of a parameter for a point in the last iteration, in its steps (r_end)."),
+        typer.Option(
+            metavar="R", help="Number of steps by which a point moves a parameter in the last iteration (r_end)."
+        ),
     ] = 0.002,
     net: NetFile = None,
     fv_scale: FvScale = None,
     hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each searcher.")] = 16,
     openings: Openings = None,
     resign: Annotated[
-        int, typer.Option(min=0, metavar="CP", help="A side is lost where both see it so far behind. 0: never.")
+        int,
+        typer.Option(
+            min=0, metavar="CP", help="Centipawns behind at which a side loses, if both sides see it. 0: never."
+        ),
     ] = 2000,
-    max_moves: Annotated[int, typer.Option(min=10, metavar="N", help="A game so long is a draw.")] = 320,
+    max_moves: Annotated[
+        int, typer.Option(min=10, metavar="N", help="Number of moves after which a game is drawn.")
+    ] = 320,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of perturbations, rounding and openings.")] = 1,
     lag: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Iterations at a time; more keep a larger fleet busy.")
+        int,
+        typer.Option(min=1, metavar="N", help="Number of iterations played at a time; more keep a larger fleet busy."),
     ] = 8,
     concurrency: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Games at a time on this machine. Default: its processors.")
@@ -81,11 +94,12 @@ def tune(
     plan: Annotated[bool, typer.Option("--plan", help="Show parameters, ranges and gains; play nothing.")] = False,
     as_json: JsonAtEnd = False,
 ) -> int:
-    """Tune search parameters by games between two values of each at a time (SPSA).
+    """Tune search parameters by games (SPSA).
 
-    FOLDER gets a line for each pair of games and a plot of the parameters. Ctrl-C, a full disk or a dead process lose
-    the pairs that were being played, no more: the same command goes on, and at a node limit it ends where it would have
-    ended without the break. docs/how-to/tuning.md explains the gains, and how a match confirms what was found.
+    Two versions of the searcher play, with two values of each parameter, and the values move towards those that win.
+    FOLDER gets a line for each pair of games and a plot of the parameters. Ctrl-C, a full disk or a dead process cost
+    only the pairs in progress: the same command goes on, and at a node limit it ends where it would have ended without
+    the break. docs/how-to/tuning.md explains the method, and how a match confirms the result.
 
     Examples:
 
@@ -243,7 +257,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show where the parameters are and how they came there; also while the run goes on."""
+    """Show where the parameters are, also during the run."""
     from cluster.tuning.report import plot
     from master.commands.tune_board import facts_of, line, print_whole, standing_table
     from worker.files import replace_file
@@ -262,10 +276,17 @@ def show(
 def export(
     folder: _FOLDER,
     env: Annotated[
-        bool, typer.Option("--env", help="As GOUGI_PARAMETERS=…, which a match plays without a change of the sources.")
+        bool,
+        typer.Option(
+            "--env",
+            help="Print them as GOUGI_PARAMETERS=…, so that a match plays them without a change of the sources.",
+        ),
     ] = False,
 ) -> None:
-    """Print the values that were found, where they differ from those of the sources: as lines of parameters.py."""
+    """Print the tuned values as lines of parameters.py.
+
+    It prints only values that differ from those of the sources.
+    """
     from worker.search import parameters
     from worker.search.vector import VectorError, values_of, vector_text, with_vector
 

@@ -44,12 +44,11 @@ def usi(
 ) -> int:
     """Speak USI on standard input and output: an engine for any GUI.
 
-    Register "gougi usi" in the GUI: it is the whole fleet, which is opened when the GUI is ready to play, and closed
-    with it. Nodes, threads, table, network, mode and vote are options of the engine there; their defaults come from
+    Register "gougi usi" in the GUI as an engine. It is the whole fleet: it opens when the GUI gets ready to play, and
+    ends with the GUI. Nodes, threads, table, network, mode and vote are options of the engine; their defaults come from
     the configuration. "gougi usi --single" is one searcher, without a fleet.
 
-    A page on this machine shows in a browser what the fleet thinks; an info string tells its address. --page off leaves
-    it out.
+    A live page shows in a browser what the fleet thinks; an info string gives its address. --page off switches it off.
 
     Examples:
 

@@ -24,11 +24,12 @@ def watch(
     browser: Annotated[bool, typer.Option("--browser", help="Open the page in this machine's browser.")] = False,
     config: ConfigFile = None,
 ) -> int:
-    """Show games and fleets in a browser: the live page, of what another gougi plays or has played.
+    """Show games and fleets in a browser.
 
-    A log (gougi-….jsonl) is played again: each search as it ended, the moves, the fleet's events; one that is written
-    just now is followed. A record (CSA, KIF, KI2, JKF) is shown with its scores. For a folder, or with nothing named,
-    the newest log is followed, and the fleets of this machine are shown, between games too. Ctrl-C ends it.
+    The live page shows what another gougi plays or has played. From a log (gougi-….jsonl) it shows the moves, the
+    fleet's events, and each search as it ended; it follows a log that is still being written. From a record (CSA, KIF,
+    KI2, JKF) it shows moves and scores. With a folder, or without an argument, it follows the newest log there and
+    shows the fleets of this machine, between games too. Ctrl-C ends it.
 
     Examples:
 
