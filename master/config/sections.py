@@ -66,7 +66,7 @@ class ClusterConfig(_Section):
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
     report_port: Annotated[int, Field(ge=0, le=65535)] = 0
-    """The port of this machine to which nodes report. 0: any free one. Fix it where a firewall has to know."""
+    """The port of this machine to which nodes report. 0: any free one. Set one if a firewall has to know it."""
     advertise: str = ""
     """HOST:PORT at which nodes reach that port, where it is not this machine's own address."""
     mode: Literal["auto", "split", "consult", "tiers"] = "auto"
@@ -108,7 +108,7 @@ class CsaConfig(_Section):
     game: str = ""
     """Game name, such as floodgate-300-10F. Empty: the server pairs by the password alone."""
     any_game: bool = False
-    """Play also a game that the server offers with other times than the game name says. Otherwise it is rejected."""
+    """Also accept a game that has other times than those in the game name. Otherwise the player rejects it."""
     name: Annotated[str, Field(pattern=f"^{LOGIN_NAME}$")] = "gougi"
     """Login name."""
     password: SecretStr | None = None
@@ -118,7 +118,8 @@ class CsaConfig(_Section):
     games: Annotated[int, Field(ge=0)] = 1
     """Games to play, one after the other. 0: without end."""
     attempts: Annotated[int, Field(ge=0)] = 30
-    """Give up after so many failures in a row: a server that cannot be reached, a line that drops before a game begins.
+    """Give up after so many failures in a row: a server that cannot be reached, a connection that breaks before a
+    game begins.
     The delays between grow to two minutes, so 30 take 50 minutes. 0: never."""
     tls: bool = False
     """Speak TLS, with a server (or a tunnel) that offers it. Its certificate and name are verified."""
@@ -130,22 +131,22 @@ class ClockConfig(_Section):
     """Margins and limits of the clock."""
 
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
-    """Kept back on each move for the way to the server and back, in milliseconds: at the start, and always at the
-    least. More is kept back where the line turns out to be slower, or we."""
+    """Milliseconds that the clock keeps back on each move for the way to the server and back, at the start and at the
+    least. It keeps back more if the connection, or this machine, turns out to be slower."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 1200
-    """In front of the flag a tenth of the time at stake is kept back besides, up to this, in milliseconds; more where
-    the line has once been slower than that."""
+    """Most milliseconds that the clock keeps back besides in front of the flag: a tenth of the time at stake, up to
+    this; more if the connection has once been slower than that."""
 
 
 class PlayConfig(_Section):
     """Choices for games on the server."""
 
     ponder: bool = True
-    """Search while the opponent thinks. Not in an embedded game, whose two players share this machine."""
+    """Search while the opponent thinks. Never in an embedded game, because its two players share this machine."""
     resign_score: Annotated[int, Field(ge=0, le=30_000)] = 3000
     """Resign where the score is this bad, in centipawns, on resign_moves own moves in a row. 0: never by score."""
     resign_moves: Annotated[int, Field(ge=1)] = 4
-    """See resign_score."""
+    """Number of own moves in a row for resign_score."""
     draw_value_black: Annotated[int, Field(ge=-20_000, le=20_000)] = 0
     """The value of a draw (repetition, move limit) for us where we are black, in centipawns: -100 avoids draws in even
     positions and worse, 100 looks for them."""
@@ -153,14 +154,14 @@ class PlayConfig(_Section):
     """The same where we are white."""
     mate_at_limit: bool = False
     """Whether a mate by the last move before the server's move limit wins. The tournament server calls it a draw; by
-    the rules of the WCSC, as far as they were found, it wins: set it there."""
+    the rules of the WCSC, as far as we found them, it wins: set this to true there."""
 
 
 class BookConfig(_Section):
     """Opening books, and the book that learns. docs/how-to/books.md explains them."""
 
     files: tuple[str, ...] = ()
-    """YaneuraOu DB files; the first that has a move is played from. Empty: none."""
+    """YaneuraOu DB files; the first one that has a move for the position is used. Empty: none."""
     on_the_fly: bool = False
     """Leave the files on the disk (they have to be sorted): for books of many GB."""
     moves: Annotated[int, Field(ge=0, le=10_000)] = 16
@@ -174,38 +175,38 @@ class BookConfig(_Section):
     depth_limit: Annotated[int, Field(ge=0, le=99_999)] = 0
     """BookDepthLimit: the best move's least depth. 0: any (YaneuraOu has 16, which no book made from games passes)."""
     consider_move_count: bool = False
-    """ConsiderBookMoveCount: chances go by how often the moves were played; otherwise all are equal."""
+    """ConsiderBookMoveCount: the chances are as the numbers of games; otherwise all are equal."""
     flipped: bool = True
-    """FlippedBook: look for a position that is not there turned around, with the colours swapped."""
+    """FlippedBook: if a position is not in the book, look for it turned around, with the colours swapped."""
     ignore_ply: bool = True
-    """IgnoreBookPly: the same position at another move number will do."""
+    """IgnoreBookPly: accept the same position at another move number."""
     narrow: bool = False
     """NarrowBook: no move that was played in less than a tenth of the games."""
     ignore_rate: Annotated[int, Field(ge=0, le=100)] = 0
-    """BookIgnoreRate: how often the files are left alone, by chance, in percent."""
+    """BookIgnoreRate: how often, in percent and by chance, the player does not ask the files."""
     look_ahead: Literal["off", "worst", "likely"] = "worst"
     """The value of a move: what the book says of it ("off"), or what the opponent's best ("worst") or most played
     ("likely") reply leaves, where the book knows replies."""
     ibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """Weight of this opening beside the others: the rook stays. 0: never from a book."""
+    """Weight of openings in which the rook stays on its file, beside the weights below. 0: never from a book."""
     nakabisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """The rook on the fifth file."""
+    """Weight of openings with the rook on the fifth file."""
     shikenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """The rook on the sixth file (as black counts)."""
+    """Weight of openings with the rook on the sixth file (as black counts)."""
     sankenbisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """The rook on the seventh file."""
+    """Weight of openings with the rook on the seventh file."""
     mukaibisha: Annotated[float, Field(ge=0, le=1000)] = 1.0
-    """The rook on the eighth file."""
+    """Weight of openings with the rook on the eighth file."""
     answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
-    """Time that a book has to answer, at most a quarter of the move's time; then the search begins without it."""
+    """Milliseconds that a book has to answer, at most a quarter of the move's time. After that the search begins."""
     learn: str = ""
-    """The book that learns from its own games, an SQLite file. Made when needed. Empty: nothing is learned."""
+    """File (SQLite) of the book that learns from the player's own games. Made when needed. Empty: no such book."""
     study: bool = True
-    """After a lost game the moves before its turn are searched again, for twice the time, while no game is played."""
+    """Between games, search the moves before the turn of a lost game again, for twice the time."""
     study_moves: Annotated[int, Field(ge=1, le=100)] = 4
     """Number of moves of a lost game to study."""
     study_bad_score: Annotated[int, Field(ge=1, le=30_000)] = 300
-    """A game has turned where the score is this bad, in centipawns, and stays so."""
+    """Centipawns behind, from which the score does not recover, that mark the turn of a lost game."""
 
 
 class RecordsConfig(_Section):
@@ -224,7 +225,7 @@ class PageConfig(_Section):
     """The live page: the game, what the fleet thinks, and how it is, in a browser. See docs/how-to/live-page.md."""
 
     listen: Annotated[str, AfterValidator(_place)] = "127.0.0.1:4082"
-    """HOST:PORT. A port that is taken is another page's: any free one is taken then. "off": there is no page."""
+    """HOST:PORT. If another page has the port, this one takes any free port. "off": there is no page."""
     token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """Not here: GOUGI_PAGE_TOKEN holds it. A browser from another machine has to show it. Without one a page that can
     be reached from there makes one up for each run."""
@@ -257,17 +258,17 @@ class FleetConfig(_Section):
     region: str = ""
     """The AWS region. Empty: AWS_REGION, or the profile's."""
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,30}[a-z0-9]$")] = "gougi"
-    """In the names and the tag "gougi-fleet" of all that belongs to the fleet."""
+    """Name of the fleet: a part of all its names in AWS, and the value of its tag "gougi-fleet"."""
     nodes: Annotated[int, Field(ge=0, le=1000)] = 1
     """Number of machines that search, until `gougi fleet scale` says otherwise."""
     instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)] = ("c7i.4xlarge",)
     """Types of these machines, the preferred one first."""
     csa_password_parameter: str = ""
-    """Name of the SSM parameter (SecureString) with the server's password; the password itself stands nowhere here."""
+    """Name of the SSM parameter (SecureString) that holds the server's password."""
     price_cap_usd: Annotated[float, Field(ge=0)] = 0.0
     """The highest cost of one run, in US dollars; the fleet then ends, after the game. 0: no cap."""
     idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
-    """Hours without a move after which the fleet ends. 0: never for that."""
+    """Hours without a move after which the fleet ends. 0: it does not end for this reason."""
     archive: str = ""
     """Place to which records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
@@ -306,13 +307,13 @@ class LogConfig(_Section):
     """The log: JSON lines in the records folder, and messages on the terminal."""
 
     file_level: Literal["debug", "info", "warning", "error"] = "debug"
-    """The least level that the file gets. With "debug" every line of the server is in it: a game can be replayed."""
+    """Least level of messages in the file. With "debug" it has every line of the server, so a game can be replayed."""
     file_mb: Annotated[int, Field(ge=0, le=10_000)] = 16
     """Size in MB at which a log file is set aside and compressed, and a new one begun. 0: never."""
     keep_files: Annotated[int, Field(ge=0)] = 200
     """Number of log files that stay in the folder, of all runs; the oldest are deleted. 0: all are kept."""
     console_level: Literal["debug", "info", "warning", "error"] = "warning"
-    """The least level that the terminal gets."""
+    """Least level of messages on the terminal."""
 
     def options(self) -> dict[str, Any]:
         """As `master.logs.log.open_log` wants them."""
