@@ -119,9 +119,9 @@ def lab(
     same seed gives the same games, however many run at a time. docs/how-to/lab.md explains the figures.
 
     With --real the nodes are processes on cores of their own. A fleet is then what gougi usi starts, one node (1x) is
-    what gougi usi --single starts, and a move takes --ms milliseconds. The two sides of a game move in turn on the same
-    cores, as many as the larger side has nodes. So the result includes the overhead of a fleet. The machine must be
-    idle.
+    a single searcher without a fleet, and a move takes --ms milliseconds. The two sides of a game move in turn on the
+    same cores, as many as the larger side has nodes. So the result includes the overhead of a fleet. The machine must
+    be idle.
 
     FOLDER gets a line for each game, the result and a plot (elo.svg). Ctrl-C keeps what was played; the same command
     goes on from there, also with more games, nodes or strategies.

@@ -2,8 +2,8 @@
 
 What searches is what the product runs, so that its overhead is the product's: a fleet is `RaySearcher` on this machine,
 as `gougi usi` and `gougi play` open it, with nursery, node processes, channel, fallback and Ray; one node without a
-fleet is `LocalSearcher`, as `gougi play --single` has it. The process, and with it all that it starts, is bound to its
-cores before anything else. It ends when the other end of its pipe does.
+fleet is `LocalSearcher`, the opponent in the embedded game of `gougi play`. The process, and with it all that it
+starts, is bound to its cores before anything else. It ends when the other end of its pipe does.
 """
 
 from __future__ import annotations
