@@ -131,8 +131,8 @@ class ClockConfig(_Section):
     """Margins and limits of the clock."""
 
     network_margin_ms: Annotated[int, Field(ge=0, le=60_000)] = 300
-    """Milliseconds that the clock keeps back on each move for the way to the server and back, at the start and at the
-    least. It keeps back more if the connection, or this machine, turns out to be slower."""
+    """Milliseconds that the clock keeps back on each move for the way to the server and back, at first; never fewer.
+    It keeps back more if the connection, or this machine, turns out to be slower."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 1200
     """Most milliseconds that the clock keeps back besides in front of the flag: a tenth of the time at stake, up to
     this; more if the connection has once been slower than that."""
