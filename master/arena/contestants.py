@@ -125,7 +125,7 @@ def _options_of(file: Path) -> dict[str, str]:
         engine = load_config(None, file).engine
     except ConfigError as error:
         raise SettingsError(str(error)) from error
-    options = {"USI_Hash": str(engine.hash_mb), "Threads": str(engine.threads)}
+    options = {"USI_Hash": str(engine.hash_mb), "Threads": str(engine.threads or 1)}
     if engine.eval_file:
         options["EvalFile"] = engine.eval_file
     if engine.fv_scale:

@@ -77,6 +77,8 @@ def test_player_from_our_configuration(tmp_path: Path, monkeypatch: pytest.Monke
     strong = contestant(str(file), None, [])
     assert strong.name == "strong"
     assert (strong.options["Threads"], strong.options["USI_Hash"]) == ("3", "64")
+    file.write_text("[engine]\nhash_mb = 64\n", encoding="utf-8")
+    assert contestant(str(file), None, []).options["Threads"] == "1"  # 0 is the fleet's word for "share them out"
     with pytest.raises(SettingsError, match=r"gone\.toml"):
         contestant(str(tmp_path / "gone.toml"), None, [])
 
