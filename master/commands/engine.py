@@ -159,7 +159,7 @@ def bench(
 def warm() -> None:
     """Compile the searcher now. Nothing has to wait for it later.
 
-    Done already, it does nothing. The compiled code goes to GOUGI_CACHE_DIR (default: ~/.cache/gougi), and counts for
-    this CPU and these sources.
+    If everything is compiled already, it does nothing. The compiled code goes to GOUGI_CACHE_DIR (default:
+    ~/.cache/gougi), and is for this CPU and these sources.
     """
     compile_searcher()

@@ -30,7 +30,9 @@ def match(
     b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Folder of the match. The same command continues it."),
+        typer.Option(
+            "--out", metavar="FOLDER", help="Folder of the match. The same command continues it. Default: runs/A-B."
+        ),
     ] = None,
     games: Annotated[
         int, typer.Option(min=2, metavar="N", help="Number of games at most; even, two for each opening.")

@@ -59,7 +59,7 @@ def train(
         bool | None,
         typer.Option(
             "--factorise/--no-factorise",
-            help="Whether inputs of a kind share a part of their weights. Default: where they name the king's square.",
+            help="Whether inputs of a kind share a part of their weights. Default: if they name the king's square.",
         ),
     ] = None,
     epochs: Annotated[
