@@ -23,10 +23,10 @@ from cluster.coordination.coordinator import Coordinator
 from cluster.coordination.events import Event, NodeJoined, NodeLost, Received, SendJob, StopNode, Tick
 from cluster.coordination.root import prepare_rules
 from cluster.coordination.settings import Mode, Settings
-from cluster.drivers.host import spare_the_collector
 from cluster.network.messages import Job, Report, decode, encode
 from worker.engine import Bound
 from worker.shogi import STARTPOS, Position, move_to_usi
+from worker.threads import spare_the_collector
 
 PLIES = 12
 HZ = 20

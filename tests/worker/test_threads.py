@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
 from pathlib import Path
 
-from worker.threads import LOWEST, core_time, give_way, show_name
+from worker.threads import LOWEST, core_time, give_way, show_name, spare_the_collector
 
 
 def test_only_the_thread_that_asks_gives_way_and_has_another_name() -> None:
@@ -36,3 +37,15 @@ def test_a_thread_knows_what_it_ran_and_what_it_waited() -> None:
     assert now_waited >= waited
     time.sleep(0.05)
     assert core_time()[0] - now_ran < 0.04, "sleep is neither"
+
+
+def test_what_stays_is_out_of_the_collectors_rounds() -> None:
+    """In this process thousands of objects are loaded code; a full round must not look at them in mid-game."""
+    gc.unfreeze()  # by another test
+    before = len(gc.get_objects())
+    spare_the_collector()
+    try:
+        assert before > 10_000
+        assert len(gc.get_objects()) < before / 10
+    finally:
+        gc.unfreeze()

@@ -20,6 +20,7 @@ from worker.book import BookPlayer
 from worker.clock import Signs
 from worker.engine import EngineError
 from worker.search.engine import NumbaEngine
+from worker.threads import spare_the_collector
 from worker.usi.aides import Mates, ask_book, open_book
 from worker.usi.door import Door
 from worker.usi.events import (
@@ -172,6 +173,7 @@ class UsiLoop:
         except (WarmingError, OSError) as error:
             raise EngineError(f"the searcher is not compiled: {error}") from error
         self._engine = NumbaEngine(*plan)
+        spare_the_collector()
         return True
 
     def _work(self) -> None:
