@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.choices import Chooser, judge, losses, places_of
+from benchmarks.choices import Chooser, judge, losses, positions_of
 from cluster.engine_spec import EngineSpec
 from worker.shogi import STARTPOS
 
@@ -17,11 +17,11 @@ def test_positions_come_from_the_middle_of_games(tmp_path: Path) -> None:
     (tmp_path / "openings.txt").write_text("sfen first\nsfen second\n")
     games = [{"pair": pair, "moves": " ".join(moves)} for pair in (0, 1, 1)]
     (tmp_path / "games.jsonl").write_text("".join(json.dumps(game) + "\n" for game in games))
-    found = places_of(tmp_path, 100, seed=1)
+    found = positions_of(tmp_path, 100, seed=1)
     assert len(found) == 2 * 10
     assert {sfen for sfen, _ in found} == {"first", "second"}
     assert {len(played) for _, played in found} == set(range(8, 18))
-    assert places_of(tmp_path, 5, seed=1) == places_of(tmp_path, 5, seed=1) != places_of(tmp_path, 5, seed=2)
+    assert positions_of(tmp_path, 5, seed=1) == positions_of(tmp_path, 5, seed=1) != positions_of(tmp_path, 5, seed=2)
 
 
 def test_losses_are_those_of_positions_that_are_open() -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -50,9 +50,12 @@ def recorder() -> Iterator[tuple[str, list[str]]]:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            with connection:
-                requests.append(connection.makefile("r", encoding="latin-1").readline().strip())
-                connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            with connection, suppress(OSError):
+                connection.settimeout(1)
+                request = connection.makefile("r", encoding="latin-1").readline().strip()
+                if request:  # browsers also open connections ahead, and may never use them
+                    requests.append(request)
+                    connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve)

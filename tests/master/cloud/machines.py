@@ -92,7 +92,7 @@ class Site:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=400,  # warm.sh compiles the searcher: 200 s on two slow cores beside other tests
             check=False,
         )
         if log:
