@@ -44,7 +44,10 @@ _EIGHT_WORDS = ir.VectorType(I64, 8)
 
 @extending.intrinsic
 def high_halves(_typing: Any, field: Any, index: Any) -> Any:
-    """The high 32 bits of eight words of a Record's int64 field, from ``index`` on: a V256 of eight int32, in order."""
+    """The high 32 bits of eight words of a Record's int64 field, from ``index`` on: a V256 of eight int32, in order.
+
+    All eight must lie within the field; ``GOUGI_CHECK=1`` does not look here.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         address, tag = _element(context, builder, signature, args, checked=False)
