@@ -5,6 +5,8 @@ Never keep an address in a module global: it is frozen into the cache and the ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,34 @@ CACHE_LINE = 64
 
 def aligned_zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """A zeroed array that begins a cache line. Python only; the array owns its memory through ``.base``."""
+    return _aligned(np.zeros, shape, dtype)
+
+
+def aligned_empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """`aligned_zeros`, but with whatever lies in the memory."""
+    return _aligned(np.empty, shape, dtype)
+
+
+def _aligned(
+    allocate: Callable[..., np.ndarray[Any, Any]], shape: int | tuple[int, ...], dtype: Any
+) -> np.ndarray[Any, Any]:
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    raw = allocate(size + CACHE_LINE, np.uint8)
     start = -raw.ctypes.data % CACHE_LINE
-    zeros: np.ndarray[Any, Any] = raw[start : start + size].view(dtype).reshape(shape)
-    return zeros
+    aligned: np.ndarray[Any, Any] = raw[start : start + size].view(dtype).reshape(shape)
+    return aligned
+
+
+def fields_of(memory: np.ndarray[Any, Any]) -> SimpleNamespace:
+    """The fields of one Record for Python code: by name an array on the same memory, of one element for a number.
+
+    To read an attribute of a ``np.record`` takes 2 µs, an element of such an array 0.05.
+
+    Args:
+        memory: an array of one Record.
+    """
+    return SimpleNamespace(**{name: memory[name].reshape(-1) for name in memory.dtype.names or ()})
 
 
 def _load(width: Any, *, signed: bool) -> Any:

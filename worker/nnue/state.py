@@ -66,7 +66,8 @@ class NnueState:
 
     Attributes:
         network: its weights, shared with other threads.
-        record: the Record (``np.record`` of `NN_DTYPE`) for compiled code. Valid as long as this object lives.
+        memory: the Record, in an array of one (`NN_DTYPE`).
+        record: the same for compiled code (``np.record``). Valid as long as this object lives.
     """
 
     def __init__(self, network: Network) -> None:
@@ -84,7 +85,8 @@ class NnueState:
         }
         rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
         self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)
-        self.record: Final[Any] = aligned_zeros(1, NN_DTYPE).view(np.recarray)[0]
+        self.memory: Final = aligned_zeros(1, NN_DTYPE)
+        self.record: Final[Any] = self.memory.view(np.recarray)[0]
         address = self._buffer.ctypes.data
         for name, size in rounded.items():
             self.record[name] = address

@@ -32,7 +32,7 @@ from worker.search.state import MAX_DEPTH, NEVER
 from worker.search.steps import Steps
 from worker.search.thread import PvLine, SearchThread, Task
 from worker.search.tt import TranspositionTable, absorb
-from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, makemove, move_to_usi
+from worker.shogi import STARTPOS, MoveError, Position, SfenError, declaration, move_to_usi
 from worker.shogi.replay import Replay
 
 _MATE_IN_ONE: Final = "8k/9/8P/9/9/9/9/9/9 b G 1"
@@ -127,7 +127,7 @@ class NumbaEngine:
             self._stopped = False
             self._position = position
             for thread in self._threads:
-                thread.position = position.copy()
+                thread.position.become(position)
                 thread.set_stop(False)
 
     def set_parameters(self, vector: Mapping[str, int]) -> None:
@@ -190,7 +190,7 @@ class NumbaEngine:
     def share(self, min_depth: int | None) -> None:
         """Collect table entries of ``min_depth`` and deeper for `take_entries` from now on; None: none."""
         for thread in self._threads:
-            thread.record.share_depth = NEVER if min_depth is None else min_depth
+            thread.fields.share_depth[0] = NEVER if min_depth is None else min_depth
 
     def take_entries(self) -> Entries:
         """The table entries written since the last call. From one thread, which may be another than the search's."""
@@ -223,8 +223,7 @@ class NumbaEngine:
             if limits.searchmoves:
                 moves = [position.parse_usi(text) for text in limits.searchmoves]
             else:
-                end = makemove.legal_moves(position.record, 0, int(self.rules.every_move))
-                moves = [int(move) for move in position.record.moves[:end]]
+                moves = position.legal_moves(every=self.rules.every_move)
         except MoveError as error:
             raise EngineError(str(error)) from error
         left = [move for move in dict.fromkeys(moves) if move not in ignored]

@@ -13,7 +13,7 @@ import numpy as np
 from numba import from_dtype
 
 from worker.jit import jit
-from worker.jit.memory import aligned_zeros, st16
+from worker.jit.memory import aligned_zeros, fields_of, st16
 from worker.score import MAX_PLY, NO_SCORE
 from worker.search.parameters import REDUCTION_LOG
 from worker.shogi.state import MAX_MOVES
@@ -164,17 +164,25 @@ TH: Final = from_dtype(TH_DTYPE)
 
 
 class ThreadState:
-    """One thread's Record and the histories behind it."""
+    """One thread's Record and the histories behind it.
+
+    Attributes:
+        memory: the Record, in an array of one (`TH_DTYPE`).
+        record: the same for compiled code (``np.record``).
+        fields: the same for Python code (`worker.jit.memory.fields_of`).
+    """
 
     def __init__(self) -> None:
-        self.record: Any = aligned_zeros(1, TH_DTYPE).view(np.recarray)[0]
+        self.memory = aligned_zeros(1, TH_DTYPE)
+        self.record: Any = self.memory.view(np.recarray)[0]
+        self.fields = fields_of(self.memory)
         self._histories = aligned_zeros(sum(_SIZES.values()), np.int16)
         self._flag = aligned_zeros(1, np.int64)
-        self.record.static_eval[:] = NO_SCORE
-        self.record.histories = self._histories.ctypes.data
-        self.record.stop_flag = self._flag.ctypes.data
-        self.record.pause_at = NEVER
-        self.record.share_depth = NEVER
+        self.fields.static_eval[:] = NO_SCORE
+        self.fields.histories[0] = self._histories.ctypes.data
+        self.fields.stop_flag[0] = self._flag.ctypes.data
+        self.fields.pause_at[0] = NEVER
+        self.fields.share_depth[0] = NEVER
         self.fill_logs(REDUCTION_LOG)
         self.clear_histories()
 
@@ -185,7 +193,7 @@ class ThreadState:
             slope: hundredths of an entry to a logarithm (`REDUCTION_LOG`).
         """
         for i in range(1, LOGS):
-            self.record.log_table[i] = int(slope / 100 * math.log(i))
+            self.fields.log_table[i] = int(slope / 100 * math.log(i))
 
     def set_stop(self, value: bool) -> None:
         """Raise or lower the flag that the search polls."""
@@ -195,7 +203,7 @@ class ThreadState:
         """Forget what earlier games taught."""
         for name, start in _STARTS.items():
             self._histories[start : start + _SIZES[name]] = _BEGIN_WITH.get(name, 0)
-        self.record.table_move_history = 0
+        self.fields.table_move_history[0] = 0
 
 
 @jit()

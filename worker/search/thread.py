@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE, is_mate, mate_dis
 from worker.search.outbox import Outbox
 from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
 from worker.search.parts import part
-from worker.search.root import search_root
+from worker.search.root import search_root_in
 from worker.search.smp import skips
 from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, ThreadState, begin_search
 from worker.search.tt import TranspositionTable, entry_move, probe
@@ -65,8 +65,8 @@ class SearchThread(ThreadState):
         self._nnue = NnueState(network)
         self.outbox = Outbox(self.record)
         # Before any search too: others' entries may come at any time.
-        self.record.tt = table.address
-        self.record.tt_clusters = table.clusters
+        self.fields.tt[0] = table.address
+        self.fields.tt_clusters[0] = table.clusters
         self.position = Position.startpos()
         self.lines: list[PvLine] = []
         self.completed = 0
@@ -75,48 +75,46 @@ class SearchThread(ThreadState):
     @property
     def nodes(self) -> int:
         """Nodes of the running or last search; may be read while it runs."""
-        return int(self.record.nodes)
+        return int(self.fields.nodes[0])
 
     @property
     def effort(self) -> float:
         """The share of the search's nodes so far that its first move took."""
-        return float(self.record.root_efforts[0]) / max(1, self.nodes)
+        return float(self.fields.root_efforts[0]) / max(1, self.nodes)
 
     def take_changes(self) -> int:
         """Take the number of times since the last call that another move than an iteration's first took over."""
-        changes = int(self.record.root_changes)
-        self.record.root_changes = 0
+        changes = int(self.fields.root_changes[0])
+        self.fields.root_changes[0] = 0
         return changes
 
     def expected_reply(self, move: int) -> int | None:
         """The table's move after ``move``, for a line that ends with its first move."""
         self.position.push(move)
         try:
-            record = self.position.record
-            data = np.uint64(probe(self.record, record.key))
-            reply = int(entry_move(record, data))
+            data = np.uint64(probe(self.record, np.uint64(self.position.key)))
+            reply = int(entry_move(self.position.record, data))
             return reply if self.position.is_legal(reply) else None
         finally:
             self.position.pop()
 
-    def _prepare(self, task: Task) -> Any:
-        th = self.record
-        begin_search(th)
-        th.node_limit = NEVER if task.node_limit is None else task.node_limit
-        th.deadline_ns = task.deadline_ns
-        th.tt_generation = self._table.generation
+    def _prepare(self, task: Task) -> None:
+        begin_search(self.record)
+        th, moves = self.fields, task.root_moves
+        th.node_limit[0] = NEVER if task.node_limit is None else task.node_limit
+        th.deadline_ns[0] = task.deadline_ns
+        th.tt_generation[0] = self._table.generation
         rules, position = task.rules, self.position
-        th.every_move = int(rules.every_move)
-        th.entering_rule = rules.entering.code
+        th.every_move[0] = int(rules.every_move)
+        th.entering_rule[0] = rules.entering.code
         th.draw_value[:] = rules.draw_values(position.turn)
         left = rules.plies_left(position.move_number)
-        th.draw_ply = NEVER if left is None else int(position.record.ply) + left
-        th.root_count = len(task.root_moves)
-        th.root_moves[: len(task.root_moves)] = task.root_moves
-        th.root_scores[: len(task.root_moves)] = -MATE
-        th.root_averages[: len(task.root_moves)] = NO_SCORE
-        th.root_efforts[: len(task.root_moves)] = 0
-        return th
+        th.draw_ply[0] = NEVER if left is None else position.plies + left
+        th.root_count[0] = len(moves)
+        th.root_moves[: len(moves)] = moves
+        th.root_scores[: len(moves)] = -MATE
+        th.root_averages[: len(moves)] = NO_SCORE
+        th.root_efforts[: len(moves)] = 0
 
     def run(
         self,
@@ -131,7 +129,8 @@ class SearchThread(ThreadState):
             on_news: called within an iteration: with each line whose score fell out of its aspiration window, before it
                 is searched again, and with that of each move that takes over from the iteration's first.
         """
-        th = self._prepare(task)
+        self._prepare(task)
+        stopped = self.fields.stopped
         wanted = min(task.multipv, len(task.root_moves))
         self.lines = []
         self.completed = 0
@@ -140,27 +139,28 @@ class SearchThread(ThreadState):
                 continue
             fresh: list[PvLine] = []
             for first in range(wanted):
-                line = self._search_line(th, depth, first, task.window, on_news)
+                line = self._search_line(depth, first, task.window, on_news)
                 if line is not None:
                     fresh.append(line)
-                if th.stopped:
+                if stopped[0]:
                     break
-            self._adopt(fresh, complete=not th.stopped)
-            if not th.stopped:
+            self._adopt(fresh, complete=not stopped[0])
+            if not stopped[0]:
                 self.completed = depth
-                self._note_lines(th)
-            if th.stopped or not on_iteration(depth) or (wanted == 1 and self._settled(task, depth)):
+                self._note_lines()
+            if stopped[0] or not on_iteration(depth) or (wanted == 1 and self._settled(task, depth)):
                 return
 
     def _search_line(
-        self, th: Any, depth: int, first: int, window: tuple[int, int], on_news: Callable[[PvLine], None]
+        self, depth: int, first: int, window: tuple[int, int], on_news: Callable[[PvLine], None]
     ) -> PvLine | None:
         """The best line among the root moves from ``first`` on; None where the search was stopped before it had one.
 
         Outside of ``window`` a score stays a bound. Where the last iteration ended at one of its edges, this one only
         asks whether that still holds, by a window of nothing, as a scout does.
         """
-        record, nnue = self.position.record, self._nnue.record
+        th = self.fields
+        records = self.position.memory, self._nnue.memory, self.memory
         before = self.lines[first].score if first < len(self.lines) else 0
         delta, centre = 2 * INFINITE, before
         if _ASPIRATION and first < len(self.lines) and not is_mate(before):
@@ -172,22 +172,22 @@ class SearchThread(ThreadState):
             alpha, beta, delta = floor, floor + 1, WINDOW
         elif ceiling < INFINITE and (before >= ceiling or alpha >= ceiling):
             alpha, beta, delta = ceiling - 1, ceiling, WINDOW
-        th.seldepth = 0
+        th.seldepth[0] = 0
         failed_high = 0
         found: PvLine | None = None
         while True:
             # A score above the window is as good from a shallower search, and cheaper.
             less = max(1, depth - failed_high)
-            score = int(search_root(record, nnue, th, alpha, beta, less, first, first))
-            while th.root_next < th.root_count and not th.stopped:
-                on_news(self._line(th, depth, score, alpha, beta))
-                score = int(search_root(record, nnue, th, score, beta, less, first, th.root_next))
-            if th.stopped:
+            score = int(search_root_in(*records, alpha, beta, less, first, first))
+            while th.root_next[0] < th.root_count[0] and not th.stopped[0]:
+                on_news(self._line(depth, score, alpha, beta))
+                score = int(search_root_in(*records, score, beta, less, first, int(th.root_next[0])))
+            if th.stopped[0]:
                 # What was proven before the stop stands: a move that beat the window, or the first one within it.
-                if th.root_improved and int(th.root_scores[first]) > alpha:
-                    found = self._line(th, depth, int(th.root_scores[first]), alpha, beta)
+                if th.root_improved[0] and int(th.root_scores[first]) > alpha:
+                    found = self._line(depth, int(th.root_scores[first]), alpha, beta)
                 return found
-            found = self._line(th, depth, score, alpha, beta)
+            found = self._line(depth, score, alpha, beta)
             if score <= alpha and alpha > floor:
                 beta = alpha
                 alpha = max(floor, score - delta) if score > -MATE_BOUND else floor
@@ -207,22 +207,25 @@ class SearchThread(ThreadState):
         mate = is_mate(top.score) and top.bound is Bound.EXACT
         return mate and task.depth >= MAX_DEPTH and (abs(mate_distance(top.score)) + 2) * _MATE_SURE < depth
 
-    def _note_lines(self, th: Any) -> None:
+    def _note_lines(self) -> None:
         """Let the next iteration look at the lines in their new order, and follow the best of them."""
+        th = self.fields
+        moves = th.root_moves[: th.root_count[0]]
         for place, line in enumerate(self.lines):
-            moves = th.root_moves[: th.root_count]
+            if moves[place] == line.pv[0]:
+                continue
             i = int(np.flatnonzero(moves == line.pv[0])[0])
             for column in (moves, th.root_scores, th.root_efforts, th.root_averages, th.root_squares):
                 column[place : i + 1] = np.roll(column[place : i + 1], 1)
         pv = self.lines[0].pv
         th.last_pv[: len(pv)] = pv
-        th.last_pv_length = len(pv)
+        th.last_pv_length[0] = len(pv)
 
-    @staticmethod
-    def _line(th: Any, depth: int, score: int, alpha: int, beta: int) -> PvLine:
+    def _line(self, depth: int, score: int, alpha: int, beta: int) -> PvLine:
+        th = self.fields
         bound = Bound.UPPER if score <= alpha else Bound.LOWER if score >= beta else Bound.EXACT
-        pv = tuple(int(move) for move in th.pv[: min(int(th.pv_length[0]), PV_ROW)])
-        return PvLine(depth, max(depth, int(th.seldepth)), score, bound, pv)
+        pv = tuple(th.pv[: min(int(th.pv_length[0]), PV_ROW)].tolist())
+        return PvLine(depth, max(depth, int(th.seldepth[0])), score, bound, pv)
 
     def _adopt(self, fresh: list[PvLine], *, complete: bool) -> None:
         """Take over an iteration's lines; of one that was cut short only those that it finished."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from worker.jit.memory import fields_of
 from worker.score import MAX_PLY
 from worker.shogi import declaration, makemove, notation, sfen, walk
 from worker.shogi.attacks import in_check, is_attacked, update_checks
 from worker.shogi.notation import MoveError, usi_code
 from worker.shogi.pieces import BLACK, KING, SQUARES
 from worker.shogi.sfen import STARTPOS, SfenError
-from worker.shogi.state import MAX_HISTORY, POS_DTYPE, STACK, new_record
+from worker.shogi.state import MAX_HISTORY, POS_DTYPE, STACK, new_memory
 from worker.shogi.tables import ZOBRIST_BOARD_VALUES, ZOBRIST_HAND_VALUES, ZOBRIST_SIDE
 
 _FORGET = 256
@@ -38,15 +39,22 @@ class Position:
     """A position with its history.
 
     Moves are ints (`worker.shogi.pieces`). `push` trusts its caller; `push_usi` and `push_csa` check everything.
+
+    Attributes:
+        memory: the Record, in an array of one (`worker.shogi.state.POS_DTYPE`).
+        record: the same for compiled code (``np.record``).
     """
 
     def __init__(self, setup: sfen.Setup) -> None:
-        self.record: Any = new_record()
-        # Reading an attribute of a numpy record takes 1.4 µs, an item 0.35, an element of a field that is kept 0.06.
-        self._board = self.record["board"]
+        self._take_memory()
         self._first_number = setup.move_number
         self._forgotten = 0
         self._fill(setup)
+
+    def _take_memory(self) -> None:
+        self.memory = new_memory()
+        self.record: Any = self.memory.view(np.recarray)[0]
+        self._fields = fields_of(self.memory)
 
     @classmethod
     def startpos(cls) -> Position:
@@ -62,8 +70,7 @@ class Position:
         return position
 
     def _fill(self, setup: sfen.Setup) -> None:
-        record, board = self.record, self._board
-        kings, hands = record["ksq"], record["hand"]
+        record, fields, board = self.record, self._fields, self._fields.board
         key = 0
         for sq, piece in enumerate(setup.board):
             if piece:
@@ -71,75 +78,85 @@ class Position:
                 makemove.toggle_piece(record, piece, sq)
                 key ^= int(ZOBRIST_BOARD_VALUES[piece, sq])
                 if piece & 15 == KING:
-                    kings[piece >> 4] = sq
-        record["side"] = setup.turn
+                    fields.ksq[piece >> 4] = sq
+        fields.side[0] = setup.turn
         if setup.turn != BLACK:
             key ^= int(ZOBRIST_SIDE)
-        record["board_key"] = record["st_board"][0] = key
+        fields.board_key[0] = fields.st_board[0] = key
         for colour, hand in enumerate(setup.hands):
             for kind, number in enumerate(hand):
-                hands[colour * 8 + kind] = number
+                fields.hand[colour * 8 + kind] = number
                 key ^= int(ZOBRIST_HAND_VALUES[colour, kind, number])
-        record["key"] = record["st_key"][0] = key
+        fields.key[0] = fields.st_key[0] = key
         update_checks(record)
 
     def _can_take_king(self) -> bool:
-        record = self.record
-        king = int(record.ksq[1 - self.turn])
-        return king >= 0 and bool(is_attacked(record, king, self.turn))
+        king = int(self._fields.ksq[1 - self.turn])
+        return king >= 0 and bool(is_attacked(self.record, king, self.turn))
 
     @property
     def turn(self) -> int:
         """The side to move: 0 black, 1 white."""
-        return int(self.record["side"])
+        return int(self._fields.side[0])
+
+    @property
+    def plies(self) -> int:
+        """Moves since the position was set, as far as it remembers them."""
+        return int(self._fields.ply[0])
 
     @property
     def move_number(self) -> int:
         """The number of the move to be made, counted on from the SFEN's."""
-        return self._first_number + self._forgotten + int(self.record["ply"])
+        return self._first_number + self._forgotten + self.plies
 
     @property
     def key(self) -> int:
         """The zobrist key of board, hands and side."""
-        return int(self.record["key"])
+        return int(self._fields.key[0])
 
     @property
     def history(self) -> list[int]:
         """The moves made since the position was set (of a very long game the last ones)."""
-        return [int(move) for move in self.record.st_move[: int(self.record.ply)]]
+        moves: list[int] = self._fields.st_move[: self.plies].tolist()
+        return moves
 
     def piece_on(self, sq: int) -> int:
         """The piece on a square, 0 where it is empty."""
-        return int(self._board[sq])
+        return int(self._fields.board[sq])
 
     def hand(self, colour: int) -> tuple[int, ...]:
         """Pieces in hand by type, 8 counts (index 0 unused)."""
-        return tuple(int(number) for number in self.record.hand[colour * 8 : colour * 8 + 8])
+        return tuple(self._fields.hand[colour * 8 : colour * 8 + 8].tolist())
 
     def sfen(self) -> str:
         """The canonical SFEN with move number."""
-        board = tuple(int(piece) for piece in self.record.board[:SQUARES])
+        board = tuple(self._fields.board[:SQUARES].tolist())
         hands = (self.hand(0), self.hand(1))
         return sfen.write(sfen.Setup(board, hands, self.turn, self.move_number))
 
     def copy(self) -> Position:
         """An independent copy, history included."""
         twin = object.__new__(Position)
-        twin.record = new_record()
-        twin._board = twin.record["board"]
-        used = int(self.record["ply"]) + 1
-        for name in _PLAIN_FIELDS:
-            twin.record[name] = self.record[name]
-        for name, width in _STACKS.items():
-            twin.record[name][: used * width] = self.record[name][: used * width]
-        twin._first_number = self._first_number
-        twin._forgotten = self._forgotten
+        twin._take_memory()
+        twin.become(self)
         return twin
 
-    def legal_moves(self) -> list[int]:
-        """Every legal move, those that decline a promotion included."""
-        end = makemove.legal_moves(self.record, 0, 1)
-        return [int(move) for move in self.record.moves[:end]]
+    def become(self, other: Position) -> None:
+        """Be another position, history included, in this one's memory: its ``record`` stays where it is."""
+        mine, others = vars(self._fields), vars(other._fields)
+        used = other.plies + 1
+        for name in _PLAIN_FIELDS:
+            mine[name][:] = others[name]
+        for name, width in _STACKS.items():
+            mine[name][: used * width] = others[name][: used * width]
+        self._first_number = other._first_number
+        self._forgotten = other._forgotten
+
+    def legal_moves(self, *, every: bool = True) -> list[int]:
+        """Every legal move; those that decline a useful promotion only with ``every``."""
+        end = makemove.legal_moves(self.record, 0, int(every))
+        moves: list[int] = self._fields.moves[:end].tolist()
+        return moves
 
     def is_legal(self, move: int) -> bool:
         """Whether any int is a legal move here."""
@@ -147,28 +164,25 @@ class Position:
 
     def push(self, move: int) -> None:
         """Make a move that is known to be legal."""
-        record = self.record
-        if record["ply"] >= MAX_HISTORY:
+        if self.plies >= MAX_HISTORY:
             self._forget()
-        makemove.make(record, move)
-        update_checks(record)
+        makemove.make(self.record, move)
+        update_checks(self.record)
 
     def pop(self) -> int:
         """Take the last move back and give it. Raises IndexError where none is left."""
-        record = self.record
-        ply = int(record["ply"])
+        ply = self.plies
         if ply == 0:
             raise IndexError("no move to take back")
-        makemove.unmake(record)
-        return int(record["st_move"][ply - 1])
+        makemove.unmake(self.record)
+        return int(self._fields.st_move[ply - 1])
 
     def _forget(self) -> None:
-        record = self.record
-        ply = int(record.ply)
+        ply = self.plies
         for name, width in _STACKS.items():
-            stack = record[name]
+            stack = vars(self._fields)[name]
             stack[: (ply + 1 - _FORGET) * width] = stack[_FORGET * width : (ply + 1) * width].copy()
-        record.ply = ply - _FORGET
+        self._fields.ply[0] = ply - _FORGET
         self._forgotten += _FORGET
 
     def parse_usi(self, text: str) -> int:
@@ -218,9 +232,9 @@ class Position:
         A word that is no move ends the count. Moves for which the position has no room (`MAX_PLY`, and the rest of its
         history) are not looked at.
         """
-        if self.record["ply"] >= MAX_HISTORY:
+        if self.plies >= MAX_HISTORY:
             self._forget()
-        codes = [usi_code(text) for text in moves[: MAX_HISTORY + MAX_PLY - int(self.record["ply"])]]
+        codes = [usi_code(text) for text in moves[: MAX_HISTORY + MAX_PLY - self.plies]]
         return int(walk.legal_length(self.record, np.array(codes, np.int64), len(codes)))
 
     def in_check(self) -> bool:
@@ -236,15 +250,14 @@ class Position:
         return len(self._earlier()) + 1
 
     def _earlier(self) -> Any:
-        ply = int(self.record.ply)
-        return np.flatnonzero(self.record.st_key[:ply] == self.record.key)
+        return np.flatnonzero(self._fields.st_key[: self.plies] == self._fields.key[0])
 
     def repetition(self) -> Repetition:
         """NONE until the position stands for the fourth time; then DRAW, or a loss for who gave check all the while."""
         earlier = self._earlier()
         if len(earlier) < _OCCURRENCES_OF_A_DRAW - 1:
             return Repetition.NONE
-        distance = int(self.record.ply) - int(earlier[1 - _OCCURRENCES_OF_A_DRAW])
+        distance = self.plies - int(earlier[1 - _OCCURRENCES_OF_A_DRAW])
         checker = makemove.perpetual_check(self.record, distance)
         return {1: Repetition.LOSE, -1: Repetition.WIN, 0: Repetition.DRAW}[int(checker)]
 

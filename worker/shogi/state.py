@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numba import from_dtype
 
-from worker.jit.memory import aligned_zeros
+from worker.jit.memory import aligned_empty
 from worker.score import MAX_PLY
 from worker.shogi import tables
 
@@ -44,7 +44,8 @@ POS_DTYPE: Final = np.dtype(
         ("st_run", np.int64, (STACK * 2,)),  # by ply and colour: plies over which that colour's every move checked
         ("st_checkers", np.uint64, (STACK * 2,)),  # two words: pieces that check the side to move
         ("st_pinned", np.uint64, (STACK * 2,)),  # two words: pieces of the side to move that are pinned
-        ("moves", np.int64, (MOVE_BUFFER,)),  # a stack of move lists: each node appends behind its parent's
+        # The last field (`new_memory`): a stack of move lists, each node appends behind its parent's.
+        ("moves", np.int64, (MOVE_BUFFER,)),
     ],
     align=True,
 )
@@ -52,9 +53,21 @@ POS = from_dtype(POS_DTYPE)
 """The numba type, for explicit signatures."""
 
 
+_LISTS_BYTES: Final = 8 * MOVE_BUFFER
+
+
+def new_memory() -> np.ndarray[Any, Any]:
+    """An array of one empty position Record (`POS_DTYPE`, 64-byte aligned).
+
+    The move lists, at its end and most of its 1.3 MB, hold whatever lay there.
+    """
+    memory = aligned_empty(1, POS_DTYPE)
+    memory.view(np.uint8)[:-_LISTS_BYTES] = 0
+    memory["tables"] = tables.address()
+    memory["ksq"] = -1
+    return memory
+
+
 def new_record() -> Any:
-    """An empty position Record (a ``np.record`` of `POS_DTYPE`, 64-byte aligned)."""
-    record = aligned_zeros(1, POS_DTYPE).view(np.recarray)[0]
-    record.tables = tables.address()
-    record.ksq[:] = -1
-    return record
+    """An empty position Record (a ``np.record``) for compiled code."""
+    return new_memory().view(np.recarray)[0]
