@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.memory import aligned_zeros
+from worker.jit.memory import aligned_empty, aligned_zeros, fields_of
 
 DTYPE = np.dtype(
     [
@@ -74,3 +74,29 @@ def test_an_index_outside_of_a_field_is_refused_where_that_is_asked_for(tmp_path
         check=True,
     )
     assert told.stdout.split() == ["refused", "refused", "0", "3"] * 2
+
+
+def test_python_reads_and_writes_the_same_memory() -> None:
+    @jit()
+    def double(record, i):  # type: ignore[no-untyped-def]
+        record.one *= 2
+        record.wide[i] *= 2
+
+    memory = aligned_zeros(1, DTYPE)
+    fields = fields_of(memory)
+    fields.one[0], fields.wide[3] = 21, 4
+    double(memory.view(np.recarray)[0], 3)
+    assert (fields.one[0], fields.wide.tolist()) == (42, [0, 0, 0, 8, 0, 0, 0, 0])
+    assert {name: len(field) for name, field in vars(fields).items()} == {
+        "bytes": 8,
+        "wide": 8,
+        "twin": 8,
+        "unsigned": 3,
+        "one": 1,
+    }
+
+
+def test_memory_begins_a_cache_line() -> None:
+    for make in (aligned_zeros, aligned_empty):
+        assert make((3, 5), np.int16).ctypes.data % 64 == 0
+        assert make((3, 5), np.int16).shape == (3, 5)

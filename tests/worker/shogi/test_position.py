@@ -166,6 +166,41 @@ def test_copies_are_independent() -> None:
     assert twin.pop() and snapshot(twin) == snapshot(position)
 
 
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_a_position_becomes_another_in_its_own_memory(seed: int) -> None:
+    rng = random.Random(seed)
+
+    def game() -> Position:
+        position = Position.from_sfen(rng.choice([*HANDICAPS.values()]))
+        for _ in range(rng.randrange(60)):
+            moves = position.legal_moves()
+            if not moves:
+                break
+            position.push(rng.choice(moves))
+        return position
+
+    model, position = game(), game()
+    record = position.record
+    before = snapshot(model)
+    position.become(model)
+    assert position.record is record
+    assert snapshot(position) == before
+    assert position.history == model.history
+    assert position.occurrences() == model.occurrences()
+    assert position.perft(1) == model.perft(1)
+    while position.history:
+        assert position.pop() == model.pop()
+        assert snapshot(position) == snapshot(model)
+
+
+def test_a_declined_promotion_is_legal_but_can_be_left_out() -> None:
+    position = Position.from_sfen("4k4/9/9/4P4/9/9/9/9/4K4 b - 1")
+    every, useful = ({move_to_usi(move) for move in position.legal_moves(every=every)} for every in (True, False))
+    assert every - useful == {"5d5c"}
+    assert useful < every
+
+
 @pytest.mark.parametrize(
     ("sfen", "words"),
     [
