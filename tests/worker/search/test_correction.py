@@ -10,15 +10,17 @@ import pytest
 
 from benchmarks.playouts import STARTS
 from worker.score import MAX_EVAL
+from worker.search import parameters as p
 from worker.search.correction import corrected, correction_of, follow_keys, learn_correction, note_keys
-from worker.search.state import CORRECTION_KEYS, OFFSET, ThreadState, begin_search
+from worker.search.state import CORRECTION_KEYS, CORRECTION_LIMIT, OFFSET, ThreadState, begin_search
 from worker.shogi import Position
 from worker.shogi.makemove import make_null, unmake_null
 from worker.shogi.pieces import DROP_BIT
 
 ROOT = np.int64(0)
-MOST = 360
-"""Centipawns: four keys at their limit."""
+_KEYS = (p.CORRECTION_PAWN + p.CORRECTION_MINOR + 2 * p.CORRECTION_PIECES) * CORRECTION_LIMIT
+MOST = (_KEYS + p.CORRECTION_MOVES * p.CORRECTION_NO_MOVE) // p.CORRECTION_UNIT
+"""Centipawns: four keys at their limit, and no move before."""
 
 
 def fresh() -> ThreadState:
