@@ -1,7 +1,8 @@
 """Search parameters judged by positions instead of games: which are worth tuning, and which way they should go.
 
-    python -m benchmarks.screening RUN --params lmr,margins [--net nn.bin] [--steps 2.5] [--pairs N] [--nodes N]
+    python -m benchmarks.screening RUN --params lmr,margins [--steps 2.5] [--pairs N] [--net nn.bin] [--nodes N]
                                    [--judge N] [--share S] [--concurrency N] [--seed N] --out FOLDER
+    python -m benchmarks.screening OTHER --vector LATE_MOVES=4,RAZOR_BASE=550 [--net nn.bin] … --out FOLDER
 
 RUN is a folder of ``gougi match``. Each side of each of its games is replayed: a searcher of the tuning build searches
 the positions in which that side was to move and neither side was far ahead, one after the other, so that its tables are
@@ -15,9 +16,10 @@ often together with any other as against it, so effects of the others cancel out
 matrix has rows (the default), else parameters are mixed up with each other. Names with a plus sign between them move
 together: ``REVERSE_SLOPE+REVERSE_SLOPE_MISS``.
 
-The table at the end has what each parameter wins by a move up of ``--steps`` steps, with its standard error. The judge
-is a searcher too, with the same network: games decide (`gougi match --sprt`). The same command goes on where an earlier
-one was interrupted.
+The table at the end has what each parameter wins by a move up of ``--steps`` steps, with its standard error. Of many
+effects the largest are too large by chance: compare the vector that they recommend with the search as it is
+(``--vector``) in the positions of another match. The judge is a searcher too, with the same network: games decide
+(`gougi match --sprt`). The same command goes on where an earlier one was interrupted.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from cluster.tuning.games import BUILD
 from master.analysis.game import Game, GameFileError, read_games
 from worker.files import append_text, described
 from worker.search.tunable import GROUPS, TunableError, tunable
+from worker.search.vector import VectorError, parse_vector
 
 if TYPE_CHECKING:
     from worker.search.engine import NumbaEngine
@@ -109,6 +112,17 @@ def directions(words: Iterable[str], steps: float) -> list[Direction]:
                     )
             found.append(Direction(name, up, down))
     return found
+
+
+def compared(text: str) -> Direction:
+    """A vector as a direction: up has its values, down those of the sources.
+
+    Raises:
+        VectorError: it cannot be read.
+        TunableError: it names a parameter that may not be tuned.
+    """
+    vector = parse_vector(text)
+    return Direction(text, vector, {name: tunable(name).start for name in vector})
 
 
 def design(count: int) -> npt.NDArray[np.int64]:
@@ -243,7 +257,7 @@ class Folder:
         self.judged: Judged = {}
         for key, scores in self._lines(self._judged):
             self.judged.setdefault(key, {}).update(scores)
-        self.figures: list[float] = self._lines(self._pairs)
+        self.figures: list[tuple[float, float]] = [(figure, error) for figure, error in self._lines(self._pairs)]
 
     @staticmethod
     def _lines(path: Path) -> list[Any]:
@@ -254,10 +268,10 @@ class Folder:
         self.judged.setdefault(key, {}).update(scores)
         append_text(self._judged, json.dumps([key, scores]) + "\n")
 
-    def note_figure(self, figure: float) -> None:
-        """Keep the figure of the next pair."""
-        self.figures.append(figure)
-        append_text(self._pairs, json.dumps(figure) + "\n")
+    def note_figure(self, figure: float, error: float) -> None:
+        """Keep the figure of the next pair, with its standard error."""
+        self.figures.append((figure, error))
+        append_text(self._pairs, json.dumps([figure, error]) + "\n")
 
 
 class Screening:
@@ -284,7 +298,7 @@ class Screening:
         for key, scores in self._pool.imap_unordered(judge, unknown, chunksize=4):
             folder.note_scores(key, scores)
         found = gains(sides, first, second, folder.judged)
-        folder.note_figure(float(found.mean()))
+        folder.note_figure(float(found.mean()), float(found.std() / math.sqrt(len(found))))
         return found
 
 
@@ -294,7 +308,9 @@ def main() -> None:
         prog="python -m benchmarks.screening", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of gougi match")
-    parser.add_argument("--params", required=True, help="parameters, groups, or A+B, with commas")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--params", default="", help="parameters, groups, or A+B, with commas")
+    what.add_argument("--vector", default="", help="compare these values with those of the sources")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     parser.add_argument("--net", default="", help="default: ours")
     parser.add_argument("--steps", type=float, default=2.5)
@@ -307,12 +323,12 @@ def main() -> None:
     options = parser.parse_args()
     try:
         sides = sides_of(options.run)
-        ways = directions(options.params.split(","), options.steps)
-        kept = ("params", "net", "steps", "nodes", "judge", "share", "seed")
+        ways = [compared(options.vector)] if options.vector else directions(options.params.split(","), options.steps)
+        kept = ("params", "vector", "net", "steps", "nodes", "judge", "share", "seed")
         folder = Folder(options.out, {name: getattr(options, name) for name in kept} | {"sides": len(sides)})
-    except (GameFileError, TunableError, OSError, ValueError) as error:
+    except (GameFileError, TunableError, VectorError, OSError, ValueError) as error:
         parser.error(described(error))
-    signs = design(len(ways))
+    signs = np.array([[1]]) if options.vector else design(len(ways))
     pairs = min(options.pairs or len(signs), len(signs))
     positions = sum(len(side.plies) for side in sides)
     print(f"{len(ways)} directions, {pairs} pairs; {positions:,} positions of {len(sides)} sides", file=sys.stderr)
@@ -321,14 +337,21 @@ def main() -> None:
         screening = Screening(sides, folder, options, pool)
         for number in range(len(folder.figures), pairs):
             began = time.monotonic()
-            found = screening.pair(number, vectors_of(ways, signs[number]))
+            count = len(screening.pair(number, vectors_of(ways, signs[number])))
+            gain, error = folder.figures[-1]
             print(
-                f"pair {number + 1} of {pairs}: {found.mean():+.3%} (± {found.std() / math.sqrt(len(found)):.3%}), "
-                f"{len(found)} positions, {time.monotonic() - began:.0f} s",
+                f"pair {number + 1} of {pairs}: {gain:+.3%} (± {error:.3%}), {count} positions, "
+                f"{time.monotonic() - began:.0f} s",
                 file=sys.stderr,
             )
+    if options.vector:
+        gain, error = folder.figures[0]
+        print(f"winning chance by the vector: {gain:+.3%} (± {error:.3%})")
+        return
     print(f"{'winning chance by a move up':45}{'gain':>9}{'error':>9}")
-    for effect in effects([way.name for way in ways], signs, np.array(folder.figures[:pairs])):
+    for effect in effects(
+        [way.name for way in ways], signs, np.array([figure for figure, _ in folder.figures[:pairs]])
+    ):
         print(f"{effect.name:45}{effect.gain:>+9.3%}{effect.error:>9.3%}")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.screening import Folder, Replayed, design, directions, effects, gains, sides_of, vectors_of
+from benchmarks.screening import Folder, Replayed, compared, design, directions, effects, gains, sides_of, vectors_of
 from master.analysis.game import GameFileError
 from tests.worker.builds import OTHER
 from worker.search.tunable import GROUPS, TunableError
@@ -67,6 +67,9 @@ def test_each_direction_is_up_as_often_with_another_as_against_it() -> None:
     ways = directions(["LATE_MOVES", "RAZOR_BASE"], 1)
     first, second = vectors_of(ways, np.array([1, -1]))
     assert (first, second) == ({"LATE_MOVES": 4, "RAZOR_BASE": 452}, {"LATE_MOVES": 2, "RAZOR_BASE": 552})
+    assert vectors_of([compared("LATE_MOVES=7")], np.array([1])) == ({"LATE_MOVES": 7}, {"LATE_MOVES": 3})
+    with pytest.raises(TunableError, match="GRAIN"):
+        compared("GRAIN=1")
 
 
 def test_effects_come_out_of_the_figures_of_the_pairs() -> None:
@@ -91,9 +94,9 @@ def test_a_folder_keeps_what_is_known_and_refuses_other_settings(tmp_path: Path)
     folder = Folder(tmp_path / "out", {"nodes": 5})
     folder.note_scores("game-0001 black 4", {"7g7f": 10})
     folder.note_scores("game-0001 black 4", {"2g2f": -3})
-    folder.note_figure(0.25)
+    folder.note_figure(0.25, 0.5)
     again = Folder(tmp_path / "out", {"nodes": 5})
-    assert again.judged == {"game-0001 black 4": {"7g7f": 10, "2g2f": -3}} and again.figures == [0.25]
+    assert again.judged == {"game-0001 black 4": {"7g7f": 10, "2g2f": -3}} and again.figures == [(0.25, 0.5)]
     with pytest.raises(ValueError, match="results of other settings"):
         Folder(tmp_path / "out", {"nodes": 6})
 
@@ -128,4 +131,4 @@ def test_the_command_searches_judges_and_goes_on(tmp_path: Path) -> None:
     _, *rows = run()
     assert sorted(row.split()[0] for row in rows) == ["CAPTURE_VALUE", "LATE_MOVES"]
     figures = [json.loads(line) for line in (tmp_path / "out" / "pairs.jsonl").read_text().splitlines()]
-    assert len(figures) == 4 and all(abs(figure) < 1 for figure in figures) and any(figures)
+    assert len(figures) == 4 and all(abs(figure) < 1 for figure, _ in figures) and any(error for _, error in figures)
