@@ -56,8 +56,8 @@ class NumbaEngine:
         eval_file: a network file; None: the one that comes with the package.
         fv_scale: raw network output to a centipawn; None: what the file names, else 16.
         network: one that is loaded already, instead of the last two; any number of engines may share it.
-        number: of this engine among those of a fleet that search alike. All but number 0 leave out depths
-            (`worker.search.smp`), except where the depth is limited.
+        number: of this engine among those of a fleet that search alike. All but number 0 leave out depths, as helper
+            threads do (`worker.search.smp`), except where the depth is limited.
 
     Raises:
         EngineError: the network cannot be read, or a size is out of range.
@@ -262,7 +262,7 @@ class NumbaEngine:
         self._table.new_search()
         deadline = 0 if limits.movetime_ms is None else began + limits.movetime_ms * 1_000_000
         depth = MAX_DEPTH if limits.depth is None else limits.depth
-        number = self.number if limits.depth is None else 0
+        number = self.number * len(self._threads) if limits.depth is None else 0
         window = (-INFINITE if limits.alpha is None else limits.alpha, INFINITE if limits.beta is None else limits.beta)
         # Each thread has its share.
         nodes = None if limits.nodes is None else -(-limits.nodes // len(self._threads))
@@ -308,8 +308,8 @@ class NumbaEngine:
             for thread in self._threads:
                 thread.set_stop(self._stopped)
         helpers = [
-            threading.Thread(target=self._help, args=(thread, task, place))
-            for place, thread in enumerate(rest, start=1)
+            threading.Thread(target=self._help, args=(thread, task, number + i))
+            for i, thread in enumerate(rest, start=1)
         ]
         for helper in helpers:
             helper.start()
@@ -359,9 +359,9 @@ class NumbaEngine:
         return [PvLine(depth, depth, mate_in(plies), Bound.EXACT, mate)]
 
     @staticmethod
-    def _help(thread: SearchThread, task: Task, place: int) -> None:
-        """A helper thread: searches the same depths until it is stopped, or has searched its share."""
-        apart = replace(task, multipv=1, thread=place)
+    def _help(thread: SearchThread, task: Task, number: int) -> None:
+        """A helper thread: searches depths of its own choice until it is stopped, or has searched its share."""
+        apart = replace(task, multipv=1, number=number)
         thread.run(apart, lambda _depth: True)
 
     def _infos(self, lines: list[PvLine], time_ms: int) -> list[SearchInfo]:

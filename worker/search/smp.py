@@ -1,5 +1,4 @@
-"""Several searches of one position: the depths that a node of a fleet leaves out, and the vote of a node's threads on
-the move when all have ended (Lazy SMP). Pure functions."""
+"""Lazy SMP: the depths that a thread leaves out, and the vote on the move when all have ended. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,19 +10,18 @@ from typing import Final
 from worker.score import MATE_BOUND
 
 _BLOCKS: Final = ((1, 2), (2, 4), (3, 6), (4, 8))
-"""(depths left out at a stretch, nodes that do so), for the nodes 1 to 20; then from the beginning."""
-_PATTERNS: Final = tuple((size, phase) for size, nodes in _BLOCKS for phase in range(nodes))
+"""(depths left out at a stretch, threads that do so), for helper threads 1 to 20; then from the beginning."""
+_PATTERNS: Final = tuple((size, phase) for size, threads in _BLOCKS for phase in range(threads))
 _LEAST_WEIGHT: Final = 14
 """The vote of the thread with the worst score, by depth."""
 
 
 def skips(number: int, depth: int) -> bool:
-    """Whether node ``number`` leaves out the iteration of ``depth`` plies. Node 0 leaves out none, and no node the
-    first: so there is a move, however early the search ends.
+    """Whether thread ``number`` leaves out the iteration of ``depth`` plies. The main thread, 0, leaves out none, and
+    no thread the first: so there is a move, however early the search ends.
 
-    A node searches ``size`` depths and leaves out the next ``size``, and nodes of one size begin at different places
-    (as threads did in Stockfish 8 to 11). Nodes know each other's table entries only after some time, and without this
-    they would all search the same; a node's threads share one table, and search every depth that the node does.
+    A helper searches ``size`` depths and leaves out the next ``size``, and helpers of one size begin at different
+    places (Stockfish 8 to 11), so that threads spread over depths without talking to each other.
     """
     if number == 0 or depth == 1:
         return False

@@ -22,8 +22,6 @@ from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
 
 _ASPIRATION = part("aspiration")
-_WIDTHS: Final = 8
-"""Threads whose first windows have different widths."""
 _MATE_SURE: Final = 2.5
 """Depth, in multiples of a mate's length, from which on the mate is taken for the shortest."""
 
@@ -52,9 +50,7 @@ class Task:
     window: tuple[int, int] = (-INFINITE, INFINITE)
     """Scores (centipawns) at or outside of these two need not be exact."""
     number: int = 0
-    """Number of the node: 0 goes through every depth, others leave some out (`worker.search.smp`)."""
-    thread: int = 0
-    """Number of the thread in its node, 0 the main one; their windows differ, so that they do not search the same."""
+    """Number of the thread: 0, the main one, goes through every depth; others leave some out (`worker.search.smp`)."""
 
 
 class SearchThread(ThreadState):
@@ -143,7 +139,7 @@ class SearchThread(ThreadState):
                 continue
             fresh: list[PvLine] = []
             for first in range(wanted):
-                line = self._search_line(depth, first, task, on_news)
+                line = self._search_line(depth, first, task.window, on_news)
                 if line is not None:
                     fresh.append(line)
                 if stopped[0]:
@@ -155,20 +151,22 @@ class SearchThread(ThreadState):
             if stopped[0] or not on_iteration(depth) or (wanted == 1 and self._settled(task, depth)):
                 return
 
-    def _search_line(self, depth: int, first: int, task: Task, on_news: Callable[[PvLine], None]) -> PvLine | None:
+    def _search_line(
+        self, depth: int, first: int, window: tuple[int, int], on_news: Callable[[PvLine], None]
+    ) -> PvLine | None:
         """The best line among the root moves from ``first`` on; None where the search was stopped before it had one.
 
-        Outside of the task's window a score stays a bound. Where the last iteration ended at one of its edges, this one
-        only asks whether that still holds, by a window of nothing, as a scout does.
+        Outside of ``window`` a score stays a bound. Where the last iteration ended at one of its edges, this one only
+        asks whether that still holds, by a window of nothing, as a scout does.
         """
         th = self.fields
         records = self.position.memory, self._nnue.memory, self.memory
         before = self.lines[first].score if first < len(self.lines) else 0
         delta, centre = 2 * INFINITE, before
         if _ASPIRATION and first < len(self.lines) and not is_mate(before):
-            delta = WINDOW + task.thread % _WIDTHS + abs(int(th.root_squares[first])) // WINDOW_SPREAD
+            delta = WINDOW + abs(int(th.root_squares[first])) // WINDOW_SPREAD
             centre = int(th.root_averages[first])
-        floor, ceiling = task.window
+        floor, ceiling = window
         alpha, beta = max(floor, centre - delta), min(ceiling, centre + delta)
         if floor > -INFINITE and (not self.lines or before <= floor or alpha >= ceiling or beta <= floor):
             alpha, beta, delta = floor, floor + 1, WINDOW

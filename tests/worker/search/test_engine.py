@@ -14,7 +14,6 @@ from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules
 from worker.score import DRAW, MATE, mate_distance, mated_in
 from worker.search import engine as engine_module
-from worker.search import thread as thread_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN
 from worker.search.smp import Ballot
@@ -314,22 +313,6 @@ def test_a_limit_of_nodes_is_that_of_all_threads_together() -> None:
     result = fresh(pair).go(Limits(nodes=100_001))
     assert [thread.nodes for thread in pair._threads] == [50_001, 50_001]
     assert result.nodes == 100_002
-
-
-def test_all_threads_of_a_node_leave_out_the_depths_of_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def pattern(number: int, depth: int) -> bool:
-        asked.append(number)
-        return depth == 2
-
-    monkeypatch.setattr(thread_module, "skips", pattern)
-    pair = NumbaEngine(hash_mb=1, threads=2, number=3)
-    for limits, number in ((Limits(nodes=20_000), 3), (Limits(depth=6), 0)):
-        asked.clear()
-        fresh(pair).go(limits)
-        assert set(asked) == {number}
-        assert asked.count(number) > pair._threads[0].completed  # both threads ask for each depth
 
 
 def test_the_threads_vote_for_the_move(monkeypatch: pytest.MonkeyPatch) -> None:

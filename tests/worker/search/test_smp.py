@@ -1,4 +1,4 @@
-"""The vote of threads, and the depths that nodes leave out."""
+"""Lazy SMP: the vote of the threads, and the depths that they leave out."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def test_the_winner_is_never_worse_in_mates(threads: list[Ballot]) -> None:
         assert won.score > -MATE_BOUND
 
 
-def test_the_first_node_searches_every_depth() -> None:
+def test_the_main_thread_searches_every_depth() -> None:
     assert not any(skips(0, depth) for depth in range(1, 128))
 
 
 @pytest.mark.parametrize("number", range(1, 41))
-def test_another_node_searches_half_of_the_depths(number: int) -> None:
+def test_a_helper_searches_half_of_the_depths(number: int) -> None:
     searched = [depth for depth in range(1, 121) if not skips(number, depth)]
     assert len(searched) == pytest.approx(60, abs=4)
     assert searched[0] == 1
 
 
-def test_nodes_spread() -> None:
+def test_helpers_spread() -> None:
     patterns = {tuple(skips(number, depth) for depth in range(1, 60)) for number in range(1, 21)}
     assert len(patterns) == 20
     for depth in range(10, 30):
