@@ -338,15 +338,15 @@ def main() -> None:
         for number in range(len(folder.figures), pairs):
             began = time.monotonic()
             count = len(screening.pair(number, vectors_of(ways, signs[number])))
-            gain, error = folder.figures[-1]
+            gain, spread = folder.figures[-1]
             print(
-                f"pair {number + 1} of {pairs}: {gain:+.3%} (± {error:.3%}), {count} positions, "
+                f"pair {number + 1} of {pairs}: {gain:+.3%} (± {spread:.3%}), {count} positions, "
                 f"{time.monotonic() - began:.0f} s",
                 file=sys.stderr,
             )
     if options.vector:
-        gain, error = folder.figures[0]
-        print(f"winning chance by the vector: {gain:+.3%} (± {error:.3%})")
+        gain, spread = folder.figures[0]
+        print(f"winning chance by the vector: {gain:+.3%} (± {spread:.3%})")
         return
     print(f"{'winning chance by a move up':45}{'gain':>9}{'error':>9}")
     for effect in effects(
