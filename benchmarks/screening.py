@@ -182,6 +182,13 @@ def _engine(net: str, hash_mb: int) -> NumbaEngine:
     return _engines[net, hash_mb]
 
 
+def compile_first() -> None:
+    """Compile, where this was not done yet: one process does, the others wait for it."""
+    from worker.warm import warm_up
+
+    warm_up()
+
+
 def choose(task: tuple[str, int, Mapping[str, int], Replayed]) -> list[str]:
     """The moves of a vector in the positions of one side of a game: network, nodes, vector, side."""
     net, nodes, vector, side = task
@@ -321,6 +328,8 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if not 0 < options.share <= 1:
+        parser.error(f"--share {options.share:g}: expected more than 0, 1 at most")
     try:
         sides = sides_of(options.run)
         ways = [compared(options.vector)] if options.vector else directions(options.params.split(","), options.steps)
@@ -333,7 +342,7 @@ def main() -> None:
     positions = sum(len(side.plies) for side in sides)
     print(f"{len(ways)} directions, {pairs} pairs; {positions:,} positions of {len(sides)} sides", file=sys.stderr)
     os.environ[BUILD] = "1"  # for the processes that search
-    with multiprocessing.get_context("spawn").Pool(options.concurrency) as pool:
+    with multiprocessing.get_context("spawn").Pool(options.concurrency, initializer=compile_first) as pool:
         screening = Screening(sides, folder, options, pool)
         for number in range(len(folder.figures), pairs):
             began = time.monotonic()
