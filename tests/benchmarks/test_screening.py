@@ -106,7 +106,7 @@ def test_a_folder_keeps_what_is_known_and_refuses_other_settings(tmp_path: Path)
 def test_the_command_searches_judges_and_goes_on(tmp_path: Path) -> None:
     match = match_of(tmp_path / "match", record())
     command = [sys.executable, "-m", "benchmarks.screening", str(match), "--params", "LATE_MOVES,CAPTURE_VALUE"]
-    command += "--nodes 300 --judge 600 --share 1 --concurrency 1 --out out".split()
+    command += ["--nodes", "300", "--judge", "600", "--share", "1", "--concurrency", "1", "--out", "out"]
 
     def run(*words: str) -> list[str]:
         environment = {**os.environ, **OTHER, "PYTHONPATH": str(Path.cwd())}
