@@ -85,7 +85,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a direction wins by a move up: winning chance, 0 to 1, and its standard error."""
+    """Gain of one step up in a direction: winning chance, 0 to 1, and its standard error."""
 
     name: str
     gain: float
@@ -224,7 +224,7 @@ def judge(task: tuple[str, int, Replayed, int, Sequence[str]]) -> tuple[str, dic
 def gains(
     sides: Sequence[Replayed], first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], judged: Judged
 ) -> npt.NDArray[np.float64]:
-    """What the moves of ``first`` have more than those of ``second``, by position: winning chance, [positions]."""
+    """Gain of the moves of ``first`` over those of ``second``, by position: winning chance, [positions]."""
 
     def chance(score: int) -> float:
         return 1 / (1 + math.exp(-score / _SCALE_CP))
@@ -253,7 +253,7 @@ def effects(names: Sequence[str], signs: npt.NDArray[np.int64], figures: npt.NDA
 
 
 class Folder:
-    """What is known so far: scores of moves, and figures of pairs, each a line of a file."""
+    """Results so far: scores of moves, and figures of pairs, each a line of a file."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         path.mkdir(parents=True, exist_ok=True)
