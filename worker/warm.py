@@ -61,7 +61,7 @@ _STAGES: Final[tuple[Stage, ...]] = (
     ("search", begin_search, (TH,)),
     ("move picking", picker.next_move, (POS, TH, int64, int64, int64)),
     ("mate in one", mate1.mate_in_one, (POS, int64)),
-    ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64)),
+    ("quiescence search", quiescence.quiescence, (POS, NN, TH, int64, int64, int64, boolean)),
     ("search", alphabeta.search, (POS, NN, TH, int64, int64, int64, int64, int64)),
     ("mate search", dfpn.search, (POS, MS, int64, int64, int64, int64)),
     ("mate search", dfpn.line_step, (POS, MS, int64, int64)),

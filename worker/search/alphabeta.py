@@ -9,7 +9,7 @@ each part is measured in ``docs/measurements/search.md``; each part can be left 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from worker.search.history import (
     toward_zero,
 )
 from worker.search.late_moves import (
+    is_worth_a_ply,
     late_reduction,
     prunes_capture,
     reduction,
@@ -42,7 +43,7 @@ from worker.search.late_moves import (
     statistics,
 )
 from worker.search.mate1 import mate_in_one
-from worker.search.node import do_move, do_null_move, enter_node, game_end_score, poll, update_pv
+from worker.search.node import ALL, CUT, PV, do_move, do_null_move, enter_node, game_end_score, poll, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, PROBCUT, next_move, start_picker
 from worker.search.quiescence import quiescence
@@ -85,19 +86,22 @@ _SEE_PRUNING = part("see_pruning")
 _SINGULAR = part("singular")
 _SMALL_PROBCUT = part("small_probcut")
 
+_TIE_NODES: Final = 14
+"""A tie counts at node counts without these bits: at two of sixteen."""
+
 
 @jit()
-def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: Any, cut_node: int) -> Any:
+def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: Any, kind: int) -> Any:
     """The score of the position for the side to move (int64, `worker.score`), exact within (alpha, beta), else a bound.
 
     Args:
         ply: from the search's root.
         alpha, beta: the window; scores outside of it are fail-soft bounds.
         depth: plies; `quiescence` from 0 down.
-        cut_node: 1 where a fail-high is expected, else 0.
+        kind: `ALL`, `CUT` or `PV`.
     """
     if depth <= 0:
-        return quiescence(pos, nn, th, ply, alpha, beta)
+        return quiescence(pos, nn, th, ply, alpha, beta, kind == PV)
     depth = min(depth, np.int64(MAX_PLY - 1))
     if th.nodes >= th.next_poll:
         poll(th)
@@ -107,8 +111,9 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     # 1. The node, and whether the rules end the game here.
     at = OFFSET + ply
     child = ply + np.int64(1)
-    is_pv = beta - alpha > 1
-    all_node = not is_pv and cut_node == 0
+    is_pv = kind == PV
+    all_node = kind == ALL
+    cut_node = np.int64(CUT if kind == CUT else ALL)
     if is_pv:
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
@@ -219,7 +224,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
         # 6. Razoring: far below alpha only captures can help.
         if _RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
-            return quiescence(pos, nn, th, ply, alpha, beta)
+            return quiescence(pos, nn, th, ply, alpha, beta, False)
 
         # 7. Reverse futility: an evaluation far above beta stays above it.
         if (
@@ -232,7 +237,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             and (table_move == 0 or table_captures != 0)
             and evaluation - reverse_margin(depth, hit, improving, worsening, correction) >= beta
         ):
-            return (2 * beta + evaluation) // 3
+            return toward_zero(2 * beta + evaluation, np.int64(3))
 
         # 8. Null move: even a pass holds beta.
         if (
@@ -246,7 +251,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             reduced = depth - p.NULL_REDUCTION - depth // p.NULL_DIVISOR
             th.list_end[at] = th.list_end[at - 1]
             do_null_move(pos, th, ply)
-            score = -search(pos, nn, th, child, -beta, -beta + np.int64(1), reduced, np.int64(0))
+            score = -search(pos, nn, th, child, -beta, -beta + np.int64(1), reduced, np.int64(ALL))
             unmake_null(pos)
             if th.stopped != 0:
                 return np.int64(0)
@@ -255,8 +260,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 if not _NULL_VERIFICATION or th.null_floor != 0 or depth < p.NULL_VERIFY_DEPTH:
                     return score
                 # Zugzwang is rare in shogi, but a null move is also blind to slow mates: look with a real move.
-                th.null_floor = ply + 3 * reduced // 4
-                verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(0))
+                th.null_floor = ply + toward_zero(3 * reduced, np.int64(4))
+                verified = search(pos, nn, th, ply, beta - np.int64(1), beta, reduced, np.int64(ALL))
                 th.null_floor = 0
                 if th.stopped != 0:
                     return np.int64(0)
@@ -299,9 +304,9 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                     continue
                 do_move(pos, th, ply, move, checks_by(pos, th, ply, move))
                 below, above = -probcut_beta, -probcut_beta + np.int64(1)
-                score = -quiescence(pos, nn, th, child, below, above)
+                score = -quiescence(pos, nn, th, child, below, above, False)
                 if score >= probcut_beta and depth > p.PROBCUT_LESS:
-                    score = -search(pos, nn, th, child, below, above, depth - p.PROBCUT_LESS, 1 - cut_node)
+                    score = -search(pos, nn, th, child, below, above, depth - p.PROBCUT_LESS, CUT - cut_node)
                 unmake(pos)
                 if th.stopped != 0:
                     return np.int64(0)
@@ -325,8 +330,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
     # 12. The moves.
     table = (table_move, table_score, table_depth, table_captures)
-    kind = EVASIONS if checked else MAIN
-    start_picker(pos, th, ply, kind, table_move)
+    stage = EVASIONS if checked else MAIN
+    start_picker(pos, th, ply, stage, table_move)
     note_checks(pos, th, ply)
     best = np.int64(-INFINITE)
     best_move = np.int64(0)
@@ -364,7 +369,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 history = ld16(th.row[at - 1] + slot) + ld16(th.row[at - 2] + slot) + ld16(th.pawn_row[at] + slot)
                 if _HISTORY_PRUNING and history < -p.HISTORY_PRUNING * depth:
                     continue
-                history += p.HISTORY_BUTTERFLY[0] * ld16(butterfly_address(th, move)) // p.HISTORY_BUTTERFLY[1]
+                butterfly = p.HISTORY_BUTTERFLY[0] * ld16(butterfly_address(th, move))
+                history += toward_zero(butterfly, np.int64(p.HISTORY_BUTTERFLY[1]))
                 reduced += toward_zero(history, np.int64(p.HISTORY_DEPTH))
                 reach = static_eval + p.QUIET_FUTILITY_BASE + p.QUIET_FUTILITY_SLOPE * reduced
                 if best_move == 0:
@@ -400,7 +406,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 return np.int64(0)
             # The inner search used this ply's places: begin the list anew behind the table's move.
             th.follows_pv[at] = 1 if follows else 0
-            start_picker(pos, th, ply, kind, table_move)
+            start_picker(pos, th, ply, stage, table_move)
             next_move(pos, th, ply, depth, np.int64(0))
             if score < bar:
                 extension = singular_extension(th, ply, is_pv, score, bar, table_captures, correction)
@@ -430,7 +436,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             if is_pv:
                 shallow += 1
             th.reduction[at] = new_depth - shallow
-            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, np.int64(1))
+            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, np.int64(CUT))
             th.reduction[at] = 0
             if score > alpha:
                 if _DEEPER:
@@ -440,7 +446,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                     if score < best + p.SHALLOWER_MARGIN:
                         new_depth -= 1
                 if new_depth > shallow:
-                    score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, new_depth, 1 - cut_node)
+                    score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, new_depth, CUT - cut_node)
                 learn_continuations(th, ply, slot_of(move), np.int64(p.RESEARCH_BONUS))
             full = is_pv and score > alpha
         elif not is_pv or number > 1:
@@ -451,21 +457,25 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 shallow -= 1
             if grains > p.FULL_REDUCTION_TWICE and new_depth > 2:
                 shallow -= 1
-            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, 1 - cut_node)
+            score = -search(pos, nn, th, child, -alpha - np.int64(1), -alpha, shallow, CUT - cut_node)
             full = is_pv and score > alpha
         if full:
             th.pv_length[ply + 1] = 0
-            if move == table_move and table_depth > 1:
+            if move == table_move and is_worth_a_ply(table_score, table_depth):
                 new_depth = max(new_depth, np.int64(1))
-            score = -search(pos, nn, th, child, -beta, -alpha, new_depth, np.int64(0))
+            score = -search(pos, nn, th, child, -beta, -alpha, new_depth, np.int64(PV))
         unmake(pos)
         if th.stopped != 0:
             return np.int64(0)
 
         # 16. A new best move?
-        if score > best:
+        # Near the horizon one tie in eight counts as better: with a coarse evaluation the first of equal moves is no
+        # better than the others.
+        tie = ply + 2 >= th.root_depth and (th.nodes & _TIE_NODES) == 0 and abs(score) < MATE_BOUND - 1
+        bar = score + 1 if score == best and tie else score
+        if bar > best:
             best = score
-            if score > alpha:
+            if bar > alpha:
                 best_move = move
                 if is_pv:
                     update_pv(th, ply, move)
@@ -488,11 +498,13 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     if number == 0:
         # With a move excluded it is only known that no other move is as good.
         if excluded != 0:
+            if th.former_pv[at - 1] != 0:
+                th.former_pv[at] = 1
             return alpha
         best = np.int64(-MATE) + ply
     else:
         if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
-            best = (best * depth + beta) // (depth + 1)
+            best = toward_zero(best * depth + beta, depth + 1)
         if best_move != 0:
             learn_best(pos, th, ply, best_move, table_move, depth, tried_quiets, tried_captures)
             if not is_pv:

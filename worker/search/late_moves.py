@@ -8,6 +8,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.memory import ld16
+from worker.score import MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search.exchange import exchange_at_least
 from worker.search.history import butterfly_address, capture_address, slot_of, toward_zero
@@ -46,9 +47,8 @@ def prunes_capture(
     pos: Any, th: Any, ply: int, move: int, captured: int, checks: bool, depth: int, reduced: int, alpha: int
 ) -> bool:
     """Whether a capture or check needs no search at this depth."""
-    history = np.int64(0)
-    if captured != 0:
-        history = ld16(capture_address(th, move, captured))
+    # A quiet check has an entry too, which nothing teaches: it stays where all began.
+    history = ld16(capture_address(th, move, captured))
     if _FUTILITY and not checks and reduced < p.CAPTURE_FUTILITY_DEPTH:
         reach = th.static_eval[OFFSET + ply] + p.CAPTURE_FUTILITY_BASE + p.CAPTURE_FUTILITY_SLOPE * reduced
         reach += VALUE[captured & 15] + toward_zero(p.CAPTURE_FUTILITY_HISTORY * history, np.int64(p.GRAIN))
@@ -107,9 +107,9 @@ def late_reduction(
             grains += p.REDUCTION_CUTOFFS_ALL
     if is_table_move:
         grains -= p.REDUCTION_TABLE_MOVE
-    grains -= th.stat_score[at] * p.REDUCTION_HISTORY[0] // p.REDUCTION_HISTORY[1]
+    grains -= toward_zero(th.stat_score[at] * p.REDUCTION_HISTORY[0], np.int64(p.REDUCTION_HISTORY[1]))
     if all_node:
-        grains += grains * p.REDUCTION_ALL[0] // (p.REDUCTION_ALL[1] * depth + p.REDUCTION_ALL[2])
+        grains += toward_zero(grains * p.REDUCTION_ALL[0], p.REDUCTION_ALL[1] * depth + p.REDUCTION_ALL[2])
     return grains
 
 
@@ -121,7 +121,8 @@ def singular_extension(
     at = OFFSET + ply
     trust = abs(correction) // p.SINGULAR_CORRECTION
     deep = ply > th.root_depth
-    double = p.DOUBLE_BASE - trust - th.table_move_history * p.DOUBLE_TABLE_HISTORY[0] // p.DOUBLE_TABLE_HISTORY[1]
+    double = p.DOUBLE_BASE - trust
+    double -= toward_zero(th.table_move_history * p.DOUBLE_TABLE_HISTORY[0], np.int64(p.DOUBLE_TABLE_HISTORY[1]))
     triple = p.TRIPLE_BASE - trust
     if is_pv:
         double += p.DOUBLE_PV
@@ -140,6 +141,13 @@ def singular_extension(
     if _DOUBLE_EXTENSION and score < bar - triple:
         extension += 1
     return extension
+
+
+@jit()
+def is_worth_a_ply(table_score: int, table_depth: int) -> bool:
+    """Whether the table move of a line gets a ply at least: by its entry it had more, or a mate was seen behind it."""
+    seen = table_score != NO_SCORE and abs(table_score) >= MATE_BOUND
+    return table_depth > (0 if seen else 1)
 
 
 @jit()

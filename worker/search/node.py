@@ -22,6 +22,8 @@ from worker.shogi.makemove import fourth_time, keys_after, make_known, make_null
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
 _SUPERIOR = part("superior_positions")
+ALL, CUT, PV = 0, 1, 2
+"""Kinds of nodes: a fail-low is expected, a fail-high, or an exact score. A PV node may have a window of nothing."""
 POLL_NODES: Final = 1024
 """Nodes between two looks at the stop flag and the clock: about a millisecond."""
 REPETITION_WINDOW: Final = 16

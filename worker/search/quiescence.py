@@ -13,6 +13,7 @@ from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of
 from worker.search.exchange import exchange_at_least
+from worker.search.history import toward_zero
 from worker.search.mate1 import mate_in_one
 from worker.search.node import do_move, enter_node, game_end_score, poll, update_pv
 from worker.search.parts import part
@@ -24,6 +25,7 @@ from worker.search.tt import (
     UNSEARCHED,
     UPPER,
     entry_bound,
+    entry_depth,
     entry_eval,
     entry_is_pv,
     entry_move,
@@ -40,7 +42,7 @@ _MATE = part("quiescence_mate")
 
 
 @jit()
-def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> Any:
+def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_pv: bool) -> Any:
     """The score after captures until the position is quiet (int64, `worker.score`), fail-soft within (alpha, beta).
 
     In check it searches the evasions that capture, and a quiet one where there is none.
@@ -50,7 +52,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
     if th.stopped != 0:
         return np.int64(0)
     at = OFFSET + ply
-    is_pv = beta - alpha > 1
     if is_pv:
         th.pv_length[ply] = 0
     th.seldepth = max(th.seldepth, ply)
@@ -74,7 +75,9 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         if table_bound != 0:
             table_score = entry_score(data, ply)
         was_pv = entry_is_pv(data)
-        if not is_pv and table_score != NO_SCORE and (table_bound & (LOWER if table_score >= beta else UPPER)):
+        # An entry without a search is weighed like a fresh evaluation, below.
+        known = table_score != NO_SCORE and entry_depth(data) > UNSEARCHED
+        if not is_pv and known and (table_bound & (LOWER if table_score >= beta else UPPER)):
             return table_score
         table_move = entry_move(pos, data)
         raw_eval = entry_eval(data)
@@ -84,7 +87,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
     # The evaluation without a further move.
     best: Any = np.int64(-INFINITE)
     base: Any = np.int64(-INFINITE)
-    quiet_table_move = np.int64(0)
     if checked:
         raw_eval = np.int64(NO_SCORE)
         th.static_eval[at] = th.static_eval[at - 2]
@@ -107,15 +109,11 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
         if abs(table_score) < MATE_BOUND and (table_bound & (LOWER if table_score > best else UPPER)):
             best = table_score
         if best >= beta:
-            best = (best + beta) // 2 if best < MATE_BOUND else best
+            best = toward_zero(best + beta, np.int64(2)) if best < MATE_BOUND else best
             if data == np.uint64(0):
                 store(th, key, ply, np.int64(0), best, raw_eval, np.int64(UNSEARCHED), LOWER, np.int64(0))
             return best
         alpha = max(alpha, best)
-        # Only what the list itself would hold.
-        if table_move != 0 and ((table_move & DROP_BIT) != 0 or pos.board[table_move & 127] == 0):
-            table_move = np.int64(0)
-            quiet_table_move = np.int64(1)
         start_picker(pos, th, ply, QUIESCENCE, table_move)
 
     best_move = np.int64(0)
@@ -137,7 +135,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
             if not (move & DROP_BIT):
                 captured = np.int64(pos.board[move & 127]) & 15
             if base > -MATE_BOUND and (move & 127) != prior_target and not checks:
-                if number + quiet_table_move > p.QUIET_MOVES:
+                if number > p.QUIET_MOVES:
                     continue
                 reach = base + VALUE[captured]
                 if reach <= alpha:
@@ -149,7 +147,7 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
             if captured == 0 or not exchange_at_least(pos, move, np.int64(p.QUIESCENCE_SEE)):
                 continue
         do_move(pos, th, ply, move, checks)
-        score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha)
+        score = -quiescence(pos, nn, th, ply + np.int64(1), -beta, -alpha, is_pv)
         unmake(pos)
         if th.stopped != 0:
             return np.int64(0)
@@ -165,6 +163,6 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int) -> A
     if checked and number == 0:
         return np.int64(-MATE) + ply
     if best > beta and best < MATE_BOUND:
-        best = (best + beta) // 2
+        best = toward_zero(best + beta, np.int64(2))
     store(th, key, ply, best_move, best, raw_eval, np.int64(0), LOWER if best >= beta else UPPER, np.int64(was_pv))
     return best

@@ -18,8 +18,8 @@ from worker.search.alphabeta import search
 from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of, toward_zero
-from worker.search.late_moves import late_reduction, reduction, statistics
-from worker.search.node import do_move, enter_node, update_pv
+from worker.search.late_moves import is_worth_a_ply, late_reduction, reduction, statistics
+from worker.search.node import ALL, CUT, PV, do_move, enter_node, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, next_move, start_picker
 from worker.search.state import OFFSET, TRIED
@@ -56,32 +56,34 @@ def _bring_to(th: Any, place: int, i: int) -> None:
 
 
 @jit()
-def _order(pos: Any, th: Any, first: int, depth: int, checked: bool) -> None:
-    """Bring the moves behind the first into the picker's order; what its lists leave out comes last."""
-    start_picker(pos, th, np.int64(0), EVASIONS if checked else MAIN, np.int64(0))
-    place = first + 1
+def _bring_next(pos: Any, th: Any, i: int, depth: int) -> None:
+    """Bring the picker's next move to ``i``; what its lists leave out comes last, as it stands.
+
+    The picker scores a list when it gets there: quiet moves by what was learned from the moves before them.
+    """
     while True:
         move = next_move(pos, th, np.int64(0), depth, np.int64(0))
         if move == 0:
-            break
-        for i in range(place, th.root_count):
-            if th.root_moves[i] == move:
-                _bring_to(th, place, i)
-                place += 1
-                break
+            return
+        for j in range(i, th.root_count):
+            if th.root_moves[j] == move:
+                _bring_to(th, i, j)
+                return
 
 
 @jit()
 def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int) -> None:
-    """Set up the root's facts for the tree, and order its moves."""
+    """Set up the root's facts for the tree and for all calls of the iteration, and its list of moves."""
     at = OFFSET
     zero = np.int64(0)
     th.checks[at - 1] = 1
     checked = enter_node(pos, th, zero)
     note_checks(pos, th, zero)
     th.root_improved = 0
-    th.root_depth = depth
     th.root_left = depth
+    th.root_table_move = th.root_moves[first]
+    th.root_quiets = 0
+    th.root_captures = 0
     th.root_delta = max(beta - alpha, np.int64(1))
     th.null_floor = 0
     th.excluded[at] = 0
@@ -98,7 +100,8 @@ def _begin(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first:
     else:
         th.root_eval = evaluate_score(pos, nn)
         th.static_eval[at] = corrected(th.root_eval, correction_of(th, zero))
-    _order(pos, th, first, depth, checked)
+    th.root_correction = correction_of(th, zero)
+    start_picker(pos, th, zero, EVASIONS if checked else MAIN, th.root_table_move)
 
 
 @jit()
@@ -108,39 +111,39 @@ def _note_score(th: Any, i: int, score: int) -> None:
         th.root_averages[i] = score
         th.root_squares[i] = square
     else:
-        th.root_averages[i] = (th.root_averages[i] + score) // 2
-        th.root_squares[i] = (th.root_squares[i] + square) // 2
+        th.root_averages[i] = toward_zero(th.root_averages[i] + score, np.int64(2))
+        th.root_squares[i] = toward_zero(th.root_squares[i] + square, np.int64(2))
 
 
 @jit()
-def _learn(pos: Any, th: Any, first: int, last: int, best: int, has_best: bool, table_move: int) -> None:
-    """Learn from an iteration that has searched the moves from ``first`` to ``last``, the best one first."""
+def _note_tried(th: Any, move: int, captured: int) -> None:
+    """Remember a move that did not raise alpha."""
+    tried_at = OFFSET * 2 * TRIED
+    if captured != 0:
+        th.tried[tried_at + TRIED + th.root_captures] = move
+        th.root_captures += 1
+    else:
+        th.tried[tried_at + th.root_quiets] = move
+        th.root_quiets += 1
+
+
+@jit()
+def _learn(pos: Any, th: Any, best_move: int, best: int) -> None:
+    """Learn from an iteration that has searched all its moves; ``best_move`` 0: none raised alpha."""
     at = OFFSET
     zero = np.int64(0)
-    quiets, captures = zero, zero
-    best_move = th.root_moves[first]
-    tried_at = at * 2 * TRIED
-    if has_best:
-        for i in range(first + 1, min(last + 1, first + TRIED)):
-            move = th.root_moves[i]
-            if th.root_scores[i] != -MATE:
-                # It was the best one for a while.
-                continue
-            if not (move & DROP_BIT) and pos.board[move & 127] != 0:
-                th.tried[tried_at + TRIED + captures] = move
-                captures += 1
-            else:
-                th.tried[tried_at + quiets] = move
-                quiets += 1
-        learn_best(pos, th, zero, best_move, table_move, th.root_left, quiets, captures)
-    if th.checked[at] == 0 and (best > th.static_eval[at]) == has_best:
-        if not has_best or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
-            learn_correction(th, zero, best - th.static_eval[at], th.root_left, has_best)
+    if best_move != 0:
+        learn_best(pos, th, zero, best_move, th.root_table_move, th.root_left, th.root_quiets, th.root_captures)
+    if th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
+        if best_move == 0 or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
+            learn_correction(th, zero, best - th.static_eval[at], th.root_left, best_move != 0)
 
 
 @jit()
 def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, first: int, begin: int) -> Any:
     """Search ``th.root_moves[begin:]`` to ``depth``; a move that raises alpha goes to place ``first``.
+
+    The iteration it belongs to is ``th.root_depth``; ``depth`` may be less, after scores above the window.
 
     ``begin`` is ``first``, or to go on, the ``th.root_next`` that an earlier call left; alpha is what it returned then.
 
@@ -157,9 +160,9 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     at = OFFSET
     zero, one = np.int64(0), np.int64(1)
     th.root_next = th.root_count
-    correction = correction_of(th, zero)
+    correction = th.root_correction
     improving = th.checked[at] == 0 and th.static_eval[at] >= beta
-    table_move = th.root_moves[first]
+    table_move = th.root_table_move
     table_captures = one if not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0 else zero
     # The table's score and depth are those of the last search here, at whatever window.
     data = probe(th, pos.key)
@@ -167,6 +170,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     if data != np.uint64(0) and entry_bound(data) != 0:
         table_score, table_depth = entry_score(data, zero), entry_depth(data)
     for i in range(begin, th.root_count):
+        _bring_next(pos, th, i, depth)
         move = th.root_moves[i]
         number = i - first + 1
         captured = zero
@@ -187,7 +191,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         if not full and left >= 2:
             shallow = max(one, min(new_depth - toward_zero(grains, np.int64(p.GRAIN)), new_depth + 2)) + 1
             th.reduction[at] = new_depth - shallow
-            score = -search(pos, nn, th, one, -alpha - 1, -alpha, shallow, one)
+            score = -search(pos, nn, th, one, -alpha - 1, -alpha, shallow, np.int64(CUT))
             th.reduction[at] = 0
             if score > alpha and th.stopped == 0:
                 if shallow < new_depth and score > best + p.DEEPER_MARGIN:
@@ -195,17 +199,19 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
                 if score < best + p.SHALLOWER_MARGIN:
                     new_depth -= 1
                 if new_depth > shallow:
-                    score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, one)
+                    score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, np.int64(CUT))
                 learn_continuations(th, zero, slot_of(move), np.int64(p.RESEARCH_BONUS))
             full = score > alpha
         elif not full:
-            score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, one)
+            score = -search(pos, nn, th, one, -alpha - 1, -alpha, new_depth, np.int64(CUT))
             full = score > alpha
         if full and th.stopped == 0:
             th.pv_length[1] = 0
-            if number == 1 and table_depth > 1:
+            if number == 1 and is_worth_a_ply(table_score, table_depth):
                 new_depth = max(new_depth, one)
-            score = -search(pos, nn, th, one, -beta, -alpha, new_depth, zero)
+            # Asked only whether a score holds, no move of the root has a line.
+            kind = np.int64(PV if th.root_delta > 1 else ALL)
+            score = -search(pos, nn, th, one, -beta, -alpha, new_depth, kind)
         unmake(pos)
         if th.stopped != 0:
             break
@@ -213,6 +219,8 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         _note_score(th, i, score)
         if score > best:
             best = score
+        if score <= alpha and number <= TRIED:
+            _note_tried(th, move, captured)
         if i == first or score > alpha:
             th.root_scores[i] = score
             update_pv(th, zero, move)
@@ -234,11 +242,11 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     if th.stopped == 0 and th.root_next == th.root_count:
         has_best = best > alpha_before or begin > first
         if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
-            best = (best * th.root_left + beta) // (th.root_left + 1)
-        _learn(pos, th, first, i, best, has_best, zero if begin > first else table_move)
+            best = toward_zero(best * th.root_left + beta, th.root_left + 1)
+        kept = th.root_moves[first] if has_best else zero
+        _learn(pos, th, kept, best)
         if first == 0:
             bound = LOWER if best >= beta else (EXACT if has_best else UPPER)
-            kept = th.root_moves[first] if has_best else zero
             store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
     return best
 

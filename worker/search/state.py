@@ -112,10 +112,14 @@ TH_DTYPE: Final = np.dtype(
         ("root_efforts", np.int64, (MAX_MOVES,)),  # nodes spent on each move in this search
         ("root_averages", np.int64, (MAX_MOVES,)),  # mean score, the last one counting half; NO_SCORE: none yet
         ("root_squares", np.int64, (MAX_MOVES,)),  # mean of score * abs(score), likewise
-        ("root_depth", np.int64),
+        ("root_depth", np.int64),  # of the iteration
         ("root_left", np.int64),  # the depth at which the rest of the iteration is searched
         ("root_delta", np.int64),  # width of the root's window
         ("root_changes", np.int64),  # how often another move than the first took over in this search
+        ("root_table_move", np.int64),  # the iteration's first move, where another has taken over too
+        ("root_correction", np.int64),  # of its evaluation, when the iteration began
+        ("root_quiets", np.int64),  # how many moves of a kind did not raise alpha in this iteration
+        ("root_captures", np.int64),
         ("root_eval", np.int64),  # the network's evaluation of the root; NO_SCORE in check
         ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
         ("root_improved", np.int64),  # 1 where the last root search found a line (its first move or a better one)

@@ -173,6 +173,7 @@ class SearchThread(ThreadState):
         elif ceiling < INFINITE and (before >= ceiling or alpha >= ceiling):
             alpha, beta, delta = ceiling - 1, ceiling, WINDOW
         th.seldepth[0] = 0
+        th.root_depth[0] = depth
         failed_high = 0
         found: PvLine | None = None
         while True:

@@ -61,6 +61,7 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
         alpha = max(np.int64(-INFINITE), centre - delta)
         beta = min(np.int64(INFINITE), centre + delta)
         th.seldepth = 0
+        th.root_depth = depth
         failed_high = zero
         while True:
             less = max(one, depth - failed_high)

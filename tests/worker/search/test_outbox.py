@@ -115,7 +115,8 @@ def test_entries_of_a_search_save_another_engine_work() -> None:
             engine.set_position(STARTPOS, (opening,))
         alone += first.go(Limits(depth=11)).nodes
         entries = first.take_entries()
-        assert second.absorb_entries(entries) > 0.9 * len(entries)
+        # Not all: what comes again, no deeper than before, is of no use.
+        assert second.absorb_entries(entries) > 0.8 * len(entries)
         together += second.go(Limits(depth=11)).nodes
     assert together < 0.8 * alone
 

@@ -1,0 +1,62 @@
+"""One node of the tree at a time: the kind it is of, and entries of the table without a search behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from worker.engine import Limits
+from worker.nnue import Network
+from worker.score import MATE, NO_SCORE
+from worker.search.alphabeta import search
+from worker.search.engine import NumbaEngine
+from worker.search.late_moves import is_worth_a_ply
+from worker.search.node import ALL, CUT, PV, do_move, enter_node
+from worker.search.quiescence import quiescence
+from worker.search.thread import SearchThread
+from worker.search.tt import LOWER, UNSEARCHED, entry_is_pv, probe, store
+from worker.shogi import STARTPOS
+from worker.training import generation0
+
+
+@pytest.fixture
+def thread() -> Iterator[SearchThread]:
+    """A thread at search ply 1, whose table is empty."""
+    engine = NumbaEngine(1, network=Network(generation0.build()))
+    engine.set_position(STARTPOS)
+    engine.go(Limits(depth=1))
+    engine.new_game()
+    thread = engine._threads[0]
+    move = thread.position.parse_usi("7g7f")
+    do_move(thread.position.record, thread.record, np.int64(0), np.int64(move), True)
+    yield thread
+    engine.close()
+
+
+@pytest.mark.parametrize(("kind", "line"), [(ALL, False), (CUT, False), (PV, True)])
+def test_a_node_of_the_line_stays_one_in_a_window_of_nothing(thread: SearchThread, kind: int, line: bool) -> None:
+    position, nnue, th = thread.position.record, thread._nnue.record, thread.record
+    score = search(position, nnue, th, np.int64(1), np.int64(-3000), np.int64(-2999), np.int64(3), np.int64(kind))
+    assert score >= -2999
+    assert bool(entry_is_pv(np.uint64(probe(th, position.key)))) is line
+
+
+def test_an_entry_without_a_search_is_weighed_against_every_window_anew(thread: SearchThread) -> None:
+    position, nnue, th = thread.position.record, thread._nnue.record, thread.record
+    one, nothing = np.int64(1), np.int64(0)
+    enter_node(position, th, one)
+    store(th, position.key, one, nothing, np.int64(400), nothing, np.int64(UNSEARCHED), np.int64(LOWER), nothing)
+    assert quiescence(position, nnue, th, one, np.int64(99), np.int64(100), False) == 250
+    assert quiescence(position, nnue, th, one, np.int64(299), np.int64(300), False) == 350
+    store(th, position.key, one, nothing, np.int64(400), nothing, nothing, np.int64(LOWER), nothing)
+    assert quiescence(position, nnue, th, one, np.int64(99), np.int64(100), False) == 400
+
+
+@pytest.mark.parametrize(
+    ("score", "depth", "worth"),
+    [(NO_SCORE, UNSEARCHED, False), (50, 1, False), (50, 2, True), (MATE - 9, 0, False), (9 - MATE, 1, True)],
+)
+def test_a_table_move_of_a_line_gets_a_ply(score: int, depth: int, worth: bool) -> None:
+    assert bool(is_worth_a_ply(np.int64(score), np.int64(depth))) is worth
