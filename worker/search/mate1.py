@@ -20,6 +20,7 @@ from worker.shogi.attacks import (
     occupied,
     piece_attacks,
     pieces,
+    pinned,
     single,
     step_attacks,
     update_checks,
@@ -142,17 +143,21 @@ def mate_in_one(pos: Any, n: int) -> Any:
     king = pos.ksq[enemy]
     if king < 0:
         return np.int64(0)
-    occ = occupied(pos) ^ single(king)
+    # Own sliders see through the king, which cannot flee along their lines; the enemy's defend around it.
+    whole = occupied(pos)
+    occ = whole ^ single(king)
     theirs = pieces(pos, enemy * 16)
     mine = pieces(pos, side * 16)
     around = step_attacks(pos, enemy, KING, king)
     guarded = _guarded(pos, side, king, occ) & around
     flights = around & ~guarded & ~theirs
     targets = guarded & ~mine
+    # The king takes only what nothing guards, and a pinned piece seldom takes.
+    idle = single(king) | pinned(pos, enemy)
     while targets:
         target = lowest(targets)
         targets = without_lowest(targets)
-        if has_attacker(pos, target, enemy, occ, single(king)):
+        if has_attacker(pos, target, enemy, whole, idle):
             continue
         if not (occ & single(target)):
             move = _mating_drop(pos, target, flights, occ | single(target), n, True)
@@ -166,7 +171,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
         while targets:
             target = lowest(targets)
             targets = without_lowest(targets)
-            if has_attacker(pos, target, enemy, occ, single(king)):
+            if has_attacker(pos, target, enemy, whole, idle):
                 continue
             if not (occ & single(target)) and pos.hand[side * 8 + KNIGHT] > 0:
                 move = _mating_drop(pos, target, flights, occ | single(target), n, False)

@@ -8,10 +8,14 @@ from worker.engine import Limits
 from worker.jit import jit
 from worker.jit.memory import ld16
 from worker.nnue import Network
+from worker.rules import Rules
+from worker.score import INFINITE, MATE
 from worker.search.engine import NumbaEngine
 from worker.search.history import low_ply_address
+from worker.search.root import search_root_in
 from worker.search.state import LOW_PLY_BEGINS
-from worker.search.tt import EXACT, entry_bound, entry_depth, probe
+from worker.search.thread import SearchThread, Task
+from worker.search.tt import EXACT, TranspositionTable, entry_bound, entry_depth, probe
 from worker.shogi import STARTPOS, Position, move_to_usi
 from worker.training import generation0
 
@@ -36,3 +40,23 @@ def test_moves_tried_in_vain_fall_and_the_root_is_stored() -> None:
     data = np.uint64(probe(th, Position.startpos().record.key))
     assert entry_bound(data) == EXACT
     assert entry_depth(data) >= 1
+
+
+def test_a_first_move_that_fails_low_falls_when_another_takes_over() -> None:
+    table = TranspositionTable(1)
+    thread = SearchThread(Network(generation0.build()), table)
+    thread.position = Position.from_sfen("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+    quiet, mate = (thread.position.parse_usi(text) for text in ("5i5h", "G*5b"))
+    thread._prepare(Task([quiet, mate], multipv=1, depth=1, node_limit=None, deadline_ns=0, rules=Rules()))
+    th, records = thread.fields, (thread.position.memory, thread._nnue.memory, thread.memory)
+    th.root_depth[0] = 1
+    score, begin = 2000, 0
+    while begin < th.root_count[0]:
+        score = int(search_root_in(*records, score, INFINITE, 1, 0, begin))
+        begin = int(th.root_next[0])
+    assert score == MATE - 1
+    # The iteration began with it, and goes on to compare the others with it.
+    assert th.root_moves[0] == mate
+    assert th.root_table_move[0] == quiet
+    fallen, raised = (read(low_ply_address(thread.record, np.int64(0), np.int64(move))) for move in (quiet, mate))
+    assert fallen < LOW_PLY_BEGINS < raised
