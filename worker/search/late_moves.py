@@ -47,7 +47,7 @@ def prunes_capture(
     pos: Any, th: Any, ply: int, move: int, captured: int, checks: bool, depth: int, reduced: int, alpha: int
 ) -> bool:
     """Whether a capture or check needs no search at this depth."""
-    # A quiet check has an entry too, which nothing teaches: it stays where all began.
+    # A quiet check has an entry too. Nothing teaches it: it keeps its first value.
     history = ld16(capture_address(th, move, captured))
     if _FUTILITY and not checks and reduced < p.CAPTURE_FUTILITY_DEPTH:
         reach = th.static_eval[OFFSET + ply] + p.CAPTURE_FUTILITY_BASE + p.CAPTURE_FUTILITY_SLOPE * reduced

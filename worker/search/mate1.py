@@ -152,6 +152,8 @@ def mate_in_one(pos: Any, n: int) -> Any:
     guarded = _guarded(pos, side, king, occ) & around
     flights = around & ~guarded & ~theirs
     targets = guarded & ~mine
+    if not targets and flights:
+        return np.int64(0)
     # The king takes only what nothing guards, and a pinned piece seldom takes.
     idle = single(king) | pinned(pos, enemy)
     while targets:

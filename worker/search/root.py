@@ -209,7 +209,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
             th.pv_length[1] = 0
             if number == 1 and is_worth_a_ply(table_score, table_depth):
                 new_depth = max(new_depth, one)
-            # Asked only whether a score holds, no move of the root has a line.
+            # A window of nothing asks only whether a score holds: then no move of the root has a line.
             kind = np.int64(PV if th.root_delta > 1 else ALL)
             score = -search(pos, nn, th, one, -beta, -alpha, new_depth, kind)
         unmake(pos)
