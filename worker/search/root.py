@@ -146,6 +146,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     The iteration it belongs to is ``th.root_depth``; ``depth`` may be less, after scores above the window.
 
     ``begin`` is ``first``, or to go on, the ``th.root_next`` that an earlier call left; alpha is what it returned then.
+    Between the calls of an iteration the Records stay as they are: the list of moves lies in the position's.
 
     Returns the best score (fail-soft). ``th.root_next`` is behind the last move unless the iteration is to go on.
     ``th.root_improved`` says whether it has found a line: the move at ``first`` then is the best one so far, ``th.pv``
