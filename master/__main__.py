@@ -16,6 +16,8 @@ def main() -> NoReturn:
     be in compiled code, and turn a Ctrl-C that comes meanwhile into a traceback.
     """
     try:
+        # Whoever starts us may have blocked it until somebody is here to take it (master.learning.runner).
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         from master.cli import run
 
         code = run()

@@ -88,11 +88,15 @@ def _read(child: subprocess.Popen[bytes], limit_s: float) -> bytes:
 
 
 def _follow(parent: int) -> Any:
-    """Prepare the child before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual."""
+    """Prepare the child before it begins: it asks for SIGINT at its parent's end, and takes Ctrl-C as usual.
+
+    But not while its interpreter starts, where that would be a traceback: `master.__main__` lets the signal through.
+    """
     libc = ctypes.CDLL(None)
 
     def follow() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGINT)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
+
+from master.learning.runner import _OURS, _follow
 
 SCRIPT = """
 import math, os, signal
@@ -23,3 +28,19 @@ def test_a_signal_while_the_child_is_made_is_heard(when: str, name: str) -> None
     script = SCRIPT.format(when=when, name=name)
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout.splitlines()[-1:]) == (0, ["True"]), ran.stderr
+
+
+@pytest.mark.parametrize("after_s", [0, 0.01, 0.03])
+def test_ctrl_c_while_the_child_starts_is_no_traceback(after_s: float) -> None:
+    """Python starts for some 20 ms before any line of ours runs."""
+    child = subprocess.Popen(
+        [*_OURS, "selfplay", "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+        preexec_fn=_follow(os.getpid()),
+    )
+    time.sleep(after_s)
+    child.send_signal(signal.SIGINT)
+    _, complaints = child.communicate(timeout=60)
+    assert (child.returncode, complaints) == (130, b"")
