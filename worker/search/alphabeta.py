@@ -472,10 +472,10 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         # Near the horizon one tie in eight counts as better: with a coarse evaluation the first of equal moves is no
         # better than the others.
         tie = ply + 2 >= th.root_depth and (th.nodes & _TIE_NODES) == 0 and abs(score) < MATE_BOUND - 1
-        bar = score + 1 if score == best and tie else score
-        if bar > best:
+        rated = score + 1 if score == best and tie else score
+        if rated > best:
             best = score
-            if bar > alpha:
+            if rated > alpha:
                 best_move = move
                 if is_pv:
                     update_pv(th, ply, move)
@@ -497,11 +497,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     # 17. The result, and learning from it.
     if number == 0:
         # With a move excluded it is only known that no other move is as good.
-        if excluded != 0:
-            if th.former_pv[at - 1] != 0:
-                th.former_pv[at] = 1
-            return alpha
-        best = np.int64(-MATE) + ply
+        best = alpha if excluded != 0 else np.int64(-MATE) + ply
     else:
         if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
             best = toward_zero(best * depth + beta, depth + 1)

@@ -116,9 +116,9 @@ TH_DTYPE: Final = np.dtype(
         ("root_left", np.int64),  # the depth at which the rest of the iteration is searched
         ("root_delta", np.int64),  # width of the root's window
         ("root_changes", np.int64),  # how often another move than the first took over in this search
-        ("root_table_move", np.int64),  # the iteration's first move, where another has taken over too
-        ("root_correction", np.int64),  # of its evaluation, when the iteration began
-        ("root_quiets", np.int64),  # how many moves of a kind did not raise alpha in this iteration
+        ("root_table_move", np.int64),  # the move that the iteration began with
+        ("root_correction", np.int64),  # of the root's evaluation when the iteration began
+        ("root_quiets", np.int64),  # moves of the iteration that did not raise alpha, by kind
         ("root_captures", np.int64),
         ("root_eval", np.int64),  # the network's evaluation of the root; NO_SCORE in check
         ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
