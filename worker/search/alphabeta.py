@@ -333,7 +333,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     stage = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, stage, table_move)
     note_checks(pos, th, ply)
-    best = np.int64(-INFINITE)
+    best: Any = np.int64(-INFINITE)
     best_move = np.int64(0)
     number = np.int64(0)
     skip_quiets = np.int64(0)
