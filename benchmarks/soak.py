@@ -5,8 +5,9 @@
 
 Every answer is checked (`benchmarks.usi_dialogue`). A fault is printed with the step's whole dialogue; the exit
 code is then 1. An answer of a game that is more than 50 ms late is shown with the time for which its processes had no
-processor (`benchmarks.waiting`): what is beyond that is the engine's own. Steps depend on the seed and their number
-alone: ``--first`` goes straight to one. Ctrl-C prints what was done so far.
+processor (`benchmarks.waiting`): what is beyond that is the engine's own. How long its threads ran tells whether it
+computed then, or waited for something else. Steps depend on the seed and their number alone: ``--first`` goes straight
+to one. Ctrl-C prints what was done so far.
 """
 
 from __future__ import annotations
@@ -249,7 +250,12 @@ def report(dialogue: Dialogue, number: int, run: Callable[[Dialogue], Iterator[s
     stop, overrun = Figures(dialogue.stop_ms), Figures(dialogue.overrun_ms)
     figures: dict[str, Any] = {"done": dict(done), "stop_ms": stop.facts(), "overrun_ms": overrun.facts()}
     figures["late"] = [
-        {"overrun_ms": round(late.overrun_ms, 1), "without_a_processor_ms": round(late.waited_ms, 1)}
+        {
+            "command": late.command,
+            "overrun_ms": round(late.overrun_ms, 1),
+            "without_a_processor_ms": round(late.waited_ms, 1),
+            "threads_ran_ms": [round(ran, 1) for ran in late.ran_ms],
+        }
         for late in dialogue.late
     ]
     figures["worst_of_our_own_ms"] = round(max((late.own_ms for late in dialogue.late), default=0.0), 1)

@@ -55,10 +55,19 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A late answer: by how much, and for how long at most its processes had no processor, in ms."""
+    """A late answer.
 
+    Args:
+        command: the position, as the engine got it.
+        overrun_ms: by how much it was late.
+        waited_ms: for how long at most its processes had no processor.
+        ran_ms: for how long each thread of the engine ran, from the position on; in the order of their start.
+    """
+
+    command: str
     overrun_ms: float
     waited_ms: float
+    ran_ms: list[float]
 
     @property
     def own_ms(self) -> float:
@@ -167,7 +176,8 @@ class Dialogue:
             overrun = (now - began) * 1000 - due_ms
             self.overrun_ms.append(overrun)
             if overrun > LATE_MS and self._waiting is not None:
-                self.late.append(Late(overrun, self._waiting.since()))
+                waited, ran = self._waiting.waited_ms(), self._waiting.ran_ms(self.engine.pid)
+                self.late.append(Late(scene.command, overrun, waited, ran))
         self._waiting = None
         self._check_infos(scene, lines)
         return self._check_best(scene, lines[-1])

@@ -36,13 +36,16 @@ def test_who_shares_a_processor_waits_for_it_and_who_sleeps_does_not() -> None:
         time.sleep(0.5)  # until they have started
         began, busy, idle = time.monotonic(), Waiting.now(one), Waiting.now(asleep)
         time.sleep(1)
-        waited, slept = busy.since(), idle.since()
+        waited, slept = busy.waited_ms(), idle.waited_ms()
+        ran, rested = sum(busy.ran_ms(one)), sum(idle.ran_ms(asleep))
         seconds = time.monotonic() - began
     stolen = slept  # what the hypervisor took counts for both
     assert waited - stolen > seconds * 1000 / 5  # half of the time, where nobody else is
     assert waited < seconds * 1000 + stolen + 100
+    assert seconds * 1000 / 5 < ran < seconds * 1000 + 100
+    assert rested < 100
 
 
 def test_late_answers() -> None:
-    assert Late(80, 30).own_ms == 50
-    assert Late(80, 90).own_ms == 0
+    assert Late("position startpos", 80, 30, []).own_ms == 50
+    assert Late("position startpos", 80, 90, []).own_ms == 0
