@@ -54,7 +54,7 @@ class Waiting:
         return cls({pid: _times(pid) for pid in pids}, _stolen_ms())
 
     def _since(self, pid: int, place: int) -> list[float]:
-        """What one of the two times of each thread has grown by, in ms."""
+        """Growth of one of the two times of each thread, in ms."""
         before = self.times[pid]
         return [(now[place] - before.get(thread, (0, 0))[place]) / 1e6 for thread, now in _times(pid).items()]
 
@@ -67,5 +67,5 @@ class Waiting:
         return _stolen_ms() - self.stolen_ms + sum(max(self._since(pid, _DELAYED), default=0) for pid in self.times)
 
     def ran_ms(self, pid: int) -> list[float]:
-        """How long each thread of ``pid`` has run since then, in ms, in the order of their start."""
+        """Time for which each thread of ``pid`` has run since then, in ms, in the order of their start."""
         return self._since(pid, _RAN)
