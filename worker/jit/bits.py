@@ -1,4 +1,4 @@
-"""Bit operations on 64-bit words. numba types ``x & (x - 1)`` of a uint64 as int64: write ``np.uint64(1)``."""
+"""Operations on 64-bit words that Python has no sign for. numba types ``x & (x - 1)`` of a uint64 as int64: write ``np.uint64(1)``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from worker.jit.llvm import I1, I64, I128, call, intrinsic
 def ctz(builder: Any, word: Any) -> Any:
     """Index of the lowest set bit (int64). Undefined for 0."""
     return call(builder, "llvm.cttz.i64", I64, [word, ir.Constant(I1, 1)])
+
+
+@intrinsic(types.int64, types.int64, types.int64)
+def toward_zero(builder: Any, value: Any, divisor: Any) -> Any:
+    """``value / divisor`` without its fraction: a small negative value gives 0, not -1. ``divisor`` is positive."""
+    return builder.sdiv(value, divisor)
 
 
 @intrinsic(types.uint64, types.uint64, types.uint64)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
@@ -31,7 +32,6 @@ from worker.search.history import (
     learn_table_cut,
     learn_table_move,
     slot_of,
-    toward_zero,
 )
 from worker.search.late_moves import (
     is_worth_a_ply,
@@ -358,7 +358,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
         # 13. Pruning, once some move is known to avoid a mate.
         if best > -MATE_BOUND:
-            if _LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) // (1 if improving else 2):
+            if _LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) >> (0 if improving else 1):
                 skip_quiets = np.int64(1)
             reduced = new_depth - toward_zero(grains, np.int64(p.GRAIN))
             if captured != 0 or checks:

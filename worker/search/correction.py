@@ -15,10 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16, prefetch
 from worker.score import MAX_EVAL
 from worker.search import parameters as p
-from worker.search.history import clamp, learn, toward_zero
+from worker.search.history import clamp, learn
 from worker.search.parts import part
 from worker.search.state import (
     CORRECTION_BITS,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16, st16
 from worker.search import parameters as p
 from worker.search.parts import part
@@ -36,15 +37,6 @@ from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
 _CONTINUATION_PART = part("continuation_history")
 _PAWN_PART = part("pawn_history")
 _LOW_PLY_PART = part("low_ply_history")
-
-
-@jit()
-def toward_zero(value: int, divisor: int) -> Any:
-    """``value / divisor`` without its fraction: a small negative value gives 0, not -1.
-
-    ``divisor`` is positive.
-    """
-    return value // divisor if value >= 0 else -(-value // divisor)
 
 
 @jit()

@@ -11,14 +11,14 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bits import ctz
+from worker.jit.bits import ctz, toward_zero
 from worker.jit.fields import high_halves
 from worker.jit.memory import ld16
 from worker.jit.simd import veq32, vhmax32, vmax32, vset1_32
 from worker.search import parameters as p
 from worker.search.check_squares import stands_for_check
 from worker.search.exchange import exchange_at_least
-from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of, toward_zero
+from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of
 from worker.search.parts import part
 from worker.search.state import LOW_PLIES, OFFSET
 from worker.search.values import VALUE

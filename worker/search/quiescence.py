@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.bits import toward_zero
 from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of
 from worker.search.exchange import exchange_at_least
-from worker.search.history import toward_zero
 from worker.search.mate1 import mate_in_one
 from worker.search.node import do_move, enter_node, game_end_score, poll, update_pv
 from worker.search.parts import part

@@ -8,7 +8,7 @@ import pytest
 from worker.jit import jit
 from worker.jit.memory import ld16
 from worker.search.correction import note_keys
-from worker.search.history import butterfly_address, learn, learn_prior, learn_quiet, slot_of, toward_zero
+from worker.search.history import butterfly_address, learn, learn_prior, learn_quiet, slot_of
 from worker.search.parameters import CONTINUATION_FIRST
 from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState, begin_search
 from worker.shogi import Position
@@ -17,12 +17,6 @@ from worker.shogi import Position
 @jit()
 def read(address):  # type: ignore[no-untyped-def]
     return ld16(address)
-
-
-@pytest.mark.parametrize(("value", "quotient"), [(-1, 0), (-12_000, -1), (11_999, 0), (12_000, 1), (0, 0)])
-def test_a_fraction_is_dropped_on_both_sides_of_zero(value: int, quotient: int) -> None:
-    """Floor division would make a whole ply of reduction out of a history of -1."""
-    assert toward_zero(np.int64(value), np.int64(12_000)) == quotient
 
 
 def test_histories_stay_within_their_limit_and_come_back() -> None:
