@@ -107,6 +107,7 @@ class NumbaEngine:
         moves = thread.position.legal_moves()
         thread.run(Task(moves, 1, 2, None, 0, self.rules), lambda _depth: True)
         thread.expected_reply(moves[0])
+        self._table.hashfull()
         self._won_by_rule()
         self._root_mate.rehearse(Position.from_sfen(_MATE_IN_ONE), 100)
 

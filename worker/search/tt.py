@@ -22,6 +22,8 @@ CLUSTER_BYTES: Final = 64
 _ENTRY: Final = 16
 GENERATIONS: Final = 32
 _BIAS: Final = 32768
+_SAMPLE: Final = 1000
+"""Entries that `TranspositionTable.hashfull` looks at."""
 _AHEAD: Final = 16
 """Entries by which `absorb` asks for memory before it needs it."""
 _MATE_IN_ONE: Final = MATE - 1
@@ -50,10 +52,7 @@ class TranspositionTable:
         self.clusters = megabytes * (1 << 20) // CLUSTER_BYTES
         self.generation = 0
         self._words = aligned_zeros(self.clusters * CLUSTER_BYTES // 8, np.uint64)
-
-    @property
-    def address(self) -> int:
-        return int(self._words.ctypes.data)
+        self.address = int(self._words.ctypes.data)
 
     def new_search(self) -> None:
         """Make the entries of earlier searches older."""
@@ -66,9 +65,24 @@ class TranspositionTable:
 
     def hashfull(self) -> int:
         """Permille of a sample's entries that the present search wrote."""
-        data = self._words[1:2000:2]
-        fresh = (data != 0) & ((data >> np.uint64(59)) == np.uint64(self.generation))
-        return int(fresh.sum()) * 1000 // len(data)
+        return int(_count_fresh(self.address, self.generation)) * 1000 // _SAMPLE
+
+
+@jit()
+def _generation(data: Any) -> Any:
+    """The generation of the search that wrote an entry last (int64)."""
+    return np.int64(data >> np.uint64(59))
+
+
+@jit()
+def _count_fresh(address: int, generation: int) -> Any:
+    """How many of the first `_SAMPLE` entries the search of that generation wrote."""
+    count = np.int64(0)
+    for i in range(_SAMPLE):
+        data = ldu64(address + i * _ENTRY + 8)
+        if data != np.uint64(0) and _generation(data) == generation:
+            count += 1
+    return count
 
 
 @jit()
@@ -154,7 +168,7 @@ def _place(th: Any, key: Any) -> Any:
         data = ldu64(entry + 8)
         if data == np.uint64(0) or (ldu64(entry) ^ data) == key:
             return entry
-        age = (th.tt_generation - np.int64(data >> np.uint64(59))) & (GENERATIONS - 1)
+        age = (th.tt_generation - _generation(data)) & (GENERATIONS - 1)
         worth = entry_depth(data) - 8 * age
         if worth < worst:
             worst = worth
@@ -171,7 +185,7 @@ def store(
     data = ldu64(place + 8)
     if data != np.uint64(0) and (ldu64(place) ^ data) == key:
         # A shallow bound does not wipe out a deep result of the same search.
-        fresh = np.int64(data >> np.uint64(59)) == th.tt_generation
+        fresh = _generation(data) == th.tt_generation
         if bound != 3 and depth + 4 + 2 * is_pv <= entry_depth(data) and fresh:
             # Its move is the newest that was good, and nearly always the one to try first.
             if move != 0:

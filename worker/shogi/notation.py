@@ -46,6 +46,7 @@ def _square_csa(sq: int) -> str:
     return f"{sq // 9 + 1}{sq % 9 + 1}"
 
 
+@lru_cache(maxsize=1 << 14)
 def move_to_usi(move: int) -> str:
     """The move in USI."""
     target = square_to_usi(move_to(move))
