@@ -1,4 +1,7 @@
-"""Operations on 64-bit words that Python has no sign for. numba types ``x & (x - 1)`` of a uint64 as int64: write ``np.uint64(1)``."""
+"""Operations on 64-bit words that Python has no sign for.
+
+numba types ``x & (x - 1)`` of a uint64 as int64: write ``np.uint64(1)``.
+"""
 
 from __future__ import annotations
 
