@@ -1,4 +1,8 @@
-"""Accumulators, lazily: computed when a position is evaluated, from the nearest ancestor that has them."""
+"""Accumulators, lazily: computed when a position is evaluated, from the nearest ancestor that has them.
+
+Where there is none, as after a move of a king that changes every row, from the last position that was computed so with
+the own king on this square: most of its pieces still stand there (`refresh`; Stockfish calls its store Finny tables).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bits import ctz
-from worker.jit.memory import ld16, ld32, ldu64, st64
+from worker.jit.fields import eight_bytes
+from worker.jit.memory import ld16, ld32, ldu8, ldu64, st8, st64
 from worker.nnue.features import HANDS_OFFSET, KINGS_OFFSET
 from worker.nnue.kernels import kernels
-from worker.nnue.state import SLOTS
-from worker.shogi.pieces import DROP_BIT, KING, SQUARES, WHITE
+from worker.nnue.state import BOARD_BYTES, MAX_ACTIVE, SLOTS
+from worker.shogi.pieces import DROP_BIT, KING, SQUARES
 
 _WALK: Final = 12
 """Plies back in which a valid accumulator is looked for. A refresh costs about as much as six updates, but the updates
@@ -63,27 +68,49 @@ def _hand_row(nn: Any, block: int, perspective: int, holder: int, index: int) ->
 
 
 @jit()
-def _list_pieces(pos: Any, nn: Any, block: int, numbers: int, word: Any, first: int, count: int) -> Any:
-    """Append the rows of the pieces on the squares of a bitboard's word, whose bit 0 is square ``first``."""
-    while word != 0:
-        square = first + ctz(word)
-        word &= word - np.uint64(1)
-        st64(nn.rows + 8 * count, _piece_row(nn, block, numbers, np.int64(pos.board[square]), square))
-        count += 1
-    return count
-
-
-@jit()
 def refresh(pos: Any, nn: Any, perspective: int) -> None:
-    """Compute the accumulator of the position as it stands from all its pieces."""
+    """Compute the accumulator of the position as it stands from the one that is kept for this own king's square.
+
+    Kept are its accumulator, its board and its hands; all pieces that differ are taken away and added.
+    """
     block, numbers = _king_place(pos, nn, perspective)
-    count = _list_pieces(pos, nn, block, numbers, pos.bb[0] | pos.bb[2 * (WHITE << 4)], np.int64(0), np.int64(0))
-    count = _list_pieces(pos, nn, block, numbers, pos.bb[1] | pos.bb[2 * (WHITE << 4) + 1], np.int64(64), count)
+    kept = nn.kept + (perspective * SQUARES + max(pos.ksq[perspective], 0)) * nn.kept_bytes
+    board = kept + nn.row_bytes
+    hands = board + BOARD_BYTES
+    added = nn.rows
+    first_removed = nn.rows + 8 * MAX_ACTIVE
+    removed = first_removed
+    for first in range(0, SQUARES, 8):
+        now = eight_bytes(pos.board, first)
+        before = ldu64(board + first)
+        differ = now ^ before
+        if differ != 0:
+            st64(board + first, np.int64(now))
+            while differ != 0:
+                shift = np.uint64(ctz(differ)) & ~np.uint64(7)
+                differ &= ~(np.uint64(255) << shift)
+                square = first + np.int64(shift >> np.uint64(3))
+                piece = np.int64((before >> shift) & np.uint64(255))
+                if piece != 0:
+                    st64(removed, _piece_row(nn, block, numbers, piece, square))
+                    removed += 8
+                piece = np.int64((now >> shift) & np.uint64(255))
+                if piece != 0:
+                    st64(added, _piece_row(nn, block, numbers, piece, square))
+                    added += 8
     for holder in range(16):
-        for index in range(pos.hand[holder]):
-            st64(nn.rows + 8 * count, _hand_row(nn, block, perspective, holder, index))
-            count += 1
-    kernels.sum_rows(accumulator(nn, pos.ply, perspective), nn.transformer_bias, nn.row_bytes, nn.rows, count)
+        held = pos.hand[holder]
+        before_held = ldu8(hands + holder)
+        if held != before_held:
+            for index in range(held, before_held):
+                st64(removed, _hand_row(nn, block, perspective, holder, index))
+                removed += 8
+            for index in range(before_held, held):
+                st64(added, _hand_row(nn, block, perspective, holder, index))
+                added += 8
+            st8(hands + holder, held)
+    target = accumulator(nn, pos.ply, perspective)
+    kernels.change_rows(target, kept, nn.row_bytes, nn.rows, added, first_removed, removed)
     _mark_valid(pos, nn, pos.ply, perspective)
     nn.refreshes += 1
 

@@ -84,16 +84,27 @@ def exchange_two_rows(
 
 
 @jit()
-def sum_rows(target: int, bias: int, row_bytes: int, rows: int, count: int) -> None:
-    """target = bias + the ``count`` rows whose addresses stand at ``rows``."""
+def change_rows(
+    target: int, kept: int, row_bytes: int, added: int, added_end: int, removed: int, removed_end: int
+) -> None:
+    """target = kept = kept + rows - other rows.
+
+    Args:
+        added, added_end: between these two stand the addresses of the rows to add.
+        removed, removed_end: between these two, those of the rows to take away.
+    """
     n = row_bytes // 2
-    t, b = _row16(target, n), _row16(bias, n)
-    for i in range(n):
-        t[i] = b[i]
-    for k in range(count):
-        r = _row16(ld64(rows + 8 * k), n)
+    t, k = _row16(target, n), _row16(kept, n)
+    for entry in range(added, added_end, 8):
+        r = _row16(ld64(entry), n)
         for i in range(n):
-            t[i] = np.int16(t[i] + r[i])
+            k[i] = np.int16(k[i] + r[i])
+    for entry in range(removed, removed_end, 8):
+        r = _row16(ld64(entry), n)
+        for i in range(n):
+            k[i] = np.int16(k[i] - r[i])
+    for i in range(n):
+        t[i] = k[i]
 
 
 @jit()

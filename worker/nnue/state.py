@@ -17,11 +17,15 @@ from worker.jit.memory import CACHE_LINE, aligned_zeros
 from worker.nnue.kernels import kernels
 from worker.nnue.network import Network
 from worker.score import MAX_PLY
+from worker.shogi.pieces import SQUARES
 
 SLOTS: Final = 1 << (MAX_PLY - 1).bit_length()
 """Plies whose accumulators are kept; a power of two, so that a ply finds its slot by its low bits."""
 MAX_ACTIVE: Final = 128
 """Room for the rows that a position switches on: 40 with a full set, never more than squares and hands hold."""
+BOARD_BYTES: Final = 88
+"""Bytes of a board that is kept: a piece each, in whole words of eight."""
+_HANDS_BYTES: Final = 16
 
 NN_DTYPE: Final = np.dtype(
     [
@@ -45,7 +49,9 @@ NN_DTYPE: Final = np.dtype(
         # Addresses of the thread's own buffers.
         ("accumulators", np.int64),  # int16 [SLOTS][perspective 2][width]
         ("keys", np.int64),  # uint64 [SLOTS][perspective 2]
-        ("rows", np.int64),  # int64 [MAX_ACTIVE]: addresses of the rows that a refresh adds
+        ("kept", np.int64),  # [perspective 2][own king's square]: int16 [width], board, hands (`accumulator.refresh`)
+        ("kept_bytes", np.int64),  # of one of these
+        ("rows", np.int64),  # int64 [2][MAX_ACTIVE]: addresses of the rows that a refresh adds, and takes away
         ("activations", np.int64),  # clipped accumulators
         ("values1", np.int64),  # activations of the hidden layers
         ("values2", np.int64),
@@ -75,10 +81,12 @@ class NnueState:
         arch = network.architecture
         hidden1, hidden2 = (kernels.padded_outputs(width) for width in (arch.hidden1, arch.hidden2))
         values_bytes = [kernels.ACTIVATION_BYTES * (-(-width // 32) * 32) for width in (hidden1, hidden2)]
+        kept_bytes = -(-(2 * arch.width + BOARD_BYTES + _HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
         sizes = {
             "accumulators": SLOTS * 2 * 2 * arch.width,
             "keys": SLOTS * 2 * 8,
-            "rows": MAX_ACTIVE * 8,
+            "kept": 2 * SQUARES * kept_bytes,
+            "rows": 2 * MAX_ACTIVE * 8,
             "activations": kernels.ACTIVATION_BYTES * 2 * arch.width,
             "values1": values_bytes[0],
             "values2": values_bytes[1],
@@ -93,6 +101,11 @@ class NnueState:
             address += size
         keys_at = rounded["accumulators"]
         self._buffer[keys_at : keys_at + sizes["keys"]].view(np.uint64)[:] = _UNUSED_KEY
+        # An empty board with empty hands: none but the bias.
+        kept_at = self.record.kept - self._buffer.ctypes.data
+        kept = self._buffer[kept_at : kept_at + sizes["kept"]].reshape(-1, kept_bytes)
+        kept[:, : 2 * arch.width] = network.transformer_bias.view(np.uint8)
+        self.record.kept_bytes = kept_bytes
 
         self.record.tables = network.tables.ctypes.data
         self.record.transformer_bias = network.transformer_bias.ctypes.data

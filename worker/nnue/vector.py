@@ -92,14 +92,21 @@ def exchange_two_rows(
 
 
 @jit()
-def sum_rows(target: int, bias: int, row_bytes: int, rows: int, count: int) -> None:
-    """target = bias + the ``count`` rows whose addresses stand at ``rows``; eight registers at a time."""
+def change_rows(
+    target: int, kept: int, row_bytes: int, added: int, added_end: int, removed: int, removed_end: int
+) -> None:
+    """target = kept = kept + rows - other rows, eight registers at a time.
+
+    Args:
+        added, added_end: between these two stand the addresses of the rows to add.
+        removed, removed_end: between these two, those of the rows to take away.
+    """
     for i in range(0, row_bytes, 256):
-        b = bias + i
-        a0, a1, a2, a3 = vload(b), vload(b + 32), vload(b + 64), vload(b + 96)
-        a4, a5, a6, a7 = vload(b + 128), vload(b + 160), vload(b + 192), vload(b + 224)
-        for k in range(count):
-            r = ld64(rows + 8 * k) + i
+        k = kept + i
+        a0, a1, a2, a3 = vload(k), vload(k + 32), vload(k + 64), vload(k + 96)
+        a4, a5, a6, a7 = vload(k + 128), vload(k + 160), vload(k + 192), vload(k + 224)
+        for entry in range(added, added_end, 8):
+            r = ld64(entry) + i
             a0, a1, a2, a3 = (
                 vadd16(a0, vload(r)),
                 vadd16(a1, vload(r + 32)),
@@ -112,15 +119,29 @@ def sum_rows(target: int, bias: int, row_bytes: int, rows: int, count: int) -> N
                 vadd16(a6, vload(r + 192)),
                 vadd16(a7, vload(r + 224)),
             )
-        t = target + i
-        vstore(t, a0)
-        vstore(t + 32, a1)
-        vstore(t + 64, a2)
-        vstore(t + 96, a3)
-        vstore(t + 128, a4)
-        vstore(t + 160, a5)
-        vstore(t + 192, a6)
-        vstore(t + 224, a7)
+        for entry in range(removed, removed_end, 8):
+            r = ld64(entry) + i
+            a0, a1, a2, a3 = (
+                vsub16(a0, vload(r)),
+                vsub16(a1, vload(r + 32)),
+                vsub16(a2, vload(r + 64)),
+                vsub16(a3, vload(r + 96)),
+            )
+            a4, a5, a6, a7 = (
+                vsub16(a4, vload(r + 128)),
+                vsub16(a5, vload(r + 160)),
+                vsub16(a6, vload(r + 192)),
+                vsub16(a7, vload(r + 224)),
+            )
+        for t in (target + i, k):
+            vstore(t, a0)
+            vstore(t + 32, a1)
+            vstore(t + 64, a2)
+            vstore(t + 96, a3)
+            vstore(t + 128, a4)
+            vstore(t + 160, a5)
+            vstore(t + 192, a6)
+            vstore(t + 224, a7)
 
 
 @jit()

@@ -48,12 +48,13 @@ def test_rows_are_those_of_the_evaluator_and_of_the_oracle(name: str) -> None:
     features = FEATURE_SETS[name]
     batch = make_batch(row_tables(features), records, np.arange(len(records)))
     network = Network(random_network(Architecture(features, 128, 8, 8)))
-    state = NnueState(network)
     for i, position in enumerate(positions):
         hands, kings = (position.hand(0), position.hand(1)), [int(sq) for sq in position.record.ksq]
         for rows, side in ((batch.own[i], position.turn), (batch.enemy[i], 1 - position.turn)):
             oracle = reference.active_rows(features, side, position.record.board, hands, kings)
             assert sorted(rows) == sorted(oracle)
+            # One that has computed nothing: the next refresh would list only what differs.
+            state = NnueState(network)
             refresh(position.record, state.record, side)
             count = 40 if features.king_planes else 38
             listed = np.ctypeslib.as_array(_pointer(int(state.record.rows)), (40,))
