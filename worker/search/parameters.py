@@ -215,6 +215,10 @@ SORT_SLOPE: Final = 3560
 GOOD_QUIET: Final = -14_000
 """history: quiet moves below come after the losing captures."""
 LOW_PLY_WEIGHT: Final = 8
+THREAT: Final = (1400, 2800, 7000)
+"""history: off a quiet move that puts a lance or knight where a pawn attacks; a silver, gold or promoted piece where a
+pawn, lance or knight does; a bishop, rook, horse or dragon where a silver or gold does too. On one that takes it away
+from such a square."""
 
 # What is learned: history.
 BONUS: Final = (128, -77, 1529)

@@ -40,6 +40,7 @@ PARTS: Final = (
     "singular",
     "small_probcut",
     "superior_positions",
+    "threats",
 )
 
 if unknown := sorted(WITHOUT.difference(PARTS)):

@@ -21,6 +21,7 @@ from worker.search.exchange import exchange_at_least
 from worker.search.history import butterfly_address, capture_address, low_ply_address, slot_of
 from worker.search.parts import part
 from worker.search.state import LOW_PLIES, OFFSET
+from worker.search.threats import threat_score, threats
 from worker.search.values import VALUE
 from worker.shogi.movegen import generate_captures, generate_evasions, generate_quiets
 from worker.shogi.pieces import DROP_BIT
@@ -84,6 +85,7 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
     row1, row2, row3 = th.row[at - 1], th.row[at - 2], th.row[at - 3]
     row4, row6 = th.row[at - 4], th.row[at - 6]
     pawn_row = th.pawn_row[at]
+    by_pawns, by_small, by_minor = threats(pos)
     for i in range(begin, end):
         move = pos.moves[i]
         slot = 2 * slot_of(move)
@@ -96,6 +98,7 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
             score += toward_zero(p.LOW_PLY_WEIGHT * ld16(low_ply_address(th, ply, move)), 1 + ply)
         if _SAFE_CHECKS and stands_for_check(th, ply, move) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
             score += p.CHECK_BONUS
+        score += threat_score(move, by_pawns, by_small, by_minor)
         pos.moves[i] = (score << 32) | move
 
 

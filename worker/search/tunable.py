@@ -96,6 +96,7 @@ _GROUPS: Final = {
         "SORT_SLOPE",
         "GOOD_QUIET",
         "LOW_PLY_WEIGHT",
+        "THREAT",
     ),
     "history": (
         "TABLE_BONUS",
