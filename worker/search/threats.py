@@ -55,8 +55,8 @@ def _steps(pos: Any, colour: int, kind: int, rest: Any) -> Any:
 
 @jit()
 def threat_score(move: int, by_pawns: Any, by_small: Any, by_minor: Any) -> Any:
-    """What a quiet move's order owes to lesser pieces (int64, history): less where one could take the piece on its
-    target, more where one could take it now.
+    """The part of a quiet move's score that lesser pieces decide (int64, history): less than 0 where one could take the
+    piece on its target, more where one could take it now.
 
     Args:
         by_pawns, by_small, by_minor: as `threats` gives them.

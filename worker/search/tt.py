@@ -76,7 +76,7 @@ def _generation(data: Any) -> Any:
 
 @jit()
 def _count_fresh(address: int, generation: int) -> Any:
-    """How many of the first `_SAMPLE` entries the search of that generation wrote."""
+    """The number of the first `_SAMPLE` entries that the search of that generation wrote."""
     count = np.int64(0)
     for i in range(_SAMPLE):
         data = ldu64(address + i * _ENTRY + 8)

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from benchmarks.playouts import positions
-from worker.search.check_squares import note_checks
-from worker.search.correction import note_keys
+from tests.worker.search.picking import picked
 from worker.search.picker import (
     EVASIONS,
     MAIN,
@@ -19,27 +18,12 @@ from worker.search.picker import (
     next_move,
     start_picker,
 )
-from worker.search.state import OFFSET, ThreadState, begin_search
+from worker.search.state import OFFSET, ThreadState
 from worker.shogi import Position
 from worker.shogi.attacks import update_checks
 from worker.shogi.makemove import legal_moves
 from worker.shogi.movegen import generate_quiets
 from worker.shogi.pieces import DROP_BIT
-
-
-def picked(position: Position, state: ThreadState, kind: int, table_move: int) -> list[int]:
-    th = state.record
-    begin_search(state.record)
-    th.list_end[OFFSET - 1] = 0
-    update_checks(position.record)
-    note_keys(position.record, th, 0)
-    note_checks(position.record, th, 0)
-    start_picker(position.record, th, 0, kind, table_move)
-    moves = []
-    while move := int(next_move(position.record, th, 0, 8, 0)):
-        moves.append(move)
-        assert len(moves) < 700
-    return moves
 
 
 def test_every_move_once_and_the_table_move_first() -> None:

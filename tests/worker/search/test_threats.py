@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.playouts import positions
-from tests.worker.search.test_picker import picked
+from tests.worker.search.picking import picked
 from worker.jit import jit
 from worker.jit.bitboard import high, low
 from worker.search.parameters import THREAT
