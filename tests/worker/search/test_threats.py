@@ -17,9 +17,9 @@ from worker.search.state import ThreadState
 from worker.search.threats import threat_score, threats
 from worker.shogi import Position
 from worker.shogi.attacks import attackers, occupied
-from worker.shogi.pieces import GOLD, KNIGHT, LANCE, PAWN, SILVER, SQUARES
+from worker.shogi.pieces import GOLD, KNIGHT, LANCE, PAWN, PRO_PAWN, PRO_SILVER, SILVER, SQUARES
 
-GOLD_MOVERS = {GOLD, 9, 10, 11, 12}
+GOLD_MOVERS = {GOLD, *range(PRO_PAWN, PRO_SILVER + 1)}
 
 
 @jit()
