@@ -30,6 +30,7 @@ import numba
 import numpy as np
 
 from worker.jit import fields
+from worker.jit.whole import WholeProgram
 from worker.trust import own_folder, trusted
 
 _WORKER: Final = Path(__file__).resolve().parent.parent
@@ -174,11 +175,16 @@ def cache_dir() -> Path:
     return _CACHE_DIR
 
 
-def jit() -> Callable[[Callable[..., Any]], Any]:
+def jit(*, whole: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function for compilation with the project's options.
 
     Trap: in a function that calls itself, write ``np.int64(1)``, never the literal ``1``, for an argument; with a
     warm cache a literal ends the process (ENGINE.md, traps).
+
+    Args:
+        whole: compile the function and all that it calls as one closed program (`worker.jit.whole`). It makes long
+            work faster, and is for functions that Python calls: in a compiled caller it gains nothing.
     """
-    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**OPTIONS)
+    compiler = {"pipeline_class": WholeProgram} if whole else {}
+    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**OPTIONS, **compiler)
     return decorate

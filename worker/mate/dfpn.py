@@ -52,7 +52,7 @@ def descend(pos: Any, ms: Any, depth: int, child: int) -> None:
     update_checks(pos)
 
 
-@jit()
+@jit(whole=True)
 def search(pos: Any, ms: Any, depth: int, begin: int, phi_limit: int, delta_limit: int) -> None:
     """Search the present position, ``depth`` plies down the path, until one of its numbers reaches its limit.
 

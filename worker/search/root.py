@@ -253,7 +253,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
     return best
 
 
-@jit()
+@jit(whole=True)
 def search_root_in(
     positions: Any, evaluations: Any, threads: Any, alpha: int, beta: int, depth: int, first: int, begin: int
 ) -> Any:

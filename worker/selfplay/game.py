@@ -53,7 +53,7 @@ def _is_spared(pos: Any, sp: Any, score: int) -> bool:
     return pos.ksq[0] % 9 <= _MIDDLE or pos.ksq[1] % 9 >= _MIDDLE
 
 
-@jit()
+@jit(whole=True)
 def play(pos: Any, nn: Any, th: Any, sp: Any) -> None:
     """Play on from here to the end; the game is in ``sp`` then. The table is kept from move to move."""
     sp.count = 0

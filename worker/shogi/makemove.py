@@ -8,6 +8,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bitboard import high, low
+from worker.jit.inlining import never_inline
 from worker.jit.memory import ldu64
 from worker.shogi import tables
 from worker.shogi.attacks import single, update_checks
@@ -192,6 +193,7 @@ def unmake_null(pos: Any) -> None:
 @jit()
 def _drop_mates(pos: Any, move: int, n: int) -> bool:
     """Whether a checking pawn drop mates. Uses ``pos.moves`` from ``n`` on."""
+    never_inline()
     make(pos, move)
     update_checks(pos)
     end = generate_evasions(pos, n, 1)
@@ -238,7 +240,7 @@ def check_move(pos: Any, move: int) -> bool:
     return is_pseudo_legal(pos, move) and is_legal(pos, move, np.int64(0))
 
 
-@jit()
+@jit(whole=True)
 def perft(pos: Any, depth: int, n: int, bulk: int) -> int:
     """Number of move sequences of ``depth`` plies (≥ 1). ``bulk`` counts the last ply without making it."""
     update_checks(pos)
