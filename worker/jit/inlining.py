@@ -11,8 +11,8 @@ from worker.jit.llvm import intrinsic
 
 @intrinsic(types.void)
 def never_inline(builder: Any) -> None:
-    """Keep the function in which this stands out of its callers.
+    """Forbid LLVM to inline the function that calls this.
 
-    A caller that is called all the time stays small that way, so that it may be inlined itself.
+    Its callers stay small that way, so that they may be inlined themselves.
     """
     builder.function.attributes.add("noinline")
