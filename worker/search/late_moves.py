@@ -58,7 +58,7 @@ def prunes_capture(
     margin = max(
         p.CAPTURE_SEE_SLOPE * depth + toward_zero(history * p.CAPTURE_SEE_HISTORY, np.int64(p.GRAIN)), np.int64(0)
     )
-    return _SEE_PRUNING and alpha >= 0 and not exchange_at_least(pos, move, -margin)
+    return _SEE_PRUNING and not exchange_at_least(pos, move, -margin)
 
 
 @jit()
