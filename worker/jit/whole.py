@@ -22,8 +22,8 @@ class _ClosedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A function's machine code together with its own copies of all callees."""
 
     def _optimize_final_module(self) -> None:
-        # numba has linked the callees into the module by now. They need other names too: numba looks for code by name,
-        # among all modules, and would find these copies, which have another calling convention.
+        # numba has linked the callees into the module by now. They need other names too: with the old ones, code
+        # that was loaded later crashed.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = llvm.Linkage.internal
@@ -37,7 +37,7 @@ class _OpenLibrary(AnalysisPass):  # type: ignore[misc]
 
     _name = "gougi_open_closed_library"
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # numba makes it abstract
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:

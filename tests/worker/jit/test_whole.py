@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import worker
+
 SCRIPT = """
 import sys
 from numba import int64
@@ -48,7 +50,11 @@ if not closed.stats.cache_hits:
 def ask(folder: Path, first: str) -> list[str]:
     script = folder / "program.py"
     script.write_text(SCRIPT)
-    environment = {**os.environ, "GOUGI_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}
+    environment = {
+        **os.environ,
+        "GOUGI_CACHE_DIR": str(folder / "cache"),
+        "PYTHONPATH": str(Path(worker.__file__).parents[1]),
+    }
     done = subprocess.run(
         [sys.executable, str(script), first], env=environment, capture_output=True, text=True, timeout=120, check=True
     )
