@@ -20,7 +20,7 @@ from worker.nnue.evaluation import evaluate_score
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
-from worker.search.correction import corrected, correction_of, learn_correction
+from worker.search.correction import corrected, correction_of, correction_slope, learn_correction
 from worker.search.exchange import exchange_at_least
 from worker.search.history import (
     butterfly_address,
@@ -43,7 +43,18 @@ from worker.search.late_moves import (
     statistics,
 )
 from worker.search.mate1 import mate_in_one
-from worker.search.node import ALL, CUT, PV, do_move, do_null_move, enter_node, game_end_score, poll, update_pv
+from worker.search.node import (
+    ALL,
+    CUT,
+    PV,
+    do_move,
+    do_null_move,
+    enter_node,
+    game_end_score,
+    poll,
+    table_agrees,
+    update_pv,
+)
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, MAIN, PROBCUT, next_move, start_picker
 from worker.search.quiescence import quiescence
@@ -76,6 +87,7 @@ _INTERNAL_REDUCTION = part("internal_reduction")
 _LATE_MOVE_PRUNING = part("late_move_pruning")
 _LATE_MOVE_REDUCTION = part("late_move_reduction")
 _MATE_IN_ONE = part("mate_in_one")
+_MULTICUT_CORRECTION = part("multicut_correction")
 _NULL_MOVE = part("null_move")
 _NULL_VERIFICATION = part("null_verification")
 _PRIOR_MOVE = part("prior_move")
@@ -85,6 +97,7 @@ _REVERSE_FUTILITY = part("reverse_futility")
 _SEE_PRUNING = part("see_pruning")
 _SINGULAR = part("singular")
 _SMALL_PROBCUT = part("small_probcut")
+_TABLE_VERIFICATION = part("table_verification")
 
 _TIE_NODES: Final = 14
 """A tie counts at node counts without these bits: at two of sixteen."""
@@ -139,7 +152,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     if alpha >= beta:
         return alpha
 
-    # 2. The table.
+    # 2. The table's entry.
     key = pos.key
     data = probe(th, key)
     hit = data != np.uint64(0)
@@ -163,15 +176,6 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     table_captures = np.int64(0)
     if table_move != 0 and not (table_move & DROP_BIT) and pos.board[table_move & 127] != 0:
         table_captures = np.int64(1)
-    if not is_pv and excluded == 0 and table_score != NO_SCORE:
-        high = table_score >= beta
-        deep_enough = table_depth > depth - (1 if table_score <= beta else 0)
-        fits = (table_bound & (LOWER if high else UPPER)) != 0
-        expected = (cut_node != 0) == high or depth > p.TABLE_ANY_NODE_DEPTH
-        if fits and ((deep_enough and expected) or table_score == MATE - 1 - ply):
-            if table_move != 0 and high:
-                learn_table_cut(th, ply, table_move, table_captures != 0, prior if prior_quiet else np.int64(0), depth)
-            return table_score
 
     # 3. Mate in one.
     if _MATE_IN_ONE and not checked and not hit and excluded == 0 and pos.ply + 1 < th.draw_ply:
@@ -184,45 +188,58 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             store(th, key, ply, mate, score, np.int64(NO_SCORE), depth, np.int64(EXACT), th.former_pv[at])
             return score
 
-    # 4. Static evaluation; its change teaches the histories of the move before.
+    # 4. Static evaluation.
     correction = correction_of(th, ply)
-    improving = False
-    worsening = False
     static_eval = th.static_eval[at]
     evaluation = static_eval
     if checked:
         static_eval = th.static_eval[at - 2]
         th.static_eval[at] = static_eval
         raw_eval = np.int64(NO_SCORE)
-    else:
-        if excluded == 0:
-            if raw_eval == NO_SCORE:
-                raw_eval = evaluate_score(pos, nn)
-                if not hit:
-                    no_move, no_bound, unsearched = np.int64(0), np.int64(0), np.int64(UNSEARCHED)
-                    store(th, key, ply, no_move, raw_eval, raw_eval, unsearched, no_bound, th.former_pv[at])
-            static_eval = corrected(raw_eval, correction)
-            th.static_eval[at] = static_eval
-            evaluation = static_eval
-            if table_score != NO_SCORE and (table_bound & (LOWER if table_score > evaluation else UPPER)):
-                evaluation = table_score
+    elif excluded == 0:
+        if raw_eval == NO_SCORE:
+            raw_eval = evaluate_score(pos, nn)
+            if not hit:
+                no_move, no_bound, unsearched = np.int64(0), np.int64(0), np.int64(UNSEARCHED)
+                store(th, key, ply, no_move, raw_eval, raw_eval, unsearched, no_bound, th.former_pv[at])
+        static_eval = corrected(raw_eval, correction)
+        th.static_eval[at] = static_eval
+        evaluation = static_eval
+        if table_score != NO_SCORE and (table_bound & (LOWER if table_score > evaluation else UPPER)):
+            evaluation = table_score
+    improving = static_eval > th.static_eval[at - 2]
+    worsening = static_eval > -th.static_eval[at - 1]
+
+    # 5. Hindsight: correct the reduction of the move before, now that its evaluation is known.
+    if _HINDSIGHT:
+        if prior_reduction >= p.HINDSIGHT_DEEPER and not worsening:
+            depth += 1
+        if (
+            prior_reduction >= p.HINDSIGHT_SHALLOWER
+            and depth >= 2
+            and static_eval + th.static_eval[at - 1] > p.HINDSIGHT_SUM
+        ):
+            depth -= 1
+
+    # 6. The table's cut-off.
+    if not is_pv and excluded == 0 and table_score != NO_SCORE:
+        high = table_score >= beta
+        deep_enough = table_depth > depth - (1 if table_score <= beta else 0)
+        fits = (table_bound & (LOWER if high else UPPER)) != 0
+        expected = (cut_node != 0) == high or depth > p.TABLE_ANY_NODE_DEPTH
+        if fits and ((deep_enough and expected) or table_score == MATE - 1 - ply):
+            if table_move != 0 and high:
+                learn_table_cut(th, ply, table_move, table_captures != 0, prior if prior_quiet else np.int64(0), depth)
+            doubtful = _TABLE_VERIFICATION and depth >= p.TABLE_VERIFY_DEPTH and abs(table_score) < MATE_BOUND
+            if not doubtful or table_agrees(pos, th, ply, table_move, high, beta):
+                return table_score
+
+    if not checked:
+        # The change of the evaluation teaches the histories of the move before.
         if prior_quiet and th.checked[at - 1] == 0:
             learn_change(th, ply, prior, hit)
-        improving = static_eval > th.static_eval[at - 2]
-        worsening = static_eval > -th.static_eval[at - 1]
 
-        # 5. Hindsight: correct the reduction of the move before, now that its evaluation is known.
-        if _HINDSIGHT:
-            if prior_reduction >= p.HINDSIGHT_DEEPER and not worsening:
-                depth += 1
-            if (
-                prior_reduction >= p.HINDSIGHT_SHALLOWER
-                and depth >= 2
-                and static_eval + th.static_eval[at - 1] > p.HINDSIGHT_SUM
-            ):
-                depth -= 1
-
-        # 6. Razoring: far below alpha only captures can help.
+        # 7. Razoring: far below alpha only captures can help.
         if _RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
             return quiescence(pos, nn, th, ply, alpha, beta, False)
 
@@ -249,6 +266,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             and beta > -MATE_BOUND
         ):
             reduced = depth - p.NULL_REDUCTION - depth // p.NULL_DIVISOR
+            reduced -= max((static_eval - beta) // p.NULL_EVALUATION, np.int64(0))
             th.list_end[at] = th.list_end[at - 1]
             do_null_move(pos, th, ply)
             score = -search(pos, nn, th, child, -beta, -beta + np.int64(1), reduced, np.int64(ALL))
@@ -292,6 +310,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             and not (table_score != NO_SCORE and table_score < probcut_beta)
         ):
             gain = probcut_beta - static_eval
+            less = np.int64(p.PROBCUT_LESS + (p.PROBCUT_LESS_IMPROVING if improving else 0))
             note_checks(pos, th, ply)
             start_picker(pos, th, ply, PROBCUT, table_move if table_captures != 0 else np.int64(0))
             while True:
@@ -305,13 +324,13 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 do_move(pos, th, ply, move, checks_by(pos, th, ply, move))
                 below, above = -probcut_beta, -probcut_beta + np.int64(1)
                 score = -quiescence(pos, nn, th, child, below, above, False)
-                if score >= probcut_beta and depth > p.PROBCUT_LESS:
-                    score = -search(pos, nn, th, child, below, above, depth - p.PROBCUT_LESS, CUT - cut_node)
+                if score >= probcut_beta and depth > less:
+                    score = -search(pos, nn, th, child, below, above, depth - less, CUT - cut_node)
                 unmake(pos)
                 if th.stopped != 0:
                     return np.int64(0)
                 if score >= probcut_beta:
-                    searched = depth - p.PROBCUT_LESS + 1
+                    searched = depth - less + 1
                     store(th, key, ply, move, score, raw_eval, searched, np.int64(LOWER), th.former_pv[at])
                     if score < MATE_BOUND:
                         return score - (probcut_beta - beta)
@@ -413,6 +432,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 depth += 1
             elif score >= beta and abs(score) < MATE_BOUND:
                 learn_multicut(th, depth)
+                if _MULTICUT_CORRECTION and not checked and score > static_eval:
+                    learn_correction(th, ply, score - static_eval, new_depth // 2, np.int64(p.MULTICUT_CORRECTION))
                 return score
             elif table_score >= beta:
                 extension = np.int64(p.NEGATIVE_HIGH)
@@ -502,7 +523,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
             best = toward_zero(best * depth + beta, depth + 1)
         if best_move != 0:
-            learn_best(pos, th, ply, best_move, table_move, depth, tried_quiets, tried_captures)
+            learn_best(pos, th, ply, is_pv, best_move, table_move, depth, tried_quiets, tried_captures)
             if not is_pv:
                 learn_table_move(th, np.int64(p.TABLE_MOVE_BONUS if best_move == table_move else -p.TABLE_MOVE_MALUS))
         elif _PRIOR_MOVE:
@@ -515,5 +536,5 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     if not checked and (best > static_eval) == (best_move != 0):
         captures = best_move != 0 and (best_move & DROP_BIT) == 0 and pos.board[best_move & 127] != 0
         if not captures:
-            learn_correction(th, ply, best - static_eval, depth, best_move != 0)
+            learn_correction(th, ply, best - static_eval, depth, correction_slope(best_move))
     return best

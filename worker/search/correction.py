@@ -208,11 +208,20 @@ def _learn_share(address: int, bonus: int, share: int) -> None:
 
 
 @jit()
-def learn_correction(th: Any, ply: int, difference: int, depth: int, has_best: bool) -> None:
-    """Learn from a search of ``depth`` plies: its score less the corrected evaluation. Expects `note_keys`."""
+def correction_slope(best_move: int) -> Any:
+    """How much a node's correction learns from its search (int64); ``best_move`` 0: no move raised alpha."""
+    return np.int64(p.CORRECTION_BONUS[0] if best_move != 0 else p.CORRECTION_BONUS[1])
+
+
+@jit()
+def learn_correction(th: Any, ply: int, difference: int, depth: int, slope: int) -> None:
+    """Learn from a search of ``depth`` plies: its score less the corrected evaluation. Expects `note_keys`.
+
+    Args:
+        slope: how much: `correction_slope`, or `MULTICUT_CORRECTION`.
+    """
     if not _PART:
         return
-    slope = p.CORRECTION_BONUS[0] if has_best else p.CORRECTION_BONUS[1]
     most = np.int64(CORRECTION_LIMIT // 4)
     bonus = clamp(toward_zero(difference * depth * slope, np.int64(p.CORRECTION_DEPTH)), -most, most)
     bonus = toward_zero(bonus * p.CORRECTION_BONUS_SHARE, np.int64(p.GRAIN))

@@ -35,8 +35,12 @@ from worker.search.state import (
 from worker.shogi.pieces import DROP_BIT, PAWN, PROMOTE_BIT
 
 _CONTINUATION_PART = part("continuation_history")
+_CONTINUITY_PART = part("continuity")
 _PAWN_PART = part("pawn_history")
 _LOW_PLY_PART = part("low_ply_history")
+
+
+_CONTINUITY = np.array(p.CONTINUITY, np.int64)
 
 
 @jit()
@@ -90,9 +94,25 @@ def learn(address: int, bonus: int, limit: int) -> None:
 
 
 @jit()
-def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int) -> None:
-    if th.slot[at - back] != 0:
-        learn(th.row[at - back] + 2 * slot, bonus, np.int64(CONTINUATION_LIMIT))
+def _learn_one(th: Any, at: int, slot: int, back: int, bonus: int, good: int) -> Any:
+    """Learn in the table of the move ``back`` plies before; gives the number of tables that held the move for good.
+
+    Args:
+        good: that number before this table.
+    """
+    if th.slot[at - back] == 0:
+        return good
+    address = th.row[at - back] + 2 * slot
+    if ld16(address) > 0:
+        good += 1
+    if _CONTINUITY_PART:
+        bonus = toward_zero(bonus * _CONTINUITY[good], np.int64(p.CONTINUITY_WHOLE * p.GRAIN))
+    else:
+        bonus = toward_zero(bonus, np.int64(p.GRAIN))
+    if back == 1:
+        bonus += p.CONTINUATION_FIRST
+    learn(address, bonus, np.int64(CONTINUATION_LIMIT))
+    return good
 
 
 @jit()
@@ -101,15 +121,14 @@ def learn_continuations(th: Any, ply: int, slot: int, bonus: int) -> None:
     if not _CONTINUATION_PART:
         return
     at = OFFSET + ply
-    first = toward_zero(bonus * p.CONTINUATION[0], np.int64(p.GRAIN)) + p.CONTINUATION_FIRST
-    _learn_one(th, at, slot, np.int64(1), first)
-    _learn_one(th, at, slot, np.int64(2), toward_zero(bonus * p.CONTINUATION[1], np.int64(p.GRAIN)))
+    good = _learn_one(th, at, slot, np.int64(1), bonus * p.CONTINUATION[0], np.int64(0))
+    good = _learn_one(th, at, slot, np.int64(2), bonus * p.CONTINUATION[1], good)
     if th.checked[at] != 0:
         return
-    _learn_one(th, at, slot, np.int64(3), toward_zero(bonus * p.CONTINUATION[2], np.int64(p.GRAIN)))
-    _learn_one(th, at, slot, np.int64(4), toward_zero(bonus * p.CONTINUATION[3], np.int64(p.GRAIN)))
-    _learn_one(th, at, slot, np.int64(5), toward_zero(bonus * p.CONTINUATION[4], np.int64(p.GRAIN)))
-    _learn_one(th, at, slot, np.int64(6), toward_zero(bonus * p.CONTINUATION[5], np.int64(p.GRAIN)))
+    good = _learn_one(th, at, slot, np.int64(3), bonus * p.CONTINUATION[2], good)
+    good = _learn_one(th, at, slot, np.int64(4), bonus * p.CONTINUATION[3], good)
+    good = _learn_one(th, at, slot, np.int64(5), bonus * p.CONTINUATION[4], good)
+    _learn_one(th, at, slot, np.int64(6), bonus * p.CONTINUATION[5], good)
 
 
 @jit()
@@ -188,7 +207,15 @@ def learn_multicut(th: Any, depth: int) -> None:
 
 @jit()
 def learn_best(
-    pos: Any, th: Any, ply: int, best_move: int, table_move: int, depth: int, tried_quiets: int, tried_captures: int
+    pos: Any,
+    th: Any,
+    ply: int,
+    is_pv: bool,
+    best_move: int,
+    table_move: int,
+    depth: int,
+    tried_quiets: int,
+    tried_captures: int,
 ) -> None:
     """Raise the best move, and lower those that were tried in vain and a first move that the best one refutes."""
     at = OFFSET + ply
@@ -196,6 +223,8 @@ def learn_best(
     bonus += toward_zero(th.stat_score[at - 1], np.int64(p.BONUS_STAT))
     if best_move == table_move:
         bonus += p.BONUS_TABLE_MOVE
+    if not is_pv:
+        bonus += toward_zero(bonus * (tried_quiets + tried_captures) * p.BONUS_TRIED, np.int64(p.GRAIN))
     malus: Any = min(p.MALUS[0] * depth + p.MALUS[1], np.int64(p.MALUS[2]))
     captured = np.int64(0)
     if not (best_move & DROP_BIT):

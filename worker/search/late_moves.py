@@ -106,7 +106,7 @@ def late_reduction(
             grains += p.REDUCTION_MANY_CUTOFFS
         if all_node:
             grains += p.REDUCTION_CUTOFFS_ALL
-    if is_table_move:
+    elif is_table_move:
         grains -= p.REDUCTION_TABLE_MOVE
     grains -= toward_zero(th.stat_score[at] * p.REDUCTION_HISTORY[0], np.int64(p.REDUCTION_HISTORY[1]))
     if all_node:
@@ -154,6 +154,8 @@ def is_worth_a_ply(table_score: int, table_depth: int) -> bool:
 @jit()
 def reverse_margin(depth: int, hit: bool, improving: bool, worsening: bool, correction: int) -> Any:
     """The margin (centipawns) over beta from which the evaluation lets the search prune a node of ``depth``."""
-    slope = np.int64(p.REVERSE_SLOPE if hit else p.REVERSE_SLOPE_MISS)
+    slope: Any = min(p.REVERSE_SLOPE + p.REVERSE_SLOPE_GROWTH * depth, np.int64(p.REVERSE_SLOPE_MOST))
+    if not hit:
+        slope -= p.REVERSE_SLOPE_MISS
     off = (p.REVERSE_IMPROVING if improving else 0) + (p.REVERSE_WORSENING if worsening else 0)
     return slope * depth - off * slope // p.GRAIN + abs(correction) // p.REVERSE_CORRECTION

@@ -15,10 +15,18 @@ from worker.search.correction import correction_row, follow_keys
 from worker.search.history import continuation_row, slot_of
 from worker.search.parts import part
 from worker.search.state import OFFSET, PV_ROW
-from worker.search.tt import prefetch_entry
+from worker.search.tt import entry_bound, entry_score, prefetch_entry, probe
 from worker.shogi.attacks import in_check, update_checks, update_unchecked
 from worker.shogi.declaration import wins_by
-from worker.shogi.makemove import fourth_time, keys_after, make_known, make_null, perpetual_check, repetition_distance
+from worker.shogi.makemove import (
+    fourth_time,
+    is_legal,
+    keys_after,
+    make_known,
+    make_null,
+    perpetual_check,
+    repetition_distance,
+)
 from worker.shogi.pieces import DROP_BIT, KING, PAWN
 
 _SUPERIOR = part("superior_positions")
@@ -144,6 +152,23 @@ def game_end_score(pos: Any, th: Any, ply: int) -> Any:
     if score == NO_SCORE and wins_by(pos, th.entering_rule):
         return np.int64(MATE - 1) - ply
     return score
+
+
+@jit()
+def table_agrees(pos: Any, th: Any, ply: int, move: int, high: bool, beta: int) -> Any:
+    """Whether the entry behind the table's move is on the same side of beta, or there is none (after Stockfish).
+
+    Args:
+        move: pseudo-legal; 0: the table has none.
+        high: whether the table's score is beta or more.
+    """
+    if move == 0 or not is_legal(pos, move, th.list_end[OFFSET + ply - 1]):
+        return True
+    board, hands = keys_after(pos, move)
+    data = probe(th, board ^ hands)
+    if data == np.uint64(0) or entry_bound(data) == 0:
+        return True
+    return (-entry_score(data, ply + 1) >= beta) == high
 
 
 @jit()

@@ -30,6 +30,8 @@ WINDOW_GROWTH: Final = 3
 # Table (cut-offs).
 TABLE_ANY_NODE_DEPTH: Final = 5
 """plies: above it a table score that fits the window cuts whatever kind of node is expected."""
+TABLE_VERIFY_DEPTH: Final = 7
+"""plies: from here on the entry behind the table's move must agree with a cut-off."""
 TABLE_BONUS: Final = (130, -71, 1043)
 """history: slope per ply, constant, most; for the quiet table move that cuts."""
 TABLE_PRIOR_MALUS: Final = 2142
@@ -57,11 +59,13 @@ HINDSIGHT_SUM: Final = 173
 RAZOR_BASE: Final = 502
 RAZOR_SQUARE: Final = 306
 """cp; cp to a square ply."""
-REVERSE_DEPTH: Final = 15
+REVERSE_DEPTH: Final = 19
 """plies: only below."""
-REVERSE_SLOPE: Final = 76
-REVERSE_SLOPE_MISS: Final = 55
-"""cp to a ply, where the table knows the position and where not."""
+REVERSE_SLOPE: Final = 45
+REVERSE_SLOPE_GROWTH: Final = 4
+REVERSE_SLOPE_MOST: Final = 85
+REVERSE_SLOPE_MISS: Final = 20
+"""cp to a ply: constant; more for each ply of depth; most; less where the table does not know the position."""
 REVERSE_IMPROVING: Final = 2686
 REVERSE_WORSENING: Final = 362
 """share of the slope, off the margin."""
@@ -75,7 +79,8 @@ NULL_BASE: Final = 378
 """cp: the evaluation must reach beta - slope * depth - improving + base."""
 NULL_REDUCTION: Final = 7
 NULL_DIVISOR: Final = 3
-"""plies; one more for each so many plies of depth."""
+NULL_EVALUATION: Final = 256
+"""plies; one more for each so many plies of depth, and for each so many cp of evaluation above beta."""
 NULL_VERIFY_DEPTH: Final = 16
 """plies: from here on a null move's cut-off is verified."""
 
@@ -86,8 +91,9 @@ INTERNAL_PRIOR: Final = 3
 
 # ProbCut.
 PROBCUT_DEPTH: Final = 3
-PROBCUT_LESS: Final = 4
-"""plies: from which depth, and how much less its search is."""
+PROBCUT_LESS: Final = 3
+PROBCUT_LESS_IMPROVING: Final = 2
+"""plies: from which depth; how much less its search is; how much more less where the side is improving."""
 PROBCUT_MARGIN: Final = 224
 PROBCUT_IMPROVING: Final = 61
 SMALL_PROBCUT_MARGIN: Final = 416
@@ -146,6 +152,8 @@ SINGULAR_CORRECTION: Final = 210_590
 """correction to a cp."""
 MULTICUT_MALUS: Final = (-424, -107, -3375)
 """history: constant, per ply, least; of the table move where others are as good."""
+MULTICUT_CORRECTION: Final = 22
+"""What the correction learns from that (see `CORRECTION_BONUS`)."""
 NEGATIVE_HIGH: Final = -3
 NEGATIVE_CUT: Final = -2
 """plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
@@ -229,6 +237,7 @@ BONUS_STAT: Final = 32
 """The statistics of the move before to one of bonus."""
 BONUS_QUIET: Final = 806
 BONUS_CAPTURE: Final = 1286
+BONUS_TRIED: Final = 4
 MALUS_QUIET: Final = 1113
 MALUS_QUIET_FADE: Final = 977
 MALUS_CAPTURE: Final = 1559
@@ -243,6 +252,9 @@ CONTINUATION: Final = (1157, 648, 288, 576, 140, 441)
 """share by plies back, from 1 on."""
 CONTINUATION_FIRST: Final = 88
 """history, always added at one ply back."""
+CONTINUITY: Final = (94, 103, 110, 106, 119, 126, 121)
+CONTINUITY_WHOLE: Final = 128
+"""Share of a bonus by how many of the tables up to this one held the move for good before."""
 TABLE_MOVE_BONUS: Final = 805
 TABLE_MOVE_MALUS: Final = 787
 PRIOR_BASE: Final = -232

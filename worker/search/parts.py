@@ -16,6 +16,7 @@ PARTS: Final = (
     "blending",
     "capture_history",
     "continuation_history",
+    "continuity",
     "correction_history",
     "deeper",
     "double_extension",
@@ -27,6 +28,7 @@ PARTS: Final = (
     "late_move_reduction",
     "low_ply_history",
     "mate_in_one",
+    "multicut_correction",
     "null_move",
     "null_verification",
     "pawn_history",
@@ -40,6 +42,7 @@ PARTS: Final = (
     "singular",
     "small_probcut",
     "superior_positions",
+    "table_verification",
     "threats",
 )
 

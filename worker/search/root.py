@@ -17,7 +17,7 @@ from worker.score import INFINITE, MATE, MATE_BOUND, NO_SCORE
 from worker.search import parameters as p
 from worker.search.alphabeta import search
 from worker.search.check_squares import checks_by, note_checks
-from worker.search.correction import corrected, correction_of, learn_correction, note_keys
+from worker.search.correction import corrected, correction_of, correction_slope, learn_correction, note_keys
 from worker.search.history import learn_best, learn_continuations, slot_of
 from worker.search.late_moves import is_worth_a_ply, late_reduction, reduction, statistics
 from worker.search.node import ALL, CUT, PV, do_move, enter_node, update_pv
@@ -134,10 +134,10 @@ def _learn(pos: Any, th: Any, best_move: int, best: int) -> None:
     at = OFFSET
     zero = np.int64(0)
     if best_move != 0:
-        learn_best(pos, th, zero, best_move, th.root_table_move, th.root_left, th.root_quiets, th.root_captures)
+        learn_best(pos, th, zero, True, best_move, th.root_table_move, th.root_left, th.root_quiets, th.root_captures)
     if th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
         if best_move == 0 or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
-            learn_correction(th, zero, best - th.static_eval[at], th.root_left, best_move != 0)
+            learn_correction(th, zero, best - th.static_eval[at], th.root_left, correction_slope(best_move))
 
 
 @jit()

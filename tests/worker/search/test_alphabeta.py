@@ -16,7 +16,7 @@ from worker.search.late_moves import is_worth_a_ply
 from worker.search.node import ALL, CUT, PV, do_move, enter_node
 from worker.search.quiescence import quiescence
 from worker.search.thread import SearchThread
-from worker.search.tt import LOWER, UNSEARCHED, entry_is_pv, probe, store
+from worker.search.tt import EXACT, LOWER, UNSEARCHED, entry_is_pv, probe, store
 from worker.shogi import STARTPOS
 from worker.training import generation0
 
@@ -60,3 +60,27 @@ def test_an_entry_without_a_search_is_weighed_against_every_window_anew(thread: 
 )
 def test_a_table_move_of_a_line_gets_a_ply(score: int, depth: int, worth: bool) -> None:
     assert bool(is_worth_a_ply(np.int64(score), np.int64(depth))) is worth
+
+
+@pytest.mark.parametrize(("behind", "trusted"), [(None, True), (-350, True), (250, False)])
+def test_a_deep_cut_off_by_the_table_needs_the_entry_behind_its_move(
+    thread: SearchThread, behind: int | None, trusted: bool
+) -> None:
+    """``behind``: the score of that entry, from the other side."""
+    position, nnue, th = thread.position, thread._nnue.record, thread.record
+    one, deep, zero = np.int64(1), np.int64(12), np.int64(0)
+    move = position.parse_usi("3c3d")
+    enter_node(position.record, th, one)
+    store(th, position.record.key, one, np.int64(move), np.int64(400), zero, deep, np.int64(LOWER), zero)
+    if behind is not None:
+        position.push(move)
+        store(th, position.record.key, np.int64(2), zero, np.int64(behind), zero, deep, np.int64(EXACT), zero)
+        position.pop()
+
+    def nodes_at(depth: int) -> int:
+        before = int(th.nodes)
+        search(position.record, nnue, th, one, np.int64(99), np.int64(100), np.int64(depth), np.int64(CUT))
+        return int(th.nodes) - before
+
+    assert nodes_at(6) == 0
+    assert (nodes_at(7) == 0) is trusted

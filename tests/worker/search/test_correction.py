@@ -37,7 +37,7 @@ def value(position: Position, state: ThreadState, static_eval: int) -> int:
 def learn(position: Position, state: ThreadState, difference: int, times: int = 1) -> None:
     note_keys(position.record, state.record, ROOT)
     for _ in range(times):
-        learn_correction(state.record, ROOT, np.int64(difference), np.int64(8), True)
+        learn_correction(state.record, ROOT, np.int64(difference), np.int64(8), np.int64(p.CORRECTION_BONUS[0]))
 
 
 def test_nothing_learned_changes_nothing() -> None:

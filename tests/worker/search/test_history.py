@@ -6,9 +6,17 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.memory import ld16
+from worker.search import parameters as p
 from worker.search.correction import note_keys
-from worker.search.history import butterfly_address, learn, learn_prior, learn_quiet, slot_of
-from worker.search.parameters import CONTINUATION_FIRST
+from worker.search.history import (
+    butterfly_address,
+    learn,
+    learn_best,
+    learn_continuations,
+    learn_prior,
+    learn_quiet,
+    slot_of,
+)
 from worker.search.state import BUTTERFLY_LIMIT, OFFSET, ThreadState, begin_search
 from worker.shogi import Position
 
@@ -74,4 +82,43 @@ def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its
     before = read(row + 2 * slot_of(move))
     learn_prior(position.record, th, np.int64(2), np.int64(0), np.int64(1))
     assert read(butterfly_address(th, move)) == 0
-    assert read(row + 2 * slot_of(move)) > before + CONTINUATION_FIRST // 2
+    assert read(row + 2 * slot_of(move)) > before + p.CONTINUATION_FIRST // 2
+
+
+def test_a_move_that_was_good_after_other_moves_too_learns_more() -> None:
+    def second_lesson(first: int) -> int:
+        """What the table of the move two plies before learns, after a lesson in that of the last one."""
+        state = ThreadState()
+        begin_search(state.record)
+        th, slot = state.record, slot_of(Position.startpos().parse_usi("7g7f"))
+        at = OFFSET + 3
+        for back in (1, 2):
+            th.slot[at - back] = 500 * back
+            th.row[at - back] += 500 * back * 2592 * 2
+        for _ in range(20):
+            learn(int(th.row[at - 1]) + 2 * slot, np.int64(first), np.int64(BUTTERFLY_LIMIT))
+        before = read(int(th.row[at - 2]) + 2 * slot)
+        learn_continuations(th, np.int64(3), slot, np.int64(1000))
+        return int(read(int(th.row[at - 2]) + 2 * slot) - before)
+
+    assert second_lesson(2000) > second_lesson(-2000) > 0
+
+
+def test_the_best_of_many_moves_learns_more_off_the_line() -> None:
+    def lesson(*, is_pv: bool, tried: int) -> int:
+        state = ThreadState()
+        begin_search(state.record)
+        th, position = state.record, Position.startpos()
+        note_keys(position.record, th, np.int64(0))
+        moves = [int(move) for move in position.legal_moves()]
+        best, others = moves[0], moves[1 : 1 + tried]
+        tried_at = OFFSET * 2 * (len(th.tried) // len(th.slot) // 2)
+        for i, move in enumerate(others):
+            th.tried[tried_at + i] = move
+        zero = np.int64(0)
+        learn_best(position.record, th, zero, is_pv, np.int64(best), zero, np.int64(5), np.int64(tried), zero)
+        assert all(read(butterfly_address(th, np.int64(move))) < 0 for move in others)
+        return int(read(butterfly_address(th, np.int64(best))))
+
+    assert lesson(is_pv=False, tried=16) > lesson(is_pv=False, tried=2) > 0
+    assert lesson(is_pv=True, tried=16) == lesson(is_pv=True, tried=2)
