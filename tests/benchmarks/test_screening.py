@@ -52,8 +52,8 @@ def test_both_sides_of_a_game_are_searched_where_nobody_is_far_ahead(tmp_path: P
 def test_directions_are_parameters_groups_and_parameters_that_move_together() -> None:
     assert [way.name for way in directions(["order"], 1)] == list(GROUPS["order"])
     (way,) = directions(["REVERSE_SLOPE+REVERSE_SLOPE_MISS"], 2)
-    assert way.up == {"REVERSE_SLOPE": 91, "REVERSE_SLOPE_MISS": 66}
-    assert way.down == {"REVERSE_SLOPE": 61, "REVERSE_SLOPE_MISS": 44}
+    assert way.up == {"REVERSE_SLOPE": 54, "REVERSE_SLOPE_MISS": 24}
+    assert way.down == {"REVERSE_SLOPE": 36, "REVERSE_SLOPE_MISS": 16}
     with pytest.raises(TunableError, match="castling"):
         directions(["castling"], 1)
     with pytest.raises(TunableError, match=r"LATE_MOVES: 20 steps from 3 lead to -7 and 13"):

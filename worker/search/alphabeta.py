@@ -243,7 +243,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if _RAZORING and not is_pv and evaluation < alpha - p.RAZOR_BASE - p.RAZOR_SQUARE * depth * depth:
             return quiescence(pos, nn, th, ply, alpha, beta, False)
 
-        # 7. Reverse futility: an evaluation far above beta stays above it.
+        # 8. Reverse futility: an evaluation far above beta stays above it.
         if (
             _REVERSE_FUTILITY
             and th.former_pv[at] == 0
@@ -256,7 +256,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         ):
             return toward_zero(2 * beta + evaluation, np.int64(3))
 
-        # 8. Null move: even a pass holds beta.
+        # 9. Null move: even a pass holds beta.
         if (
             _NULL_MOVE
             and cut_node != 0
@@ -290,7 +290,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 th.static_eval[at] = static_eval
         improving = improving or static_eval >= beta
 
-        # 9. Internal reduction: without a table move this node is not worth its depth yet.
+        # 10. Internal reduction: without a table move this node is not worth its depth yet.
         if (
             _INTERNAL_REDUCTION
             and not follows
@@ -301,7 +301,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         ):
             depth -= 1
 
-        # 10. ProbCut: a capture far above beta in a shallower search is above beta in a deeper one too.
+        # 11. ProbCut: a capture far above beta in a shallower search is above beta in a deeper one too.
         probcut_beta = beta + p.PROBCUT_MARGIN - (p.PROBCUT_IMPROVING if improving else 0)
         if (
             _PROBCUT
@@ -335,7 +335,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                     if score < MATE_BOUND:
                         return score - (probcut_beta - beta)
 
-    # 11. Small ProbCut: the table's score is far above beta.
+    # 12. Small ProbCut: the table's score is far above beta.
     probcut_beta = beta + p.SMALL_PROBCUT_MARGIN
     if (
         _SMALL_PROBCUT
@@ -347,7 +347,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     ):
         return probcut_beta
 
-    # 12. The moves.
+    # 13. The moves.
     table = (table_move, table_score, table_depth, table_captures)
     stage = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, stage, table_move)
@@ -375,7 +375,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if th.former_pv[at] != 0:
             grains += p.REDUCTION_FORMER_FIRST
 
-        # 13. Pruning, once some move is known to avoid a mate.
+        # 14. Pruning, once some move is known to avoid a mate.
         if best > -MATE_BOUND:
             if _LATE_MOVE_PRUNING and number >= (p.LATE_MOVES + depth * depth) >> (0 if improving else 1):
                 skip_quiets = np.int64(1)
@@ -404,7 +404,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 if _SEE_PRUNING and not exchange_at_least(pos, move, -p.QUIET_SEE_SQUARE * reduced * reduced):
                     continue
 
-        # 14. Extensions: a table move without a rival is searched deeper, one with rivals less deep.
+        # 15. Extensions: a table move without a rival is searched deeper, one with rivals less deep.
         extension = np.int64(0)
         if (
             _SINGULAR
@@ -441,7 +441,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 extension = np.int64(p.NEGATIVE_CUT)
         new_depth += extension
 
-        # 15. Search the move with its reduction; search it again deeper where it does better than expected.
+        # 16. Search the move with its reduction; search it again deeper where it does better than expected.
         th.move_count[at] = number
         th.stat_score[at] = statistics(pos, th, ply, move, captured)
         grains = late_reduction(
@@ -489,7 +489,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if th.stopped != 0:
             return np.int64(0)
 
-        # 16. A new best move?
+        # 17. A new best move?
         # Near the horizon one tie in eight counts as better: with a coarse evaluation the first of equal moves is no
         # better than the others.
         tie = ply + 2 >= th.root_depth and (th.nodes & _TIE_NODES) == 0 and abs(score) < MATE_BOUND - 1
@@ -515,7 +515,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
                 th.tried[tried_at + tried_quiets] = move
                 tried_quiets += 1
 
-    # 17. The result, and learning from it.
+    # 18. The result, and learning from it.
     if number == 0:
         # With a move excluded it is only known that no other move is as good.
         best = alpha if excluded != 0 else np.int64(-MATE) + ply

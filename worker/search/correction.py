@@ -209,7 +209,7 @@ def _learn_share(address: int, bonus: int, share: int) -> None:
 
 @jit()
 def correction_slope(best_move: int) -> Any:
-    """How much a node's correction learns from its search (int64); ``best_move`` 0: no move raised alpha."""
+    """The slope by which a node's correction learns from its search (int64); ``best_move`` 0: no move raised alpha."""
     return np.int64(p.CORRECTION_BONUS[0] if best_move != 0 else p.CORRECTION_BONUS[1])
 
 
