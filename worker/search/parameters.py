@@ -153,7 +153,7 @@ SINGULAR_CORRECTION: Final = 210_590
 MULTICUT_MALUS: Final = (-424, -107, -3375)
 """history: constant, per ply, least; of the table move where others are as good."""
 MULTICUT_CORRECTION: Final = 22
-"""What the correction learns from that (see `CORRECTION_BONUS`)."""
+"""Slope of the correction that is learned from that (as `CORRECTION_BONUS`)."""
 NEGATIVE_HIGH: Final = -3
 NEGATIVE_CUT: Final = -2
 """plies: where the table move is not singular, and its score is above beta, or a cut is expected."""

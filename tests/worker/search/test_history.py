@@ -87,7 +87,7 @@ def test_a_move_that_left_nothing_is_learned_after_the_one_before_even_where_its
 
 def test_a_move_that_was_good_after_other_moves_too_learns_more() -> None:
     def second_lesson(first: int) -> int:
-        """What the table of the move two plies before learns, after a lesson in that of the last one."""
+        """The lesson of the table of the move two plies before, after one in that of the last move."""
         state = ThreadState()
         begin_search(state.record)
         th, slot = state.record, slot_of(Position.startpos().parse_usi("7g7f"))
