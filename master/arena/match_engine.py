@@ -12,7 +12,7 @@ from typing import Final
 from cluster.machine.processes import stat_of
 from master.arena.contestants import Contestant
 from master.arena.referee import BestMove
-from worker.engine import Bound, EngineError
+from worker.engine import EngineError
 from worker.usi.lines import dialect_of, parse_bestmove, parse_info, parse_nodes
 from worker.usi.process import UsiProcess
 
@@ -24,6 +24,19 @@ _LONGEST_S: Final = 600.0
 """Seconds of a search without a clock; then the engine counts as hanging."""
 _STOP_S: Final = 3.0
 """Seconds from ``stop`` to ``bestmove``; then the process is ended."""
+
+
+def reached(exact: str, scored: str) -> tuple[int | None, int]:
+    """The score and the depth that a search reached, from its last line with an exact score and its last with any.
+
+    A bound is no depth that was reached, but the depth before it was: an engine that leaves out lines when they come
+    quickly may have shown its last exact score many depths ago.
+    """
+    best, last = (parse_info(line, lambda words: tuple(words[:1])) for line in (exact, scored))
+    depth = 0 if best is None else best.depth
+    if last is not None and last.depth - 1 > depth:
+        return last.score, last.depth - 1
+    return (None if best is None else best.score), depth
 
 
 class SilentError(EngineError):
@@ -103,8 +116,7 @@ class MatchEngine:
 
     def _follow(self, process: UsiProcess, began: float, allowed_s: float) -> BestMove:
         """Read the search to its best move."""
-        scored = ""
-        counted = ""
+        exact = scored = counted = ""
         deadline = began + allowed_s
         while True:
             line = process.receive(deadline)
@@ -119,16 +131,14 @@ class MatchEngine:
                 continue
             if " nodes " in line:
                 counted = line
-            if " score " in line and "bound" not in line and (" multipv " not in line or " multipv 1 " in line):
+            if " score " in line and (" multipv " not in line or " multipv 1 " in line):
                 scored = line
+                if "bound" not in line:
+                    exact = line
         elapsed_ms = int((time.monotonic() - began) * 1000)
         move, _ = parse_bestmove(line)
-        info = parse_info(scored, lambda words: tuple(words[:1]))
-        assert info is None or info.bound is Bound.EXACT
-        nodes = parse_nodes(counted) or 0
-        return BestMove(
-            move, elapsed_ms, None if info is None else info.score, nodes, 0 if info is None else info.depth
-        )
+        score, depth = reached(exact, scored)
+        return BestMove(move, elapsed_ms, score, parse_nodes(counted) or 0, depth)
 
     def _interrupt(self, process: UsiProcess) -> None:
         """End a search that came too late; the process too, where it does not answer."""
