@@ -160,10 +160,10 @@ def _note_places(th: Any, ply: int, side: int) -> None:
     at = OFFSET + ply
     first = at * CORRECTION_KEYS
     pawns = th.key_sums[first]
-    th.pawn_row[at] = th.histories + H_PAWN + np.int64(pawns >> np.uint64(40)) % PAWN_ROWS * (SLOTS * 2)
+    th.pawn_row[at] = th.shared + H_PAWN + np.int64(pawns >> np.uint64(40)) % PAWN_ROWS * (SLOTS * 2)
     if not _PART:
         return
-    base = th.histories + H_CORRECTION + side * (2 * CORRECTIONS)
+    base = th.shared + H_CORRECTION + side * (2 * CORRECTIONS)
     for i in range(CORRECTION_KEYS):
         place = base + i * 4 * CORRECTIONS + 2 * np.int64(th.key_sums[first + i] >> _SHIFT)
         th.corrections[first + i] = place
@@ -176,7 +176,7 @@ def _note_places(th: Any, ply: int, side: int) -> None:
 @jit()
 def correction_row(th: Any, slot: int) -> Any:
     """The address of the corrections after a move, by its slot; slot 0 stands for no move."""
-    return th.histories + H_CORRECTION_MOVES + slot * (SLOTS * 2)
+    return th.shared + H_CORRECTION_MOVES + slot * (SLOTS * 2)
 
 
 @jit()

@@ -28,7 +28,7 @@ from worker.search import tt, tuning
 from worker.search.effort import ROOT_MATE_NODES
 from worker.search.root_mate import RootMate
 from worker.search.smp import Ballot, elect
-from worker.search.state import MAX_DEPTH, NEVER
+from worker.search.state import MAX_DEPTH, NEVER, shared_histories
 from worker.search.steps import Steps
 from worker.search.thread import PvLine, SearchThread, Task
 from worker.search.tt import TranspositionTable, absorb
@@ -89,7 +89,8 @@ class NumbaEngine:
         """Node limit of the search for mate beside a search without node or depth limit; 0: none runs. May be changed
         between searches."""
         self._root_mate = RootMate(hash_mb)
-        self._threads = [SearchThread(self._network, self._table) for _ in range(threads)]
+        self._histories = shared_histories()
+        self._threads = [SearchThread(self._network, self._table, self._histories) for _ in range(threads)]
         self._parameters = tuning.array_of(tuning.complete({})) if TUNING else None
         self._lock = threading.Lock()
         self._stopped = False
@@ -116,6 +117,7 @@ class NumbaEngine:
             return
         self._is_clean = True
         self._table.clear()
+        self._histories.clear()
         for thread in self._threads:
             thread.clear_histories()
 

@@ -82,7 +82,7 @@ def capture_address(th: Any, move: int, captured: int) -> Any:
 @jit()
 def continuation_row(th: Any, checked: int, captures: int, slot: int) -> Any:
     """The address of the row of moves that follow a move, by its slot; slot 0 stands for no move."""
-    return th.histories + H_CONTINUATION + ((checked * 2 + captures) * SLOTS + slot) * (SLOTS * 2)
+    return th.shared + H_CONTINUATION + ((checked * 2 + captures) * SLOTS + slot) * (SLOTS * 2)
 
 
 @jit()

@@ -41,23 +41,32 @@ CORRECTION_BITS: Final = 16
 CORRECTIONS: Final = 1 << CORRECTION_BITS
 """Entries of a correction by key, for each colour to move."""
 CORRECTION_KEYS: Final = 4
-_SIZES: Final = {
+_OWN: Final = {
     "butterfly": 2 * ORIGINS * 81,  # [colour][origin][target]
     "low_ply": LOW_PLIES * ORIGINS * 81,  # [search ply][origin][target]
     "capture": SLOTS * 16,  # [slot][captured type]
+}
+_SHARED: Final = {
     "pawn": PAWN_ROWS * SLOTS,  # [pawn structure][slot]
     "correction": CORRECTION_KEYS * 2 * CORRECTIONS,  # [kind of key][colour][key]
     "correction_moves": SLOTS * SLOTS,  # [slot of an earlier move][slot]
     "continuation": 4 * SLOTS * SLOTS,  # [in check][captures][slot of an earlier move][slot]
 }
-_STARTS: Final = dict(zip(_SIZES, accumulate((0, *_SIZES.values())), strict=False))
-H_BUTTERFLY: Final = 2 * _STARTS["butterfly"]
-H_LOW_PLY: Final = 2 * _STARTS["low_ply"]
-H_CAPTURE: Final = 2 * _STARTS["capture"]
-H_PAWN: Final = 2 * _STARTS["pawn"]
-H_CORRECTION: Final = 2 * _STARTS["correction"]
-H_CORRECTION_MOVES: Final = 2 * _STARTS["correction_moves"]
-H_CONTINUATION: Final = 2 * _STARTS["continuation"]
+"""Values of each table: those that a thread has for itself, and those that all threads of a search share."""
+
+
+def _starts(sizes: dict[str, int]) -> dict[str, int]:
+    return dict(zip(sizes, accumulate((0, *sizes.values())), strict=False))
+
+
+H_BUTTERFLY: Final = 2 * _starts(_OWN)["butterfly"]
+H_LOW_PLY: Final = 2 * _starts(_OWN)["low_ply"]
+H_CAPTURE: Final = 2 * _starts(_OWN)["capture"]
+H_PAWN: Final = 2 * _starts(_SHARED)["pawn"]
+H_CORRECTION: Final = 2 * _starts(_SHARED)["correction"]
+H_CORRECTION_MOVES: Final = 2 * _starts(_SHARED)["correction_moves"]
+H_CONTINUATION: Final = 2 * _starts(_SHARED)["continuation"]
+"""Bytes from ``th.histories`` or ``th.shared`` to each table."""
 LOW_PLY_BEGINS: Final = 98
 _BEGIN_WITH: Final = {
     "low_ply": LOW_PLY_BEGINS,
@@ -158,7 +167,8 @@ TH_DTYPE: Final = np.dtype(
         ("pick_promising", np.int64, (_PLIES,)),  # end of the quiet moves that come by score
         ("pick_quiets", np.int64, (_PLIES,)),  # where the quiet moves begin
         ("check_squares", np.uint64, (_PLIES * CHECK_WORDS,)),  # by ply and piece type (worker.search.check_squares)
-        ("histories", np.int64),
+        ("histories", np.int64),  # addresses: the thread's own, and those that threads share
+        ("shared", np.int64),
         ("log_table", np.int64, (LOGS,)),  # REDUCTION_LOG / 100 * ln(i)
     ],
     align=True,
@@ -167,8 +177,35 @@ TH: Final = from_dtype(TH_DTYPE)
 """The numba type."""
 
 
+class Histories:
+    """Tables of histories in one buffer.
+
+    Args:
+        sizes: the number of values of each table.
+    """
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self._sizes = sizes
+        self._values = aligned_zeros(sum(sizes.values()), np.int16)
+        self.address = int(self._values.ctypes.data)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what earlier games taught."""
+        for name, start in _starts(self._sizes).items():
+            self._values[start : start + self._sizes[name]] = _BEGIN_WITH.get(name, 0)
+
+
+def shared_histories() -> Histories:
+    """The tables that all threads of a search share. They read and write without a lock: a lost lesson does no harm."""
+    return Histories(_SHARED)
+
+
 class ThreadState:
     """One thread's Record and the histories behind it.
+
+    Args:
+        shared: the tables that it shares with other threads; None: it has its own.
 
     Attributes:
         memory: the Record, in an array of one (`TH_DTYPE`).
@@ -176,19 +213,22 @@ class ThreadState:
         fields: the same for Python code (`worker.jit.memory.fields_of`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Histories | None = None) -> None:
         self.memory = aligned_zeros(1, TH_DTYPE)
         self.record: Any = self.memory.view(np.recarray)[0]
         self.fields = fields_of(self.memory)
-        self._histories = aligned_zeros(sum(_SIZES.values()), np.int16)
+        self._own = [Histories(_OWN)]
+        if shared is None:
+            shared = shared_histories()
+            self._own.append(shared)
+        self._shared = shared  # kept, for the Record knows only its address
         self._flag = aligned_zeros(1, np.int64)
         self.fields.static_eval[:] = NO_SCORE
-        self.fields.histories[0] = self._histories.ctypes.data
+        self.fields.histories[0], self.fields.shared[0] = self._own[0].address, shared.address
         self.fields.stop_flag[0] = self._flag.ctypes.data
         self.fields.pause_at[0] = NEVER
         self.fields.share_depth[0] = NEVER
         self.fill_logs(REDUCTION_LOG)
-        self.clear_histories()
 
     def fill_logs(self, slope: int) -> None:
         """Make the table of logarithms anew.
@@ -204,9 +244,9 @@ class ThreadState:
         self._flag[0] = int(value)
 
     def clear_histories(self) -> None:
-        """Forget what earlier games taught."""
-        for name, start in _STARTS.items():
-            self._histories[start : start + _SIZES[name]] = _BEGIN_WITH.get(name, 0)
+        """Forget what earlier games taught; tables that were given to it are their owner's."""
+        for tables in self._own:
+            tables.clear()
         self.fields.table_move_history[0] = 0
 
 
@@ -222,8 +262,8 @@ def begin_search(th: Any) -> None:
         st16(th.histories + H_LOW_PLY + 2 * i, np.int64(LOW_PLY_BEGINS))
     for i in range(len(th.slot)):
         th.slot[i] = 0
-        th.row[i] = th.histories + H_CONTINUATION
-        th.correction_row[i] = th.histories + H_CORRECTION_MOVES
+        th.row[i] = th.shared + H_CONTINUATION
+        th.correction_row[i] = th.shared + H_CORRECTION_MOVES
         th.reduction[i] = 0
         th.stat_score[i] = 0
         th.move_count[i] = 0

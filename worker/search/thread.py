@@ -17,7 +17,7 @@ from worker.search.parameters import WINDOW, WINDOW_GROWTH, WINDOW_SPREAD
 from worker.search.parts import part
 from worker.search.root import search_root_in
 from worker.search.smp import skips
-from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, ThreadState, begin_search
+from worker.search.state import MAX_DEPTH, NEVER, PV_ROW, Histories, ThreadState, begin_search
 from worker.search.tt import TranspositionTable, entry_move, probe
 from worker.shogi import Position
 
@@ -59,8 +59,8 @@ class SearchThread(ThreadState):
     `run` blocks and releases the GIL inside compiled code; `stop` may come from any thread.
     """
 
-    def __init__(self, network: Network, table: TranspositionTable) -> None:
-        super().__init__()
+    def __init__(self, network: Network, table: TranspositionTable, shared: Histories | None = None) -> None:
+        super().__init__(shared)
         self._table = table
         self._nnue = NnueState(network)
         self.outbox = Outbox(self.record)

@@ -103,7 +103,7 @@ def places(th: Any, ply: int) -> list[int]:
     """The places of a node's corrections and of its pawns' history in the tables."""
     at = OFFSET + ply
     addresses = [*th.corrections[at * CORRECTION_KEYS : (at + 1) * CORRECTION_KEYS], th.pawn_row[at]]
-    return [int(address) - int(th.histories) for address in addresses]
+    return [int(address) - int(th.shared) for address in addresses]
 
 
 def test_every_pawn_counts_in_the_rows_by_pawn_structure() -> None:

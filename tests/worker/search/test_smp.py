@@ -1,13 +1,21 @@
-"""Lazy SMP: the vote of the threads, and the depths that they leave out."""
+"""Lazy SMP: the vote of the threads, the depths that they leave out, what they learn together."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.engine import Limits
+from worker.jit import jit
+from worker.jit.memory import ld16
 from worker.score import MATE_BOUND, mate_in, mated_in
+from worker.search.engine import NumbaEngine
+from worker.search.history import learn
 from worker.search.smp import Ballot, elect, skips
+from worker.search.state import CONTINUATION_LIMIT, H_CONTINUATION
+from worker.shogi import STARTPOS
 
 scores = st.one_of(st.integers(-2000, 2000), st.integers(1, 30).map(mate_in), st.integers(0, 30).map(mated_in))
 ballots = st.builds(Ballot, st.integers(1, 4), scores, st.integers(0, 40))
@@ -64,3 +72,24 @@ def test_helpers_spread() -> None:
     assert len(patterns) == 20
     for depth in range(10, 30):
         assert 7 <= sum(skips(number, depth) for number in range(1, 21)) <= 13
+
+
+@jit()
+def read(address):  # type: ignore[no-untyped-def]
+    return ld16(address)
+
+
+def test_threads_of_an_engine_learn_together_and_forget_together() -> None:
+    engine = NumbaEngine(hash_mb=1, threads=2)
+    first, second = (thread.fields for thread in engine._threads)
+    assert first.shared[0] == second.shared[0]
+    assert first.histories[0] != second.histories[0]
+    address = int(first.shared[0]) + H_CONTINUATION
+    fresh = read(address)
+    learn(address, np.int64(3000), np.int64(CONTINUATION_LIMIT))
+    assert read(address) > fresh
+    engine.set_position(STARTPOS)
+    engine.go(Limits(nodes=10))
+    engine.new_game()
+    assert read(address) == fresh
+    engine.close()
