@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
@@ -32,6 +33,7 @@ def facts(run: Run) -> dict[str, Any]:
         "losses": run.losses,
         "pace": settings.games.pace,
         "finished": run.finished,
+        "signal": round(signal(run), 3),
         "parameters": [
             {
                 "name": one.name,
@@ -44,10 +46,25 @@ def facts(run: Run) -> dict[str, Any]:
                 "step": one.step,
                 "perturbation": round(settings.spsa.perturbation(one, last), 3),
                 "gain": round(settings.spsa.gain(one, last), 4),
+                "signal": round(own, 2),
             }
-            for one, value in zip(settings.spsa.parameters, spsa.theta, strict=True)
+            for one, value, own in zip(settings.spsa.parameters, spsa.theta, spsa.signals, strict=True)
         ],
     }
+
+
+def signal(run: Run) -> float:
+    """The root of the mean square of the parameters' signals (`Spsa.signals`): near 1 where only chance decides.
+
+    By chance it varies by `signal_error`.
+    """
+    signals = run.spsa.signals
+    return math.sqrt(sum(one**2 for one in signals) / len(signals))
+
+
+def signal_error(run: Run) -> float:
+    """The standard deviation of `signal` where there is nothing but chance."""
+    return 1 / math.sqrt(2 * len(run.settings.spsa.parameters))
 
 
 def sampled(run: Run, place: int, points: int) -> list[float]:

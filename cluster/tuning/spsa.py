@@ -108,6 +108,10 @@ class Spsa:
         self.settings = settings
         self._path = [array("d", (one.start for one in settings.parameters))]
         self._waiting: dict[int, float] = {}
+        # Of all iterations taken: points by the side that each parameter was on, weighed by the perturbation in steps;
+        # the squares of these weights, and of the points.
+        self._sums = array("d", (0.0 for _ in settings.parameters))
+        self._weights = self._points = 0.0
 
     @property
     def path(self) -> Sequence[Sequence[float]]:
@@ -118,6 +122,17 @@ class Spsa:
     def theta(self) -> tuple[float, ...]:
         """The present vector."""
         return tuple(self._path[-1])
+
+    @property
+    def signals(self) -> tuple[float, ...]:
+        """The lead of each parameter's upper values over its lower ones, in standard errors.
+
+        Where no parameter makes a difference these are like normal draws: the root of their mean square is near 1.
+        """
+        if not self._points:
+            return tuple(0.0 for _ in self._sums)
+        error = math.sqrt(self._weights * self._points / self.taken)
+        return tuple(one / error for one in self._sums)
 
     @property
     def taken(self) -> int:
@@ -175,6 +190,11 @@ class Spsa:
     def _move(self, k: int, points: float) -> None:
         settings = self.settings
         flips = self.suggest(k).flips
+        weight = math.pow(settings.iterations / (k + 1), GAMMA)
+        for place, flip in enumerate(flips):
+            self._sums[place] += flip * weight * points
+        self._weights += weight**2
+        self._points += points**2
         moved = (
             _within(one, value + settings.gain(one, k) * points * flip)
             for one, value, flip in zip(settings.parameters, self._path[-1], flips, strict=True)

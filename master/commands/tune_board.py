@@ -72,7 +72,7 @@ def standing_table(run: Run, most: int | None = None) -> Table:
     if most is not None and len(rows) > most:
         kept = sorted(rows, key=lambda row: -abs(row[1]["steps"]))[:most]
         rows = sorted(kept)
-    table = _table("name", "start", "now", "change", "in steps", "from", "to")
+    table = _table("name", "start", "now", "change", "in steps", "signal", "from", "to")
     table.add_column("path", no_wrap=True)
     for place, row in rows:
         table.add_row(
@@ -81,6 +81,7 @@ def standing_table(run: Run, most: int | None = None) -> Table:
             f"{row['now']:.1f}",
             f"{row['change']:+.1f}",
             f"{row['steps']:+.2f}",
+            f"{row['signal']:+.1f}",
             f"{row['low']}",
             f"{row['high']}",
             spark_of(run, place, _SPARK),
@@ -94,10 +95,14 @@ def line(run: Run, played: int = 0, seconds: float = 0.0) -> str:
     Args:
         played: games of this run of the command, in ``seconds``.
     """
+    from cluster.tuning.report import signal, signal_error
+
     done, wanted = run.games, run.wanted
     text = f"{run.spsa.taken:,}/{run.settings.spsa.iterations:,} iterations, {done:,}/{wanted:,} games"
     if done:
         text += f", upper side +{run.wins} ={done - run.wins - run.losses} -{run.losses}"
+    if run.spsa.taken:
+        text += f", signal {signal(run):.2f} (chance 1 ± {signal_error(run):.2f})"
     if played and seconds > 0:
         text += f", {played * 3600 / seconds:,.0f} games/h"
         if done < wanted:

@@ -1,8 +1,8 @@
 """Every number that shapes the tree, by name and with its unit: the ones to tune.
 
 Units: *cp*, centipawns; *plies*; *grain*, 1/1024 ply, in which reductions are counted; *history*, the unit of the table
-in question, each with its own limit; *share*, 1/1024. The values are nearly all those that Stockfish and YaneuraOu 9.70
-have published and tested, taken over as facts until our own games say otherwise (`docs/explanation/search.md`).
+in question, each with its own limit; *share*, 1/1024. The values began as those that Stockfish and YaneuraOu 9.70 have
+published, and our own games have moved most of them since (`docs/measurements/search.md`, "Parameters by games").
 
 Compiled code has them as constants. ``GOUGI_PARAMETERS=LATE_MOVES=4,BONUS[0]=130`` compiles a search with other values,
 to play a match with it; `worker.search.tuning` has the build whose values change while it runs

@@ -46,6 +46,18 @@ def test_it_finds_the_best_of_a_noisy_bowl() -> None:
         assert abs(one.start - best) > 3.9 * one.step
 
 
+def test_signals_tell_what_makes_a_difference_from_chance() -> None:
+    def by_the_first(k: int, pair: Pair) -> float:
+        """Games that the first parameter decides, four times out of five."""
+        return random.Random(k).choice((2, 2, 2, 2, -2)) * pair.flips[0]
+
+    assert Spsa(settings()).signals == (0, 0, 0)
+    first, second, third = finish(Spsa(settings(rate=0)), by_the_first).signals
+    assert first > 10
+    assert max(abs(second), abs(third)) < 4
+    assert finish(Spsa(settings(3)), lambda _k, _pair: 0.0).signals == (0, 0, 0)
+
+
 def test_the_gains_are_those_of_their_last_iteration() -> None:
     wanted, one = settings(1000, rate=0.002), PARAMETERS[0]
     assert wanted.perturbation(one, 999) == pytest.approx(10)
