@@ -93,7 +93,7 @@ INTERNAL_PRIOR: Final = 3
 PROBCUT_DEPTH: Final = 3
 PROBCUT_LESS: Final = 3
 PROBCUT_LESS_IMPROVING: Final = 2
-"""plies: from which depth; how much less its search is; how much more less where the side is improving."""
+"""plies: from which depth on; by how much its search is shallower; by how much more where the side is improving."""
 PROBCUT_MARGIN: Final = 239
 PROBCUT_IMPROVING: Final = 53
 SMALL_PROBCUT_MARGIN: Final = 403
@@ -237,7 +237,7 @@ BONUS_STAT: Final = 34
 """The statistics of the move before to one of bonus."""
 BONUS_QUIET: Final = 906
 BONUS_CAPTURE: Final = 1432
-BONUS_TRIED: Final = 4
+BONUS_TRIED: Final = 4  # for each other move that was tried
 MALUS_QUIET: Final = 1228
 MALUS_QUIET_FADE: Final = 1028
 MALUS_CAPTURE: Final = 1385
@@ -254,7 +254,7 @@ CONTINUATION_FIRST: Final = 95
 """history, always added at one ply back."""
 CONTINUITY: Final = (94, 103, 110, 106, 119, 126, 121)
 CONTINUITY_WHOLE: Final = 128
-"""Share of a bonus by how many of the tables up to this one held the move for good before."""
+"""Share of a bonus (parts of the second) by the number of tables, up to this one, that held the move for good."""
 TABLE_MOVE_BONUS: Final = 789
 TABLE_MOVE_MALUS: Final = 784
 PRIOR_BASE: Final = -216
