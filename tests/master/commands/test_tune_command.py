@@ -12,6 +12,7 @@ import pytest
 from tests.master.command import Running, gougi
 from tests.worker.builds import OTHER
 from worker.nnue.format import write_network
+from worker.search.parameters import CHECK_BONUS
 from worker.training import generation0
 
 TINY = ("--params", "LATE_MOVES=1:9:2,RAZOR_BASE", "--nodes", "100", "--hash", "1", "--rate", "5", "--concurrency", "2")
@@ -46,7 +47,7 @@ def test_the_plan_shows_ranges_and_gains_and_plays_nothing(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
     assert rows["LATE_MOVES"][:4] == ["3", "1", "9", "2"]
-    assert rows["CHECK_BONUS"][:3] == ["16384", "0", "32768"]
+    assert rows["CHECK_BONUS"][:3] == [f"{CHECK_BONUS}", "0", f"{2 * CHECK_BONUS}"]
     assert "500 iterations of 2 games (1,000 in all), 20,000 nodes a move" in done.stdout
     done = gougi("tune", "--params", "LATE_MOVES", "--movetime", "50", "--plan", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["games"]["movetime_ms"] == 50
