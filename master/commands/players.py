@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MOST_UNASKED: Final = 16
-"""Threads of a node whose number is left to us: each takes 74 MB, and more than eight were never measured in a game."""
+"""Threads of a node whose number is left to us, at most: more than eight were never measured in a game."""
 
 
 def make_single(settings: Config) -> LocalSearcher:
