@@ -79,9 +79,13 @@ class SpsaSettings:
             if not (math.isfinite(number) and number >= 0):
                 raise SpsaError(f"{name} is {number:g}: expected a number from 0 up")
 
+    def steps(self, k: int) -> float:
+        """c_k in steps, the same for every parameter; iterations are counted from 0."""
+        return math.pow(self.iterations / (k + 1), GAMMA)
+
     def perturbation(self, parameter: Parameter, k: int) -> float:
-        """c_k of a parameter; iterations are counted from 0."""
-        return parameter.step * math.pow(self.iterations / (k + 1), GAMMA)
+        """c_k of a parameter."""
+        return parameter.step * self.steps(k)
 
     def gain(self, parameter: Parameter, k: int) -> float:
         """The move of a parameter in iteration k for a point won: a_k / c_k."""
@@ -190,7 +194,7 @@ class Spsa:
     def _move(self, k: int, points: float) -> None:
         settings = self.settings
         flips = self.suggest(k).flips
-        weight = math.pow(settings.iterations / (k + 1), GAMMA)
+        weight = settings.steps(k)
         for place, flip in enumerate(flips):
             self._sums[place] += flip * weight * points
         self._weights += weight**2
