@@ -140,7 +140,7 @@ class RayCluster:
         self._actors[number] = await self._call(lambda: self._spawn(run))
         return number
 
-    async def share(self, value: bytes) -> int:
+    async def share(self, value: object) -> int:
         """Put something where every task can read it; `run_task` gets it by the number returned."""
         import ray
 

@@ -112,7 +112,7 @@ class RayProcess:
         actor: int = await self._ask("spawn", run)
         return actor
 
-    async def share(self, value: bytes) -> int:
+    async def share(self, value: object) -> int:
         """As `RayCluster.share`."""
         number: int = await self._ask("share", value)
         return number

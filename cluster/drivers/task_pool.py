@@ -68,7 +68,7 @@ class TaskSource(Protocol):
 async def run_tasks(
     address: str | None,
     nodes: int,
-    shared: bytes,
+    shared: object,
     function: Callable[..., Any],
     source: TaskSource,
     refused: type[Exception],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,23 +41,30 @@ def code_version() -> str:
 
 
 class Table:
-    """Two searchers on one network, which play pair after pair."""
+    """Two searchers for each network, which play pair after pair.
 
-    def __init__(self, net: bytes, terms: PairTerms) -> None:
+    Args:
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
+    """
+
+    def __init__(self, nets: Sequence[bytes], terms: PairTerms) -> None:
         from worker.nnue import Network
         from worker.nnue.format import parse_network
         from worker.search.engine import NumbaEngine
 
         self._terms = terms
-        network = Network(parse_network(net), fv_scale=terms.games.fv_scale)
-        self._engines = tuple(NumbaEngine(terms.games.hash_mb, network=network) for _ in range(2))
+        networks = (Network(parse_network(net), fv_scale=terms.games.fv_scale) for net in nets)
+        self._engines = [
+            (NumbaEngine(terms.games.hash_mb, network=one), NumbaEngine(terms.games.hash_mb, network=one))
+            for one in networks
+        ]
 
     def play(self, pair: GamePair) -> Played:
         """Play both games. At a node limit they depend on nothing that was played before."""
         began = time.process_time()
-        for engine, values in zip(self._engines, (pair.plus, pair.minus), strict=True):
+        plus, minus = self._engines[pair.network]
+        for engine, values in ((plus, pair.plus), (minus, pair.minus)):
             engine.set_parameters(dict(zip(self._terms.names, values, strict=True)))
-        plus, minus = self._engines
         first = self._game(pair.opening, (plus, minus))
         second = self._game(pair.opening, (minus, plus))
         points = tuple(0.5 if winner is None else float(winner == plus_colour) for plus_colour, (winner, _, _) in (
@@ -98,11 +106,11 @@ _tables: dict[tuple[PairTerms, int], Table] = {}
 """The last one of this process: a process plays many pairs."""
 
 
-def play_pair(net: bytes, terms: PairTerms, pair: GamePair) -> Played:
+def play_pair(nets: Sequence[bytes], terms: PairTerms, pair: GamePair) -> Played:
     """Play a pair in this process; compile first, where this was not done yet on this machine.
 
     Args:
-        net: the network's file.
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
 
     Raises:
         PlayError: this machine has other sources than whoever ordered, or this process another build.
@@ -119,5 +127,5 @@ def play_pair(net: bytes, terms: PairTerms, pair: GamePair) -> Played:
     if key not in _tables:
         warm_up()
         _tables.clear()
-        _tables[key] = Table(net, terms)
+        _tables[key] = Table(nets, terms)
     return _tables[key].play(pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cluster.drivers.task_pool import Losses, Opened, run_tasks
@@ -55,7 +55,7 @@ class _Pairs:
 async def play_on_ray(
     address: str | None,
     nodes: int,
-    net: bytes,
+    nets: Sequence[bytes],
     terms: PairTerms,
     run: Run,
     keep: Callable[[Played], None],
@@ -66,6 +66,7 @@ async def play_on_ray(
     Args:
         address: ``host:port`` or ``auto`` of a Ray cluster that runs; None: one is started on this machine.
         nodes: how many nodes a cluster of our own offers.
+        nets: the networks' files, in the order of `GameSettings.net_digests`.
         keep: gets each result before the run does.
         on_event: told what happened, after that.
 
@@ -73,4 +74,4 @@ async def play_on_ray(
         FleetError: there is no such cluster.
         PlayError: Ray was lost, or a pair cannot be played.
     """
-    await run_tasks(address, nodes, net, play_pair, _Pairs(run, terms, keep, on_event), PlayError)
+    await run_tasks(address, nodes, nets, play_pair, _Pairs(run, terms, keep, on_event), PlayError)

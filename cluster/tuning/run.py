@@ -33,6 +33,8 @@ class GamePair:
     opening: str
     plus: tuple[int, ...]
     minus: tuple[int, ...]
+    network: int = 0
+    """The place of both sides' network in `GameSettings.net_digests`."""
 
     @property
     def name(self) -> PairName:
@@ -122,8 +124,10 @@ class Run:
     def game_pair(self, k: int, pair: int) -> GamePair:
         """A pair of an iteration that can be played now. Raises SpsaError: it cannot."""
         vectors = self.spsa.suggest(k)
-        opening = self._openings[(k * self.settings.pairs + pair) % len(self._openings)]
-        return GamePair(k, pair, opening, vectors.plus, vectors.minus)
+        turn, place = divmod(k * self.settings.pairs + pair, len(self._openings))
+        # Where the openings begin anew each gets the next network.
+        network = (turn + place) % len(self.settings.games.net_digests)
+        return GamePair(k, pair, self._openings[place], vectors.plus, vectors.minus, network)
 
     def give_back(self, name: PairName) -> None:
         """A pair that was begun is not being played any more: it can be taken again."""

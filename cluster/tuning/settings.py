@@ -28,8 +28,8 @@ class GameSettings:
         TuningError: a value is out of range.
     """
 
-    net_digest: str
-    """SHA-256 of the network's file."""
+    net_digests: tuple[str, ...]
+    """SHA-256 of each network's file. Pairs take the networks in turn."""
     fv_scale: int | None = None
     nodes: int | None = 20_000
     """Node limit of a move; None: by time."""
@@ -41,6 +41,8 @@ class GameSettings:
     resign_moves: int = 3
 
     def __post_init__(self) -> None:
+        if not self.net_digests:
+            raise TuningError("there is no network to play with")
         if (self.nodes is None) == (self.movetime_ms is None):
             raise TuningError("give the nodes of a move, or its time")
         for name, value, least in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,7 @@ from master.commands.common import (
     exit_code,
     notice,
 )
-from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, NetFile, Openings
+from master.commands.options import FleetAddress, FvScale, Json, JsonAtEnd, Openings
 from master.commands.plain import PlainCommand, PlainGroup
 from worker.files import described
 
@@ -69,7 +70,16 @@ def tune(
             metavar="R", help="Number of steps by which a point moves a parameter in the last iteration (r_end)."
         ),
     ] = 0.002,
-    net: NetFile = None,
+    nets: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--net",
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="Network file (nn.bin). Default: our own. Given more than once, pairs of games take them in turn.",
+        ),
+    ] = None,
     fv_scale: FvScale = None,
     hash_mb: Annotated[int, typer.Option("--hash", min=1, metavar="MB", help="Table of each searcher.")] = 16,
     openings: Openings = None,
@@ -131,14 +141,15 @@ def tune(
         nodes = 20_000
     try:
         tuned = chosen(filter(None, map(str.strip, (params or "").split(","))))
-        network = network_file(net, fv_scale)
+        networks = tuple(network_file(net, fv_scale) for net in nets or (None,))
+        digests = tuple(map(digest_of, networks))
         settings = TuneSettings(
             SpsaSettings(
                 tuple(Parameter(one.name, one.start, one.low, one.high, one.step) for one in tuned),
                 iterations, rate=rate, lag=lag, seed=seed,
             ),
             GameSettings(
-                digest_of(network), fv_scale, nodes, movetime, hash_mb, max_moves=max_moves, resign_cp=resign
+                digests, fv_scale, nodes, movetime, hash_mb, max_moves=max_moves, resign_cp=resign
             ),
             games_per_iteration // 2,
         )  # fmt: skip
@@ -146,7 +157,7 @@ def tune(
             return _show_plan(settings, as_json)
         folder = TuningFolder(out)
         with folder.held():
-            return _run(folder, settings, network, openings, concurrency, address, as_json)
+            return _run(folder, settings, networks, openings, concurrency, address, as_json)
     except (PlayError, FleetError) as error:
         raise CommandError(str(error), FAILED) from error
     except (TuningError, TunableError, SpsaError, NetworkFileError, ValueError) as error:
@@ -168,7 +179,7 @@ def _show_plan(settings: TuneSettings, as_json: bool) -> int:
 def _run(
     folder: TuningFolder,
     settings: TuneSettings,
-    network: bytes,
+    networks: Sequence[bytes],
     openings: Path | None,
     concurrency: int | None,
     address: str | None,
@@ -182,10 +193,10 @@ def _run(
     notice(folder.claim(settings, terms.code))
     if address is None:
         compile_searcher()
-    _settle_openings(folder, settings, network, openings)
+    _settle_openings(folder, settings, networks[0], openings)
     run, dropped = folder.run(settings, mend=True)
     notice(dropped)
-    whole = run.finished or _play(folder, run, terms, network, concurrency or processors(), address)
+    whole = run.finished or _play(folder, run, terms, networks, concurrency or processors(), address)
     folder.keep_plot(plot(run, folder.path.name))
     if not as_json:
         print_whole(standing_table(run))
@@ -194,7 +205,7 @@ def _run(
 
 
 def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: bytes, file: Path | None) -> None:
-    """Have the folder hold openings: those of ``file``, or made ones."""
+    """Have the folder hold openings: those of ``file``, or made ones that ``network`` finds even."""
     from cluster.tuning.settings import TuningError
     from master.commands.openings import made_openings
     from worker.arena.openings import OpeningError, read_openings
@@ -220,7 +231,9 @@ def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: byte
         raise TuningError(str(error)) from error
 
 
-def _play(folder: TuningFolder, run: Run, terms: PairTerms, network: bytes, nodes: int, address: str | None) -> bool:
+def _play(
+    folder: TuningFolder, run: Run, terms: PairTerms, networks: Sequence[bytes], nodes: int, address: str | None
+) -> bool:
     """Play what is missing. False: Ctrl-C or SIGTERM ended it."""
     from cluster.tuning.ray_tasks import Event, play_on_ray
     from cluster.tuning.report import plot
@@ -232,7 +245,7 @@ def _play(folder: TuningFolder, run: Run, terms: PairTerms, network: bytes, node
             if board.take(event):
                 folder.keep_plot(plot(run, folder.path.name))
 
-        asyncio.run(play_on_ray(address, nodes, network, terms, run, folder.append, on_event))
+        asyncio.run(play_on_ray(address, nodes, networks, terms, run, folder.append, on_event))
     return block.finished
 
 

@@ -20,7 +20,7 @@ def settings(iterations: int = 6, pairs: int = 2, games: GameSettings | None = N
     parameters = (Parameter("LATE_MOVES", 3, 0, 8, 1.0), Parameter("RAZOR_BASE", 502, 0, 1004, 50.0))
     return TuneSettings(
         SpsaSettings(parameters, iterations, **{"lag": 2, "rate": 0.1, **spsa}),
-        games or GameSettings("0" * 64, nodes=100),
+        games or GameSettings(("0" * 64,), nodes=100),
         pairs,
     )
 

@@ -71,7 +71,7 @@ def test_other_settings_are_refused_by_name_and_other_sources_told(folder: Tunin
     with pytest.raises(TuningError, match=r"iterations was 6 and is 7\)"):
         folder.claim(settings(7), "code")
     with pytest.raises(TuningError, match="nodes was 100 and is 200"):
-        folder.claim(settings(games=GameSettings("0" * 64, nodes=200)), "code")
+        folder.claim(settings(games=GameSettings(("0" * 64,), nodes=200)), "code")
     other = settings().to_json()
     other["spsa"]["parameters"][1]["high"] = 2000
     with pytest.raises(TuningError, match=r"\(parameters\.RAZOR_BASE\.high was 1004 and is 2000\)"):

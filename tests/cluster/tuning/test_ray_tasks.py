@@ -26,7 +26,8 @@ from tests.worker.builds import OTHER
 from worker.nnue.network import default_file
 
 NET = default_file().read_bytes()
-GAMES = GameSettings(digest_of(NET), nodes=300, hash_mb=1)
+NETS = (NET, NET)
+GAMES = GameSettings((digest_of(NET),) * 2, nodes=300, hash_mb=1)
 
 ASK = """
 from cluster.tuning.games import code_version
@@ -62,7 +63,7 @@ def test_a_killed_worker_loses_one_pair_and_the_run_is_the_same(terms: PairTerms
     def play(heard: list[Event]) -> Run:
         run = Run(settings(4, games=GAMES), OPENINGS)
         kept: list[Played] = []
-        asyncio.run(play_on_ray(None, 2, NET, terms, run, kept.append, heard.append))
+        asyncio.run(play_on_ray(None, 2, NETS, terms, run, kept.append, heard.append))
         assert run.finished
         assert sorted(played.name for played in kept) == [(k, pair) for k in range(4) for pair in range(2)]
         return run
@@ -92,4 +93,4 @@ def test_other_sources_are_refused_after_some_tries(terms: PairTerms) -> None:
     run = Run(settings(1, 1, games=GAMES), OPENINGS)
     other = PairTerms(terms.games, terms.names, "other")
     with pytest.raises(PlayError, match=r"pair 0 of iteration 0 was lost 3 times: .*another version of Gougi"):
-        asyncio.run(play_on_ray(None, 1, NET, other, run, lambda _: None, lambda _: None))
+        asyncio.run(play_on_ray(None, 1, NETS, other, run, lambda _: None, lambda _: None))

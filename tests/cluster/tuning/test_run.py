@@ -34,6 +34,13 @@ def test_every_pair_is_begun_once_and_openings_are_played_in_turn() -> None:
     assert (pairs[0].plus, pairs[0].minus) == (pairs[1].plus, pairs[1].minus)
 
 
+def test_pairs_take_the_networks_in_turn_and_an_opening_gets_each_of_them() -> None:
+    run = Run(settings(6, games=GameSettings(("0" * 64, "1" * 64), nodes=100), lag=6), OPENINGS)
+    pairs = [run.game_pair(k, pair) for k in range(6) for pair in range(2)]
+    assert [pair.network for pair in pairs[:4]] == [0, 1, 1, 0]
+    assert {(pair.opening, pair.network) for pair in pairs} == {(one, net) for one in OPENINGS for net in (0, 1)}
+
+
 def test_a_lost_pair_is_begun_again_and_is_the_same() -> None:
     run = Run(settings(), OPENINGS)
     first, _ = run.take_pair(), run.take_pair()
@@ -87,9 +94,11 @@ def test_settings_are_read_again_and_bad_ones_named() -> None:
     with pytest.raises(TuningError, match="no settings of gougi tune"):
         TuneSettings.from_json({"spsa": 1})
     with pytest.raises(TuningError, match="nodes of a move, or its time"):
-        GameSettings("", nodes=5, movetime_ms=5)
+        GameSettings(("",), nodes=5, movetime_ms=5)
     with pytest.raises(TuningError, match="hash is 0"):
-        GameSettings("", hash_mb=0)
+        GameSettings(("",), hash_mb=0)
+    with pytest.raises(TuningError, match="no network"):
+        GameSettings(())
 
 
 def test_it_stands_as_plain_values_and_as_a_plot() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.master.command import Running, gougi
 from tests.worker.builds import OTHER
 from worker.nnue.format import write_network
+from worker.nnue.network import default_file
 from worker.search.parameters import CHECK_BONUS
 from worker.training import generation0
 
@@ -60,7 +62,8 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
     (tmp_path / "openings").write_text(OPENINGS)
     # Its quick games are not all won by the same colour: so parameters move.
     write_network(tmp_path / "net.bin", generation0.build())
-    words = ("tune", *TINY, "--net", "net.bin", "--iterations", "24", "--openings", "openings")
+    shutil.copy(default_file(), tmp_path / "own.bin")
+    words = ("tune", *TINY, "--net", "net.bin", "--net", "own.bin", "--iterations", "24", "--openings", "openings")
     whole = gougi(*words, "--out", "whole", "--json", cwd=tmp_path, env=OTHER, timeout_s=900)
     assert whole.returncode == 0, whole.stderr
     found = json.loads(whole.stdout)
