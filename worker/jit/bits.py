@@ -19,6 +19,12 @@ def ctz(builder: Any, word: Any) -> Any:
     return call(builder, "llvm.cttz.i64", I64, [word, ir.Constant(I1, 1)])
 
 
+@intrinsic(types.int64, types.uint64)
+def ctz_or_64(builder: Any, word: Any) -> Any:
+    """Index of the lowest set bit (int64), 64 for 0."""
+    return call(builder, "llvm.cttz.i64", I64, [word, ir.Constant(I1, 0)])
+
+
 @intrinsic(types.int64, types.int64, types.int64)
 def toward_zero(builder: Any, value: Any, divisor: Any) -> Any:
     """``value / divisor`` without its fraction: a small negative value gives 0, not -1. ``divisor`` is positive."""

@@ -13,6 +13,7 @@ from worker.jit.memory import aligned_zeros
 from worker.nnue.features import tables
 from worker.nnue.format import Architecture, NetworkFile, parse_network, read_network
 from worker.nnue.kernels import kernels
+from worker.nnue.sparsity import by_activity, in_order
 from worker.nnue.variation import NONE, Variation, vary
 
 DEFAULT_FV_SCALE: Final = 16
@@ -51,6 +52,7 @@ class Network:
         if fv_scale < 1:
             raise ValueError(f"FV_SCALE is {fv_scale}, expected 1 or more")
         source = vary(source, variation, fv_scale)
+        source = in_order(source, by_activity(source))
         self.architecture: Final[Architecture] = arch
         self.fv_scale: Final = fv_scale
         self.name: Final = name

@@ -16,13 +16,22 @@ from worker.jit import jit
 from worker.jit.llvm import intrinsic, pointer
 from worker.jit.memory import ld32, ld64
 
-ACTIVATION_BYTES: Final = 2
 _PADDING: Final = 32
 
 
 def padded_outputs(outputs: int) -> int:
     """The number of outputs that the kernels compute for a hidden layer of ``outputs``: the same number here."""
     return outputs
+
+
+def activation_bytes(width: int) -> int:
+    """Bytes of the activations of two sides of ``width`` neurons."""
+    return 4 * width
+
+
+def values_bytes(outputs: int) -> int:
+    """Bytes of the activations of a hidden layer, ``outputs`` as `padded_outputs` gives it."""
+    return -(-outputs // _PADDING) * _PADDING * 2
 
 
 def arrange_layer(

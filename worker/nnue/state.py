@@ -80,16 +80,15 @@ class NnueState:
         self.network: Final = network
         arch = network.architecture
         hidden1, hidden2 = (kernels.padded_outputs(width) for width in (arch.hidden1, arch.hidden2))
-        values_bytes = [kernels.ACTIVATION_BYTES * (-(-width // 32) * 32) for width in (hidden1, hidden2)]
         kept_bytes = -(-(2 * arch.width + BOARD_BYTES + _HANDS_BYTES) // CACHE_LINE) * CACHE_LINE
         sizes = {
             "accumulators": SLOTS * 2 * 2 * arch.width,
             "keys": SLOTS * 2 * 8,
             "kept": 2 * SQUARES * kept_bytes,
             "rows": 2 * MAX_ACTIVE * 8,
-            "activations": kernels.ACTIVATION_BYTES * 2 * arch.width,
-            "values1": values_bytes[0],
-            "values2": values_bytes[1],
+            "activations": kernels.activation_bytes(arch.width),
+            "values1": kernels.values_bytes(hidden1),
+            "values2": kernels.values_bytes(hidden2),
         }
         rounded = {name: -(-size // CACHE_LINE) * CACHE_LINE for name, size in sizes.items()}
         self._buffer = aligned_zeros(sum(rounded.values()), np.uint8)

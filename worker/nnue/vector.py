@@ -4,6 +4,12 @@ Layer weights are arranged as int8 [block][inputs / 4][outputs of the block][4]:
 activations meets the weights of all outputs of a block (8, 16 or 32, in 1, 2 or 4 registers). Packing to 8 bits works
 within the 128-bit halves of a register and so leaves activations in an order of its own; the weights' columns are put
 into that order when a network is loaded, instead of the activations at every evaluation.
+
+Of the first layer's inputs two thirds are 0, so it leaves out each four that are all 0 (after Stockfish's
+``find_nnz``). A network's neurons stand in an order in which such fours are common (`worker.nnue.sparsity`).
+
+Activations of a side lie in blocks of 256. Behind each stand four zeros, which an index of 64 fours finds, and a bit
+for each four of the block: set where it is not all 0.
 """
 
 from __future__ import annotations
@@ -14,11 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.jit import HAS_VNNI, jit
-from worker.jit.memory import ld32, ld64
+from worker.jit.bits import ctz_or_64
+from worker.jit.memory import ld32, ld64, ldu64, st64
 from worker.jit.simd import (
     vadd16,
     vadd32,
     vdpbusd,
+    veq32,
     vhsum32,
     vload,
     vmaddubs,
@@ -34,8 +42,12 @@ from worker.jit.simd import (
     vzero,
 )
 
-ACTIVATION_BYTES: Final = 1
 _VECTOR: Final = 32
+_BLOCK: Final = 256
+"""Inputs whose fours have a bit each in one word."""
+_BITS: Final = _BLOCK + 8
+"""Where that word stands, from the block's begin on."""
+_BLOCK_BYTES: Final = _BLOCK + 64
 
 _LANES: Final = np.arange(_VECTOR)
 _INPUT_ORDER: Final = 16 * (_LANES % 16 // 8) + 8 * (_LANES // 16) + _LANES % 8
@@ -47,6 +59,16 @@ _HIDDEN_ORDER: Final = 8 * (_LANES % 16 // 4) + 4 * (_LANES // 16) + _LANES % 4
 def padded_outputs(outputs: int) -> int:
     """The number of outputs that the kernels compute for a hidden layer of ``outputs``: 8, 16 or a multiple of 32."""
     return 8 if outputs <= 8 else 16 if outputs <= 16 else -(-outputs // 32) * 32
+
+
+def activation_bytes(width: int) -> int:
+    """Bytes of the activations of two sides of ``width`` neurons."""
+    return 2 * -(-width // _BLOCK) * _BLOCK_BYTES
+
+
+def values_bytes(outputs: int) -> int:
+    """Bytes of the activations of a hidden layer, ``outputs`` as `padded_outputs` gives it."""
+    return -(-outputs // _VECTOR) * _VECTOR
 
 
 def arrange_layer(
@@ -64,7 +86,9 @@ def arrange_layer(
     arranged = full.reshape(rows // block, block, columns // 4, 4).transpose(0, 2, 1, 3)
     padded_bias = np.zeros(rows, np.int32)
     padded_bias[:outputs] = bias
-    return padded_bias, arranged.ravel()
+    # The first layer reads weights for the four zeros behind a block.
+    behind = np.zeros((_BLOCK + 4) * block if layer == 0 else 0, np.int8)
+    return padded_bias, np.concatenate([arranged.ravel(), behind])
 
 
 @jit()
@@ -146,9 +170,16 @@ def change_rows(
 
 @jit()
 def _clip_row(source: int, target: int, width: int) -> None:
-    """int16 [width] clipped to 0..127 into uint8 [width], in `_INPUT_ORDER`."""
-    for i in range(0, width, 32):
-        vstore(target + i, vmax8_0(vpacksswb(vload(source + 2 * i), vload(source + 2 * i + 32))))
+    """int16 [width] clipped to 0..127 into blocks of uint8, in `_INPUT_ORDER`, each with its bits."""
+    for block in range(0, width, _BLOCK):
+        bits = np.uint64(0)
+        for i in range(0, min(np.int64(_BLOCK), width - block), 32):
+            a = source + 2 * (block + i)
+            values = vmax8_0(vpacksswb(vload(a), vload(a + 32)))
+            vstore(target + i, values)
+            bits |= np.uint64(veq32(values, vzero()) ^ 255) << np.uint64(i >> 2)
+        st64(target + _BITS, np.int64(bits))
+        target += _BLOCK_BYTES
 
 
 if HAS_VNNI:
@@ -217,11 +248,67 @@ def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: An
 
 
 @jit()
+def _first_fours(x_bits: Any, y_bits: Any) -> tuple[Any, Any, Any, Any]:
+    """Where the first four of either side stands in its block, 256 where none is left, and the bits of the others."""
+    one = np.uint64(1)
+    return 4 * ctz_or_64(x_bits), 4 * ctz_or_64(y_bits), x_bits & (x_bits - one), y_bits & (y_bits - one)
+
+
+@jit()
+def _input_layer(inputs: Any, width: Any, bias: Any, weights: Any, outputs: Any, target: Any) -> None:
+    """The first hidden layer with its activation, from what `_clip_row` made of both sides at ``inputs``.
+
+    The fours of one side (x) are summed in strand a, those of the other (y) in strand b; a side without more goes on
+    with the zeros behind its block.
+    """
+    side = -(-width // _BLOCK) * _BLOCK_BYTES
+    for out in range(0, outputs, 32):
+        start, first = bias + 4 * out, weights + out * 2 * width
+        a0, b0, a1, b1 = vload(start), vzero(), vzero(), vzero()
+        a2, b2, a3, b3 = vzero(), vzero(), vzero(), vzero()
+        if outputs > 8:
+            a1 = vload(start + 32)
+        if outputs > 16:
+            a2, a3 = vload(start + 64), vload(start + 96)
+        x_at = inputs
+        for i in range(0, width, _BLOCK):
+            y_at = x_at + side
+            x_bits, y_bits = ldu64(x_at + _BITS), ldu64(y_at + _BITS)
+            # Strides that the compiler knows are worth a hundredth of the search's speed.
+            if outputs == 8:
+                v, w = first + i * 8, first + (width + i) * 8
+                while x_bits | y_bits:
+                    x_four, y_four, x_bits, y_bits = _first_fours(x_bits, y_bits)
+                    a0 = _dot4(a0, vset1_32(ld32(x_at + x_four)), vload(v + x_four * 8))
+                    b0 = _dot4(b0, vset1_32(ld32(y_at + y_four)), vload(w + y_four * 8))
+            elif outputs == 16:
+                v, w = first + i * 16, first + (width + i) * 16
+                while x_bits | y_bits:
+                    x_four, y_four, x_bits, y_bits = _first_fours(x_bits, y_bits)
+                    x, y = vset1_32(ld32(x_at + x_four)), vset1_32(ld32(y_at + y_four))
+                    x_row, y_row = v + x_four * 16, w + y_four * 16
+                    a0, b0 = _dot4(a0, x, vload(x_row)), _dot4(b0, y, vload(y_row))
+                    a1, b1 = _dot4(a1, x, vload(x_row + 32)), _dot4(b1, y, vload(y_row + 32))
+            else:
+                v, w = first + i * 32, first + (width + i) * 32
+                while x_bits | y_bits:
+                    x_four, y_four, x_bits, y_bits = _first_fours(x_bits, y_bits)
+                    x, y = vset1_32(ld32(x_at + x_four)), vset1_32(ld32(y_at + y_four))
+                    x_row, y_row = v + x_four * 32, w + y_four * 32
+                    a0, b0 = _dot4(a0, x, vload(x_row)), _dot4(b0, y, vload(y_row))
+                    a1, b1 = _dot4(a1, x, vload(x_row + 32)), _dot4(b1, y, vload(y_row + 32))
+                    a2, b2 = _dot4(a2, x, vload(x_row + 64)), _dot4(b2, y, vload(y_row + 64))
+                    a3, b3 = _dot4(a3, x, vload(x_row + 96)), _dot4(b3, y, vload(y_row + 96))
+            x_at += _BLOCK_BYTES
+        _clip_sums(vadd32(a0, b0), vadd32(a1, b1), vadd32(a2, b2), vadd32(a3, b3), target + out)
+
+
+@jit()
 def forward(own: int, enemy: int, nn: Any) -> Any:
     """The raw output (int64) from the accumulators of the side to move and of the other side, by address."""
     _clip_row(own, nn.activations, nn.width)
-    _clip_row(enemy, nn.activations + nn.width, nn.width)
-    _hidden_layer(nn.activations, 2 * nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
+    _clip_row(enemy, nn.activations + -(-nn.width // _BLOCK) * _BLOCK_BYTES, nn.width)
+    _input_layer(nn.activations, nn.width, nn.bias1, nn.weight1, nn.hidden1, nn.values1)
     _hidden_layer(nn.values1, (nn.hidden1 + 31) & ~31, nn.bias2, nn.weight2, nn.hidden2, nn.values2)
     total = vzero()
     for i in range(0, nn.hidden2, 32):

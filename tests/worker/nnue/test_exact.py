@@ -6,6 +6,7 @@ Run as a whole once more for lesser CPUs by `test_paths`.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,15 @@ def test_extreme_weights() -> None:
         tuple(rng.choice(np.array([-128, -1, 0, 127], np.int8), shape) for shape in arch.layers),
     )
     assert compare(network, games=GAMES[:1], walks=WALKS) >= 100
+
+
+@pytest.mark.parametrize("architecture", [NETWORKS[0], NETWORKS[1], NETWORKS[6], NETWORKS[14]], ids=str)
+def test_few_active_neurons(architecture: Architecture) -> None:
+    """The first layer leaves out the inactive ones: also where one side has many more active ones, or none."""
+    network = random_network(architecture)
+    for lower in (60, 150, 250, 5000):
+        bias = (network.transformer_bias - lower).astype(np.int16)
+        assert compare(replace(network, transformer_bias=bias), games=GAMES[:1], walks=1) >= 100
 
 
 @pytest.mark.parametrize("features", FEATURE_SETS.values(), ids=lambda features: features.name)
