@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_setattr_generic
 from numba.np.arrayobj import make_array, record_getattr, record_setattr
 
-from worker.jit.llvm import I32, I64, alias_tag
+from worker.jit.llvm import I64, alias_tag
 from worker.jit.simd import V256
 
 
@@ -38,24 +38,19 @@ def _element(context: Any, builder: Any, signature: Any, args: Any, checked: boo
     return builder.gep(first, [at], inbounds=not checked), alias_tag(builder, f"{field.dtype} {field.shape[0]}")
 
 
-_HALF = 32
-_EIGHT_WORDS = ir.VectorType(I64, 8)
-
-
 @extending.intrinsic
-def high_halves(_typing: Any, field: Any, index: Any) -> Any:
-    """The high 32 bits of eight words of a Record's int64 field, from ``index`` on: a V256 of eight int32, in order.
+def four_words(_typing: Any, field: Any, index: Any) -> Any:
+    """Four words of a Record's int64 field, from ``index`` on: a V256.
 
-    All eight must lie within the field; ``GOUGI_CHECK=1`` does not look here.
+    All four must lie within the field; ``GOUGI_CHECK=1`` does not look here.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         address, tag = _element(context, builder, signature, args, checked=False)
-        words = builder.load(builder.bitcast(address, _EIGHT_WORDS.as_pointer()), align=8)
+        kind = context.get_value_type(V256)
+        words = builder.load(builder.bitcast(address, kind.as_pointer()), align=8)
         words.set_metadata("tbaa", tag)
-        high = builder.lshr(words, ir.Constant(_EIGHT_WORDS, [_HALF] * 8))
-        halves = builder.trunc(high, ir.VectorType(I32, 8))
-        return builder.bitcast(halves, context.get_value_type(V256))
+        return words
 
     return V256(field, index), codegen
 

@@ -104,16 +104,15 @@ def vmax8_0(builder: Any, vector: Any) -> Any:
 
 
 @intrinsic(V256, V256, V256)
-def vmax32(builder: Any, a: Any, b: Any) -> Any:
-    """The greater of each two int32; any CPU."""
-    values = [builder.bitcast(vector, _D) for vector in (a, b)]
-    return builder.bitcast(call(builder, "llvm.smax.v8i32", _D, values), _Q)
+def vmax64(builder: Any, a: Any, b: Any) -> Any:
+    """The greater of each two int64; any CPU."""
+    return call(builder, "llvm.smax.v4i64", _Q, [a, b])
 
 
 @intrinsic(types.int64, V256)
-def vhmax32(builder: Any, vector: Any) -> Any:
-    """The greatest of the eight int32 (int64); any CPU."""
-    return builder.sext(call(builder, "llvm.vector.reduce.smax.v8i32", I32, [builder.bitcast(vector, _D)]), I64)
+def vhmax64(builder: Any, vector: Any) -> Any:
+    """The greatest of the four int64; any CPU."""
+    return call(builder, "llvm.vector.reduce.smax.v4i64", I64, [vector])
 
 
 @intrinsic(types.int64, V256, V256)

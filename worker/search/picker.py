@@ -1,7 +1,8 @@
 """Staged move picking: the table's move first, then the moves of each stage, best first, generated only when needed.
 
-A list entry is ``score << 32 | move``, the score in units of history. The picker's state lies in the thread's Record by
-search ply.
+A list entry has the score (in units of history) in its high half, then the place in the list, counted down, then the
+move. So the highest entry is the first of those with the highest score, and says where it stands. The picker's state
+lies in the thread's Record by search ply.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bits import ctz, toward_zero
-from worker.jit.fields import high_halves
+from worker.jit.bits import toward_zero
+from worker.jit.fields import four_words
 from worker.jit.memory import ld16
-from worker.jit.simd import veq32, vhmax32, vmax32, vset1_32
+from worker.jit.simd import vhmax64, vmax64
 from worker.search import parameters as p
 from worker.search.check_squares import stands_for_check
 from worker.search.exchange import exchange_at_least
@@ -32,7 +33,9 @@ _PAWN_HISTORY = part("pawn_history")
 _LOW_PLY_HISTORY = part("low_ply_history")
 _SAFE_CHECKS = part("safe_checks")
 
-_MOVE_MASK: Final = (1 << 32) - 1
+_MOVE_BITS: Final = 21
+_MOVE_MASK: Final = (1 << _MOVE_BITS) - 1
+_LAST_PLACE: Final = (1 << (32 - _MOVE_BITS)) - 1
 _EVASION_CAPTURE: Final = 1 << 24
 """A score above every history."""
 _LOOKED_FOR: Final = 6
@@ -69,19 +72,20 @@ def start_picker(pos: Any, th: Any, ply: int, kind: int, table_move: int) -> Non
 
 
 @jit()
-def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
-    for i in range(begin, end):
+def _score_captures(pos: Any, th: Any, first: int, end: int) -> None:
+    for i in range(first, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         score = p.CAPTURE_VALUE * VALUE[captured]
         if _CAPTURE_HISTORY:
             score += ld16(capture_address(th, move, captured))
-        pos.moves[i] = (score << 32) | move
+        pos.moves[i] = _entry(score, move, i - first)
 
 
 @jit()
 def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
     at = OFFSET + ply
+    first = th.pick_begin[at]
     row1, row2, row3 = th.row[at - 1], th.row[at - 2], th.row[at - 3]
     row4, row6 = th.row[at - 4], th.row[at - 6]
     pawn_row = th.pawn_row[at]
@@ -99,81 +103,72 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
         if _SAFE_CHECKS and stands_for_check(th, ply, move) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
             score += p.CHECK_BONUS
         score += threat_score(move, by_pawns, by_small, by_minor)
-        pos.moves[i] = (score << 32) | move
+        pos.moves[i] = _entry(score, move, i - first)
 
 
 @jit()
-def _score_evasions(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
+def _score_evasions(pos: Any, th: Any, ply: int, first: int, end: int) -> None:
     row = th.row[OFFSET + ply - 1]
-    for i in range(begin, end):
+    for i in range(first, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         if captured != 0 and not (move & DROP_BIT):
             score = _EVASION_CAPTURE + VALUE[captured]
         else:
             score = ld16(butterfly_address(th, move)) + ld16(row + 2 * slot_of(move))
-        pos.moves[i] = (score << 32) | move
+        pos.moves[i] = _entry(score, move, i - first)
 
 
 @jit()
-def gather_promising(pos: Any, begin: int, end: int, least: int) -> Any:
-    """Bring the entries that score ``least`` or more to the front, in the order they stand in; gives their end."""
+def _entry(score: int, move: int, place: int) -> Any:
+    return (score << 32) | ((_LAST_PLACE - place) << _MOVE_BITS) | move
+
+
+@jit()
+def _moved(entry: int, place: int) -> Any:
+    """The entry for another place."""
+    return _entry(entry >> 32, entry & _MOVE_MASK, place)
+
+
+@jit()
+def gather_promising(pos: Any, begin: int, at: int, end: int, least: int) -> Any:
+    """Bring the entries from ``at`` on that score ``least`` or more to the front, in their order; gives their end."""
     limit = least << 32
-    kept = begin
-    for i in range(begin, end):
+    kept = at
+    for i in range(at, end):
         entry = pos.moves[i]
         if entry >= limit:
             pos.moves[i] = pos.moves[kept]
-            pos.moves[kept] = entry
+            pos.moves[kept] = _moved(entry, kept - begin)
             kept += 1
     return kept
 
 
 @jit()
 def _highest(pos: Any, at: int, end: int) -> Any:
-    """The highest score from ``at`` on, eight entries at a time; there are eight or more."""
+    """The highest entry from ``at`` on, eight at a time where there are as many."""
+    if end - at < 8:
+        highest = pos.moves[at]
+        for i in range(at + 1, end):
+            highest = max(highest, pos.moves[i])
+        return highest
     last = end - 8
-    scores = high_halves(pos.moves, last)
+    a, b = four_words(pos.moves, last), four_words(pos.moves, last + 4)
     while at < last:
-        scores = vmax32(scores, high_halves(pos.moves, at))
+        a, b = vmax64(a, four_words(pos.moves, at)), vmax64(b, four_words(pos.moves, at + 4))
         at += 8
-    return vhmax32(scores)
+    return vhmax64(vmax64(a, b))
 
 
 @jit()
-def _first_with(pos: Any, at: int, end: int, score: int) -> Any:
-    """The first entry of this score; there is one, among eight or more."""
-    last = end - 8
-    wanted = vset1_32(score)
-    while at < last:
-        same = veq32(high_halves(pos.moves, at), wanted)
-        if same != 0:
-            return at + ctz(np.uint64(same))
-        at += 8
-    return last + ctz(np.uint64(veq32(high_halves(pos.moves, last), wanted)))
+def bring_next(pos: Any, begin: int, at: int, end: int) -> Any:
+    """Bring the highest entry to ``at``, and the one that stood there to its place; gives its move.
 
-
-@jit()
-def bring_next(pos: Any, at: int, end: int) -> Any:
-    """Bring the first entry of the highest score to ``at`` and give its move; those before it keep their order.
-
-    By score alone: most scores are equal, and comparing the moves behind them would reverse the list. Most nodes are
-    done long before their list is, so it is not sorted beforehand.
+    Most nodes are done long before their list is, so it is not sorted beforehand.
     """
-    if end - at >= 8:
-        i = _first_with(pos, at, end, _highest(pos, at, end))
-        entry = pos.moves[i]
-    else:
-        i = at
-        entry = pos.moves[at]
-        for j in range(at + 1, end):
-            other = pos.moves[j]
-            if (other >> 32) > (entry >> 32):
-                i = j
-                entry = other
-    while i > at:
-        pos.moves[i] = pos.moves[i - 1]
-        i -= 1
+    entry = _highest(pos, at, end)
+    place = _LAST_PLACE - ((entry >> _MOVE_BITS) & _LAST_PLACE)
+    pos.moves[begin + place] = _moved(pos.moves[at], place)
     pos.moves[at] = entry
     return entry & _MOVE_MASK
 
@@ -186,12 +181,13 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
     """
     at = OFFSET + ply
     table_move = th.pick_tt[at]
+    begin = th.pick_begin[at]
     while True:
         stage = th.pick_stage[at]
         if stage == _GOOD_CAPTURES:
             if th.pick_at[at] < th.list_end[at]:
                 i = th.pick_at[at]
-                move = bring_next(pos, i, th.list_end[at])
+                move = bring_next(pos, begin, i, th.list_end[at])
                 th.pick_at[at] = i + 1
                 if move == table_move:
                     continue
@@ -206,12 +202,12 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
             if i < th.list_end[at] and skip_quiets == 0:
                 searched_for = i - th.pick_quiets[at]
                 if searched_for < _LOOKED_FOR:
-                    bring_next(pos, i, th.list_end[at])
+                    bring_next(pos, begin, i, th.list_end[at])
                 else:
                     if searched_for == _LOOKED_FOR:
-                        th.pick_promising[at] = gather_promising(pos, i, th.list_end[at], -p.SORT_SLOPE * depth)
+                        th.pick_promising[at] = gather_promising(pos, begin, i, th.list_end[at], -p.SORT_SLOPE * depth)
                     if i < th.pick_promising[at]:
-                        bring_next(pos, i, th.pick_promising[at])
+                        bring_next(pos, begin, i, th.pick_promising[at])
                 th.pick_at[at] = i + 1
                 entry = pos.moves[i]
                 move = entry & _MOVE_MASK
@@ -240,7 +236,7 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
         elif stage == _EVASION_REST or stage == _QUIESCENCE_REST or stage == _PROBCUT_REST:
             i = th.pick_at[at]
             if i < th.list_end[at]:
-                move = bring_next(pos, i, th.list_end[at])
+                move = bring_next(pos, begin, i, th.list_end[at])
                 th.pick_at[at] = i + 1
                 if move == table_move:
                     continue
@@ -250,20 +246,17 @@ def next_move(pos: Any, th: Any, ply: int, depth: int, skip_quiets: int) -> Any:
             th.pick_stage[at] = stage + 1
             return table_move
         elif stage == _CAPTURES or stage == _QUIESCENCE_CAPTURES or stage == _PROBCUT_CAPTURES:
-            begin = th.pick_begin[at]
             th.list_end[at] = generate_captures(pos, begin, th.every_move)
             th.pick_quiets[at] = th.list_end[at]
             _score_captures(pos, th, begin, th.list_end[at])
             th.pick_stage[at] = stage + 1
         elif stage == _QUIETS:
             if skip_quiets == 0:
-                begin = th.list_end[at]
-                th.list_end[at] = generate_quiets(pos, begin, th.every_move)
-                _score_quiets(pos, th, ply, begin, th.list_end[at])
+                th.list_end[at] = generate_quiets(pos, th.pick_quiets[at], th.every_move)
+                _score_quiets(pos, th, ply, th.pick_quiets[at], th.list_end[at])
             th.pick_at[at] = th.pick_quiets[at]
             th.pick_stage[at] = _GOOD_QUIETS
         elif stage == _EVASIONS:
-            begin = th.pick_begin[at]
             th.list_end[at] = generate_evasions(pos, begin, th.every_move)
             _score_evasions(pos, th, ply, begin, th.list_end[at])
             th.pick_stage[at] = _EVASION_REST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -88,19 +89,25 @@ def test_skipping_quiets_leaves_captures() -> None:
             assert captures(position, move)
 
 
-def test_quiet_moves_come_by_score_and_where_that_is_equal_in_their_order() -> None:
+def entries(record: Any, at: int, end: int) -> list[tuple[int, int]]:
+    """Score and move of list entries."""
+    return [(int(entry) >> 32, int(entry) & (1 << 21) - 1) for entry in record.moves[at:end]]
+
+
+def test_quiet_moves_come_by_score_and_where_that_is_equal_as_they_stand() -> None:
     rng = random.Random(9)
     record = Position.startpos().record
     for _ in range(300):
+        # Five captures stand before them in the list.
         scores = [rng.randint(-4, 4) for _ in range(rng.randint(1, 90))]
-        entries = [score << 32 | place for place, score in enumerate(scores)]
-        record.moves[50 : 50 + len(entries)] = entries
-        end = 50 + len(entries)
-        promising = int(gather_promising(record, 50, end, -2))
-        gathered = [int(entry) for entry in record.moves[50:promising]]
-        assert gathered == [entry for entry in entries if entry >> 32 >= -2]
-        assert sorted(map(int, record.moves[50:end])) == sorted(entries)
-        for at in range(50, promising):
-            bring_next(record, at, promising)
-        by_score = sorted(gathered, key=lambda entry: -(entry >> 32))
-        assert [int(entry) for entry in record.moves[50:promising]] == by_score
+        at, end = 45 + 5, 45 + 5 + len(scores)
+        record.moves[at:end] = [score << 32 | (2047 - 5 - i) << 21 | i for i, score in enumerate(scores)]
+        promising = int(gather_promising(record, 45, at, end, -2))
+        wanted = [(score, i) for i, score in enumerate(scores) if score >= -2]
+        assert entries(record, at, promising) == wanted
+        assert sorted(entries(record, at, end)) == sorted((score, i) for i, score in enumerate(scores))
+        for i in range(len(wanted)):
+            best = max(range(i, len(wanted)), key=lambda place: wanted[place][0])
+            wanted[i], wanted[best] = wanted[best], wanted[i]
+            assert bring_next(record, 45, at + i, promising) == wanted[i][1]
+            assert entries(record, at, promising) == wanted
