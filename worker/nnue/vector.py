@@ -173,7 +173,7 @@ def _clip_row(source: int, target: int, width: int) -> None:
     """int16 [width] clipped to 0..127 into blocks of uint8, in `_INPUT_ORDER`, each with its bits."""
     for block in range(0, width, _BLOCK):
         bits = np.uint64(0)
-        for i in range(0, min(np.int64(_BLOCK), width - block), 32):
+        for i in range(0, min(_BLOCK, width - block), 32):
             a = source + 2 * (block + i)
             values = vmax8_0(vpacksswb(vload(a), vload(a + 32)))
             vstore(target + i, values)
