@@ -32,9 +32,9 @@ TABLE_ANY_NODE_DEPTH: Final = 5
 """plies: above it a table score that fits the window cuts whatever kind of node is expected."""
 TABLE_VERIFY_DEPTH: Final = 7
 """plies: from here on the entry behind the table's move must agree with a cut-off."""
-TABLE_BONUS: Final = (149, -78, 1022)
+TABLE_BONUS: Final = (104, -72, 1066)
 """history: slope per ply, constant, most; for the quiet table move that cuts."""
-TABLE_PRIOR_MALUS: Final = 2296
+TABLE_PRIOR_MALUS: Final = 2751
 """history: for the early quiet move that led to a table cut-off."""
 TABLE_PRIOR_MOVES: Final = 4
 """Moves: it counts as early up to this one."""
@@ -42,9 +42,9 @@ TABLE_PRIOR_MOVES: Final = 4
 # What the change of the evaluation says of the quiet move before.
 CHANGE_RANGE: Final = (-214, 171)
 """cp: bounds of the change."""
-CHANGE_OFFSET: Final = 52
+CHANGE_OFFSET: Final = 42
 """cp, added to it."""
-CHANGE_BUTTERFLY: Final = 8
+CHANGE_BUTTERFLY: Final = 9
 CHANGE_PAWN: Final = 12
 """history to a cp."""
 
@@ -52,34 +52,34 @@ CHANGE_PAWN: Final = 12
 HINDSIGHT_DEEPER: Final = 3
 HINDSIGHT_SHALLOWER: Final = 2
 """plies: least reduction of the move before."""
-HINDSIGHT_SUM: Final = 186
+HINDSIGHT_SUM: Final = 188
 """cp: both sides' evaluations together, above which a quieter look is enough."""
 
 # Razoring, reverse futility.
-RAZOR_BASE: Final = 461
-RAZOR_SQUARE: Final = 298
+RAZOR_BASE: Final = 512
+RAZOR_SQUARE: Final = 240
 """cp; cp to a square ply."""
 REVERSE_DEPTH: Final = 19
 """plies: only below."""
-REVERSE_SLOPE: Final = 45
+REVERSE_SLOPE: Final = 47
 REVERSE_SLOPE_GROWTH: Final = 4
-REVERSE_SLOPE_MOST: Final = 85
-REVERSE_SLOPE_MISS: Final = 20
+REVERSE_SLOPE_MOST: Final = 92
+REVERSE_SLOPE_MISS: Final = 13
 """cp to a ply: constant; more for each ply of depth; most; less where the table does not know the position."""
-REVERSE_IMPROVING: Final = 2409
-REVERSE_WORSENING: Final = 302
+REVERSE_IMPROVING: Final = 1276
+REVERSE_WORSENING: Final = 299
 """share of the slope, off the margin."""
-REVERSE_CORRECTION: Final = 182_343
+REVERSE_CORRECTION: Final = 150_648
 """correction to a cp of margin."""
 
 # Null move.
-NULL_SLOPE: Final = 19
+NULL_SLOPE: Final = 24
 NULL_IMPROVING: Final = 51
-NULL_BASE: Final = 333
+NULL_BASE: Final = 288
 """cp: the evaluation must reach beta - slope * depth - improving + base."""
 NULL_REDUCTION: Final = 7
 NULL_DIVISOR: Final = 3
-NULL_EVALUATION: Final = 256
+NULL_EVALUATION: Final = 274
 """plies; one more for each so many plies of depth, and for each so many cp of evaluation above beta."""
 NULL_VERIFY_DEPTH: Final = 16
 """plies: from here on a null move's cut-off is verified."""
@@ -94,9 +94,9 @@ PROBCUT_DEPTH: Final = 3
 PROBCUT_LESS: Final = 3
 PROBCUT_LESS_IMPROVING: Final = 2
 """plies: from which depth on; by how much its search is shallower; by how much more where the side is improving."""
-PROBCUT_MARGIN: Final = 239
-PROBCUT_IMPROVING: Final = 53
-SMALL_PROBCUT_MARGIN: Final = 403
+PROBCUT_MARGIN: Final = 275
+PROBCUT_IMPROVING: Final = 63
+SMALL_PROBCUT_MARGIN: Final = 330
 """cp above beta."""
 SMALL_PROBCUT_LESS: Final = 4
 """plies that the table's entry may be shallower."""
@@ -105,99 +105,99 @@ SMALL_PROBCUT_LESS: Final = 4
 LATE_MOVES: Final = 3
 """Moves, plus the square of the depth; half of it where the side is not improving."""
 CAPTURE_FUTILITY_DEPTH: Final = 7
-CAPTURE_FUTILITY_BASE: Final = 242
-CAPTURE_FUTILITY_SLOPE: Final = 214
+CAPTURE_FUTILITY_BASE: Final = 260
+CAPTURE_FUTILITY_SLOPE: Final = 212
 """plies of reduced depth; cp; cp to a ply."""
-CAPTURE_FUTILITY_HISTORY: Final = 140
+CAPTURE_FUTILITY_HISTORY: Final = 147
 """cp to 1024 history."""
-CAPTURE_SEE_SLOPE: Final = 152
-CAPTURE_SEE_HISTORY: Final = 37
+CAPTURE_SEE_SLOPE: Final = 99
+CAPTURE_SEE_HISTORY: Final = 42
 """cp to a ply; cp to 1024 history."""
-HISTORY_PRUNING: Final = 3909
+HISTORY_PRUNING: Final = 3611
 """history to a ply."""
-HISTORY_DEPTH: Final = 3561
+HISTORY_DEPTH: Final = 4442
 """history to a ply of reduced depth."""
-HISTORY_BUTTERFLY: Final = (59, 32)
+HISTORY_BUTTERFLY: Final = (54, 32)
 """Weight of the butterfly history in it, as a fraction."""
 QUIET_FUTILITY_DEPTH: Final = 13
-QUIET_FUTILITY_BASE: Final = 36
-QUIET_FUTILITY_NO_BEST: Final = 147
-QUIET_FUTILITY_SLOPE: Final = 104
-QUIET_FUTILITY_ABOVE: Final = 95
+QUIET_FUTILITY_BASE: Final = 39
+QUIET_FUTILITY_NO_BEST: Final = 121
+QUIET_FUTILITY_SLOPE: Final = 109
+QUIET_FUTILITY_ABOVE: Final = 98
 """plies; cp; cp where no move has raised alpha; cp to a ply; cp where the evaluation is above alpha."""
-QUIET_SEE_SQUARE: Final = 22
+QUIET_SEE_SQUARE: Final = 18
 """cp to a square ply."""
 
 # Singular extensions.
 SINGULAR_DEPTH: Final = 6
 SINGULAR_TABLE_LESS: Final = 3
 """plies: from which depth (one more on a former line); how much shallower the table's entry may be."""
-SINGULAR_SLOPE: Final = 61
-SINGULAR_SLOPE_PV: Final = 65
+SINGULAR_SLOPE: Final = 43
+SINGULAR_SLOPE_PV: Final = 58
 SINGULAR_DIVISOR: Final = 55
 """cp to ``SINGULAR_DIVISOR`` plies; more where a former line is met off the line."""
-DOUBLE_BASE: Final = -7
-DOUBLE_PV: Final = 223
-DOUBLE_QUIET: Final = 198
-DOUBLE_DEEP: Final = 41
-DOUBLE_TABLE_HISTORY: Final = (896, 116_517)
-TRIPLE_BASE: Final = 66
-TRIPLE_PV: Final = 343
-TRIPLE_QUIET: Final = 210
-TRIPLE_FORMER: Final = 95
-TRIPLE_DEEP: Final = 45
+DOUBLE_BASE: Final = 2
+DOUBLE_PV: Final = 279
+DOUBLE_QUIET: Final = 179
+DOUBLE_DEEP: Final = 42
+DOUBLE_TABLE_HISTORY: Final = (713, 116_517)
+TRIPLE_BASE: Final = 84
+TRIPLE_PV: Final = 385
+TRIPLE_QUIET: Final = 208
+TRIPLE_FORMER: Final = 112
+TRIPLE_DEEP: Final = 50
 """cp below the bar for a second and a third ply: constant, on the line (more), with a quiet table move (less), beyond
 the root's depth (less)."""
-SINGULAR_CORRECTION: Final = 191_569
+SINGULAR_CORRECTION: Final = 183_603
 """correction to a cp."""
-MULTICUT_MALUS: Final = (-348, -95, -3186)
+MULTICUT_MALUS: Final = (-425, -93, -3668)
 """history: constant, per ply, least; of the table move where others are as good."""
-MULTICUT_CORRECTION: Final = 22
+MULTICUT_CORRECTION: Final = 19
 """Slope of the correction that is learned from that (as `CORRECTION_BONUS`)."""
 NEGATIVE_HIGH: Final = -3
 NEGATIVE_CUT: Final = -2
 """plies: where the table move is not singular, and its score is above beta, or a cut is expected."""
 
 # Late-move reductions: grains.
-REDUCTION_LOG: Final = 2282
+REDUCTION_LOG: Final = 2454
 """Hundredths of the square root of grains to ln(depth) and ln(number)."""
-REDUCTION_BASE: Final = 1397
-REDUCTION_WINDOW: Final = 593
+REDUCTION_BASE: Final = 1633
+REDUCTION_WINDOW: Final = 628
 """Less, by the share that the window has of the root's."""
-REDUCTION_NOT_IMPROVING: Final = (201, 512)
+REDUCTION_NOT_IMPROVING: Final = (188, 512)
 """Share of the product of logarithms, as a fraction."""
-REDUCTION_FORMER_FIRST: Final = 871
+REDUCTION_FORMER_FIRST: Final = 894
 """More on a former line while pruning is decided."""
-REDUCTION_FORMER: Final = 2639
-REDUCTION_PV: Final = 831
-REDUCTION_FORMER_SCORE: Final = 938
-REDUCTION_FORMER_DEPTH: Final = 1064
-REDUCTION_FORMER_CUT: Final = 1025
-REDUCTION_LATE_BASE: Final = 748
-REDUCTION_NUMBER: Final = 61
-REDUCTION_CORRECTION: Final = 27_605
+REDUCTION_FORMER: Final = 3690
+REDUCTION_PV: Final = 864
+REDUCTION_FORMER_SCORE: Final = 1003
+REDUCTION_FORMER_DEPTH: Final = 1233
+REDUCTION_FORMER_CUT: Final = 1273
+REDUCTION_LATE_BASE: Final = 588
+REDUCTION_NUMBER: Final = 67
+REDUCTION_CORRECTION: Final = 32_491
 """correction to a grain."""
-REDUCTION_CUT: Final = 3546
-REDUCTION_CUT_NO_MOVE: Final = 974
-REDUCTION_TABLE_CAPTURE: Final = 1096
-REDUCTION_CUTOFFS: Final = 285
-REDUCTION_MANY_CUTOFFS: Final = 1242
-REDUCTION_CUTOFFS_ALL: Final = 1306
-REDUCTION_TABLE_MOVE: Final = 2201
-REDUCTION_HISTORY: Final = (398, 4096)
+REDUCTION_CUT: Final = 3331
+REDUCTION_CUT_NO_MOVE: Final = 1181
+REDUCTION_TABLE_CAPTURE: Final = 806
+REDUCTION_CUTOFFS: Final = 270
+REDUCTION_MANY_CUTOFFS: Final = 1425
+REDUCTION_CUTOFFS_ALL: Final = 1270
+REDUCTION_TABLE_MOVE: Final = 2060
+REDUCTION_HISTORY: Final = (337, 4096)
 """grain to history, as a fraction."""
-REDUCTION_ALL: Final = (261, 256, 260)
+REDUCTION_ALL: Final = (237, 256, 260)
 """At all-nodes more by r * 273 / (256 * depth + 260)."""
-STAT_CAPTURE: Final = (787, 128)
+STAT_CAPTURE: Final = (877, 128)
 """history to a cp of what was captured, as a fraction."""
 DEEPER_MARGIN: Final = 50
-SHALLOWER_MARGIN: Final = 5
+SHALLOWER_MARGIN: Final = 7
 """cp above the best score so far."""
-RESEARCH_BONUS: Final = 1387
+RESEARCH_BONUS: Final = 1283
 """history: for a move that a reduced search found good."""
-FULL_NO_MOVE: Final = 1121
-FULL_REDUCTION: Final = 4704
-FULL_REDUCTION_TWICE: Final = 5347
+FULL_NO_MOVE: Final = 860
+FULL_REDUCTION: Final = 3918
+FULL_REDUCTION_TWICE: Final = 4246
 """grains: where a move is not reduced by its number, a ply less above these."""
 ALPHA_DEPTHS: Final = (2, 14)
 ALPHA_LESS: Final = 2
@@ -206,90 +206,90 @@ ALPHA_LESS: Final = 2
 # Quiescence.
 QUIET_MOVES: Final = 2
 """Moves: later ones only where they check or take back."""
-STAND_FUTILITY: Final = 320
-QUIESCENCE_SEE: Final = -76
+STAND_FUTILITY: Final = 287
+QUIESCENCE_SEE: Final = -71
 """cp."""
 
 # Order.
-CAPTURE_VALUE: Final = 7
+CAPTURE_VALUE: Final = 6
 """history to a cp of what is captured."""
-GOOD_CAPTURE: Final = 18
+GOOD_CAPTURE: Final = 20
 """score to a cp that a capture may lose and still come early."""
-CHECK_BONUS: Final = 16_651
-CHECK_SEE: Final = -70
+CHECK_BONUS: Final = 19_605
+CHECK_SEE: Final = -67
 """history; cp that a check may lose."""
-SORT_SLOPE: Final = 3626
+SORT_SLOPE: Final = 3973
 """history to a ply: quiet moves are sorted down to minus this."""
-GOOD_QUIET: Final = -13_944
+GOOD_QUIET: Final = -11_852
 """history: quiet moves below come after the losing captures."""
 LOW_PLY_WEIGHT: Final = 9
-THREAT: Final = (1371, 2993, 7012)
+THREAT: Final = (1036, 3153, 7499)
 """history: off a quiet move that puts a lance or knight where a pawn attacks; a silver, gold or promoted piece where a
 pawn, lance or knight does; a bishop, rook, horse or dragon where a silver or gold does too. On one that takes it away
 from such a square."""
 
 # What is learned: history.
-BONUS: Final = (142, -56, 1399)
-MALUS: Final = (958, -228, 2096)
+BONUS: Final = (137, -41, 1589)
+MALUS: Final = (684, -217, 1518)
 """Slope per ply, constant, most."""
-BONUS_TABLE_MOVE: Final = 348
-BONUS_STAT: Final = 34
+BONUS_TABLE_MOVE: Final = 353
+BONUS_STAT: Final = 38
 """The statistics of the move before to one of bonus."""
-BONUS_QUIET: Final = 906
-BONUS_CAPTURE: Final = 1432
-BONUS_TRIED: Final = 4  # for each other move that was tried
-MALUS_QUIET: Final = 1228
-MALUS_QUIET_FADE: Final = 1028
-MALUS_CAPTURE: Final = 1385
-MALUS_PRIOR: Final = 631
+BONUS_QUIET: Final = 812
+BONUS_CAPTURE: Final = 1420
+BONUS_TRIED: Final = 3
+MALUS_QUIET: Final = 1306
+MALUS_QUIET_FADE: Final = 1051
+MALUS_CAPTURE: Final = 1142
+MALUS_PRIOR: Final = 671
 """share."""
-SHARE_LOW_PLY: Final = 760
-SHARE_CONTINUATION: Final = 860
-SHARE_PAWN_BONUS: Final = 808
-SHARE_PAWN_MALUS: Final = 532
+SHARE_LOW_PLY: Final = 707
+SHARE_CONTINUATION: Final = 1028
+SHARE_PAWN_BONUS: Final = 948
+SHARE_PAWN_MALUS: Final = 522
 """share that the other tables take of a quiet move's bonus."""
-CONTINUATION: Final = (1167, 707, 253, 534, 162, 471)
+CONTINUATION: Final = (1252, 805, 223, 626, 182, 513)
 """share by plies back, from 1 on."""
-CONTINUATION_FIRST: Final = 95
+CONTINUATION_FIRST: Final = 103
 """history, always added at one ply back."""
 CONTINUITY: Final = (94, 103, 110, 106, 119, 126, 121)
 CONTINUITY_WHOLE: Final = 128
 """Share of a bonus (parts of the second) by the number of tables, up to this one, that held the move for good."""
-TABLE_MOVE_BONUS: Final = 789
-TABLE_MOVE_MALUS: Final = 784
-PRIOR_BASE: Final = -216
-PRIOR_STAT: Final = 104
-PRIOR_DEPTH: Final = (71, 426)
-PRIOR_LATE: Final = 164
+TABLE_MOVE_BONUS: Final = 701
+TABLE_MOVE_MALUS: Final = 954
+PRIOR_BASE: Final = -236
+PRIOR_STAT: Final = 117
+PRIOR_DEPTH: Final = (92, 482)
+PRIOR_LATE: Final = 193
 PRIOR_LATE_MOVES: Final = 8
-PRIOR_BELOW: Final = 148
+PRIOR_BELOW: Final = 141
 PRIOR_BELOW_MARGIN: Final = 116
-PRIOR_ABOVE: Final = 135
-PRIOR_ABOVE_MARGIN: Final = 80
+PRIOR_ABOVE: Final = 152
+PRIOR_ABOVE_MARGIN: Final = 86
 """Scale of the bonus for the quiet move before where nothing here was good enough; margins in cp."""
-PRIOR_BONUS: Final = (142, -76, 1357)
-PRIOR_CONTINUATION: Final = (256, 16_384)
-PRIOR_BUTTERFLY: Final = (259, 32_768)
-PRIOR_PAWN: Final = (273, 8192)
-PRIOR_CAPTURE: Final = 1047
+PRIOR_BONUS: Final = (163, -105, 1176)
+PRIOR_CONTINUATION: Final = (288, 16_384)
+PRIOR_BUTTERFLY: Final = (274, 32_768)
+PRIOR_PAWN: Final = (347, 8192)
+PRIOR_CAPTURE: Final = 1092
 
 # Correction of the evaluation: correction is 1/131072 cp.
 CORRECTION_UNIT: Final = 131_072
-CORRECTION_PAWN: Final = 11_358
-CORRECTION_MINOR: Final = 9364
-CORRECTION_PIECES: Final = 13_633
-CORRECTION_MOVES: Final = 7752
+CORRECTION_PAWN: Final = 9907
+CORRECTION_MINOR: Final = 11_379
+CORRECTION_PIECES: Final = 16_423
+CORRECTION_MOVES: Final = 9483
 """correction to one of an entry."""
 CORRECTION_NO_MOVE: Final = 8
 """Stands for the two entries of moves after a null move."""
-CORRECTION_BONUS: Final = (14, 15)
+CORRECTION_BONUS: Final = (16, 15)
 CORRECTION_DEPTH: Final = 128
 """An entry moves by difference * depth * the first (with a best move) or second / this."""
-CORRECTION_BONUS_SHARE: Final = 1228
-CORRECTION_SHARE_MINOR: Final = 133
-CORRECTION_SHARE_PIECES: Final = 187
-CORRECTION_SHARE_TWO: Final = 136
-CORRECTION_SHARE_FOUR: Final = 69
+CORRECTION_BONUS_SHARE: Final = 1175
+CORRECTION_SHARE_MINOR: Final = 143
+CORRECTION_SHARE_PIECES: Final = 204
+CORRECTION_SHARE_TWO: Final = 121
+CORRECTION_SHARE_FOUR: Final = 83
 CORRECTION_SHARES: Final = 128
 """share, in 128ths."""
 
