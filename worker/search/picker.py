@@ -72,25 +72,25 @@ def start_picker(pos: Any, th: Any, ply: int, kind: int, table_move: int) -> Non
 
 
 @jit()
-def _score_captures(pos: Any, th: Any, first: int, end: int) -> None:
-    for i in range(first, end):
+def _score_captures(pos: Any, th: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         score = p.CAPTURE_VALUE * VALUE[captured]
         if _CAPTURE_HISTORY:
             score += ld16(capture_address(th, move, captured))
-        pos.moves[i] = _entry(score, move, i - first)
+        pos.moves[i] = _entry(score, move, i - begin)
 
 
 @jit()
-def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
+def _score_quiets(pos: Any, th: Any, ply: int, quiets: int, end: int) -> None:
     at = OFFSET + ply
-    first = th.pick_begin[at]
+    begin = th.pick_begin[at]
     row1, row2, row3 = th.row[at - 1], th.row[at - 2], th.row[at - 3]
     row4, row6 = th.row[at - 4], th.row[at - 6]
     pawn_row = th.pawn_row[at]
     by_pawns, by_small, by_minor = threats(pos)
-    for i in range(begin, end):
+    for i in range(quiets, end):
         move = pos.moves[i]
         slot = 2 * slot_of(move)
         score = 2 * ld16(butterfly_address(th, move))
@@ -103,24 +103,25 @@ def _score_quiets(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
         if _SAFE_CHECKS and stands_for_check(th, ply, move) and exchange_at_least(pos, move, np.int64(p.CHECK_SEE)):
             score += p.CHECK_BONUS
         score += threat_score(move, by_pawns, by_small, by_minor)
-        pos.moves[i] = _entry(score, move, i - first)
+        pos.moves[i] = _entry(score, move, i - begin)
 
 
 @jit()
-def _score_evasions(pos: Any, th: Any, ply: int, first: int, end: int) -> None:
+def _score_evasions(pos: Any, th: Any, ply: int, begin: int, end: int) -> None:
     row = th.row[OFFSET + ply - 1]
-    for i in range(first, end):
+    for i in range(begin, end):
         move = pos.moves[i]
         captured = np.int64(pos.board[move & 127]) & 15
         if captured != 0 and not (move & DROP_BIT):
             score = _EVASION_CAPTURE + VALUE[captured]
         else:
             score = ld16(butterfly_address(th, move)) + ld16(row + 2 * slot_of(move))
-        pos.moves[i] = _entry(score, move, i - first)
+        pos.moves[i] = _entry(score, move, i - begin)
 
 
 @jit()
 def _entry(score: int, move: int, place: int) -> Any:
+    """An entry of a list, ``place`` counted from the list's begin."""
     return (score << 32) | ((_LAST_PLACE - place) << _MOVE_BITS) | move
 
 
@@ -132,12 +133,17 @@ def _moved(entry: int, place: int) -> Any:
 
 @jit()
 def gather_promising(pos: Any, begin: int, at: int, end: int, least: int) -> Any:
-    """Bring the entries from ``at`` on that score ``least`` or more to the front, in their order; gives their end."""
+    """Bring the entries from ``at`` on that score ``least`` or more to ``at``, in their order; gives their end.
+
+    Args:
+        begin: the begin of the list, from which places count.
+    """
     limit = least << 32
     kept = at
     for i in range(at, end):
         entry = pos.moves[i]
         if entry >= limit:
+            # What makes way is not brought to the front any more: the place in it no longer matters.
             pos.moves[i] = pos.moves[kept]
             pos.moves[kept] = _moved(entry, kept - begin)
             kept += 1
@@ -165,6 +171,9 @@ def bring_next(pos: Any, begin: int, at: int, end: int) -> Any:
     """Bring the highest entry to ``at``, and the one that stood there to its place; gives its move.
 
     Most nodes are done long before their list is, so it is not sorted beforehand.
+
+    Args:
+        begin: the begin of the list, from which places count.
     """
     entry = _highest(pos, at, end)
     place = _LAST_PLACE - ((entry >> _MOVE_BITS) & _LAST_PLACE)
