@@ -1,8 +1,8 @@
 """The order of a network's neurons: those that are seldom active first.
 
 The first layer leaves out each four activations that are all 0 (`worker.nnue.vector`). A neuron's place means nothing
-to a network, and in its own order hardly any four are all 0: of the fours of our network (generation 11) 79 % are not,
-of those of the K-P 256 reference network 77 %. With its neurons in this order it is 63 and 57 %.
+to a network, and in its own order few fours are all 0: in 1,474 positions of games 76 % of those of our network
+(generation 11) are not, and 77 % of those of the K-P 256 reference network. In this order it is 70 and 67 %.
 """
 
 from __future__ import annotations

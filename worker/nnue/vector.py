@@ -46,7 +46,7 @@ _VECTOR: Final = 32
 _BLOCK: Final = 256
 """Inputs whose fours have a bit each in one word."""
 _BITS: Final = _BLOCK + 8
-"""Where that word stands, from the block's begin on."""
+"""The place of that word, from the block's begin on."""
 _BLOCK_BYTES: Final = _BLOCK + 64
 
 _LANES: Final = np.arange(_VECTOR)
@@ -249,7 +249,7 @@ def _hidden_layer(source: Any, inputs: Any, bias: Any, weights: Any, outputs: An
 
 @jit()
 def _first_fours(x_bits: Any, y_bits: Any) -> tuple[Any, Any, Any, Any]:
-    """Where the first four of either side stands in its block, 256 where none is left, and the bits of the others."""
+    """The place of either side's first four in its block, 256 where none is left, and the bits of the others."""
     one = np.uint64(1)
     return 4 * ctz_or_64(x_bits), 4 * ctz_or_64(y_bits), x_bits & (x_bits - one), y_bits & (y_bits - one)
 
