@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import count, lowest
+from worker.jit.bitboard import count, holds, lowest
 from worker.mate.checks import forcing_moves
 from worker.mate.hands import covers, fewest, hand_of, held, kind_field, most, one_of
 from worker.mate.state import ABSOLUTE, BY_HISTORY, HISTORY, INFINITE, PATH_SLOTS
 from worker.mate.table import MAY_LOOP, loop_of, prefetch_chain, probe_child
 from worker.shogi import tables
-from worker.shogi.attacks import between, checkers, single
+from worker.shogi.attacks import between, checkers
 from worker.shogi.checks import drop_squares
 from worker.shogi.makemove import zobrist_board
 from worker.shogi.movegen import zone
@@ -93,7 +93,7 @@ def _chain(pos: Any, ms: Any, begin: int, end: int, attacks: bool) -> None:
             kind = (move >> 16) & 15
             if (move & (DROP_BIT | PROMOTE_BIT)) or kind not in (PAWN, LANCE, BISHOP, ROOK):
                 continue
-            if (single(move & 127) | single((move >> 7) & 127)) & camp:
+            if holds(camp, move & 127) or holds(camp, (move >> 7) & 127):
                 for j in range(begin, i):
                     if ms.c_move[j] == move | PROMOTE_BIT:
                         ms.c_next[j] = i

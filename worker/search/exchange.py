@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import lowest, without_lowest
+from worker.jit.bitboard import lowest, single, without_lowest
 from worker.jit.memory import ld8
 from worker.search.values import PROMOTION_GAIN, VALUE
 from worker.shogi import tables
@@ -18,7 +18,6 @@ from worker.shogi.attacks import (
     no_squares,
     occupied,
     pieces,
-    single,
     stepping_attackers,
 )
 from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK

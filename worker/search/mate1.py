@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import ld_bb, lowest, without_lowest
+from worker.jit.bitboard import holds, ld_bb, lowest, single, without_lowest
 from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,
@@ -21,7 +21,6 @@ from worker.shogi.attacks import (
     piece_attacks,
     pieces,
     pinned,
-    single,
     step_attacks,
     update_checks,
 )
@@ -67,7 +66,7 @@ def _mates(pos: Any, move: int, n: int) -> bool:
 def _leaves_no_flight(pos: Any, kind: int, target: int, occ: Any, flights: Any) -> bool:
     """Whether a piece on ``target`` attacks the enemy king and all of ``flights``. ``occ``: without that king."""
     reach = piece_attacks(pos, pos.side, kind, target, occ)
-    return bool(reach & single(pos.ksq[1 - pos.side])) and not (flights & ~(reach | single(target)))
+    return holds(reach, pos.ksq[1 - pos.side]) and not (flights & ~(reach | single(target)))
 
 
 @jit()
@@ -78,7 +77,7 @@ def _mating_drop(pos: Any, target: int, flights: Any, occ: Any, n: int, contact:
     for kind in range(kinds_from, kinds_to + 1):
         if pos.hand[side * 8 + kind] > 0 and _leaves_no_flight(pos, kind, target, occ, flights):
             move = np.int64(target | (kind << 7) | DROP_BIT | ((side * 16 + kind) << 16))
-            if (stand(pos, side, kind) & single(target)) and _mates(pos, move, n):
+            if holds(stand(pos, side, kind), target) and _mates(pos, move, n):
                 return move
     return np.int64(0)
 
@@ -100,12 +99,12 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
         if contact and not has_attacker(pos, target, side, left, single(origin)):
             continue
         base = np.int64(target | (origin << 7) | (piece << 16))
-        if kind < GOLD and ((camp & single(origin)) or (camp & single(target))):
+        if kind < GOLD and (holds(camp, origin) or holds(camp, target)):
             if _leaves_no_flight(pos, kind | PROMOTED, target, left, flights) and _mates(pos, base | PROMOTE_BIT, n):
                 return base | PROMOTE_BIT
             if kind != SILVER and kind != KNIGHT and kind != LANCE:
                 continue
-        if (kind >= GOLD or (stand(pos, side, kind) & single(target))) and _leaves_no_flight(
+        if (kind >= GOLD or holds(stand(pos, side, kind), target)) and _leaves_no_flight(
             pos, kind, target, left, flights
         ):
             if _mates(pos, base, n):
@@ -161,7 +160,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
         targets = without_lowest(targets)
         if has_attacker(pos, target, enemy, whole, idle):
             continue
-        if not (occ & single(target)):
+        if not holds(occ, target):
             move = _mating_drop(pos, target, flights, occ | single(target), n, True)
             if move != 0:
                 return move
@@ -175,7 +174,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
             targets = without_lowest(targets)
             if has_attacker(pos, target, enemy, whole, idle):
                 continue
-            if not (occ & single(target)) and pos.hand[side * 8 + KNIGHT] > 0:
+            if not holds(occ, target) and pos.hand[side * 8 + KNIGHT] > 0:
                 move = _mating_drop(pos, target, flights, occ | single(target), n, False)
                 if move != 0:
                     return move

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import lowest, shift_down, shift_up, without_lowest
+from worker.jit.bitboard import holds, lowest, shift_down, shift_up, without_lowest
 from worker.search import parameters as p
 from worker.search.parts import part
-from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces, single, step_attacks
+from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces, step_attacks
 from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, GOLD, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
 from worker.shogi.state import GOLDS
 
@@ -70,8 +70,8 @@ def threat_score(move: int, by_pawns: Any, by_small: Any, by_minor: Any) -> Any:
         worth, lesser = np.int64(p.THREAT[2]), by_minor
     else:
         worth, lesser = np.int64(p.THREAT[1]), by_small
-    if lesser & single(move & 127):
+    if holds(lesser, move & 127):
         return -worth
-    if not (move & DROP_BIT) and lesser & single((move >> 7) & 127):
+    if not (move & DROP_BIT) and holds(lesser, (move >> 7) & 127):
         return worth
     return np.int64(0)

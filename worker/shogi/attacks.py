@@ -15,7 +15,6 @@ from worker.jit.bitboard import (
     low,
     lowest,
     reverse,
-    shift_up,
     subtract,
     without_lowest,
 )
@@ -51,12 +50,6 @@ def no_squares() -> Any:
 def all_squares() -> Any:
     """All 81 squares."""
     return bitboard(tables.ALL_LOW, tables.ALL_HIGH)
-
-
-@jit()
-def single(sq: int) -> Any:
-    """The bitboard of one square."""
-    return shift_up(bitboard(np.uint64(1), np.uint64(0)), sq)
 
 
 @jit()

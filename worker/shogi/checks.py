@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import lowest, without_lowest
+from worker.jit.bitboard import holds, lowest, single, without_lowest
 from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (
@@ -19,7 +19,6 @@ from worker.shogi.attacks import (
     piece_attacks,
     pieces,
     shields,
-    single,
 )
 from worker.shogi.movegen import emit, file_of, stand, zone
 from worker.shogi.pieces import (
@@ -51,13 +50,13 @@ def gives_check(pos: Any, move: int, hidden: Any) -> bool:
     kind = (move >> 16) & 15
     occ = occupied(pos)
     if move & DROP_BIT:
-        return bool(piece_attacks(pos, side, kind, target, occ) & single(king))
+        return holds(piece_attacks(pos, side, kind, target, occ), king)
     if move & PROMOTE_BIT:
         kind |= 8
     origin = (move >> 7) & 127
-    if piece_attacks(pos, side, kind, target, occ ^ single(origin)) & single(king):
+    if holds(piece_attacks(pos, side, kind, target, occ ^ single(origin)), king):
         return True
-    if hidden & single(origin):
+    if holds(hidden, origin):
         rays = pos.tables + _DIRECTION + king * 81
         return ld8(rays + origin) != ld8(rays + target)
     return False
@@ -106,7 +105,7 @@ def board_checks(pos: Any, n: int, free: Any, hidden: Any) -> int:
         movers = without_lowest(movers)
         piece = np.int64(pos.board[sq])
         kind = piece & 15
-        covered = bool(hidden & single(sq))
+        covered = holds(hidden, sq)
         if kind == KING and not covered:
             continue
         reach = piece_attacks(pos, side, kind, sq, occ) & free
@@ -115,7 +114,7 @@ def board_checks(pos: Any, n: int, free: Any, hidden: Any) -> int:
         promoting = reach
         if kind >= GOLD:
             promoting = no_squares()
-        elif not (camp & single(sq)):
+        elif not holds(camp, sq):
             promoting = reach & camp
         plain = reach
         if kind < GOLD:

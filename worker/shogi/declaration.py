@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worker.jit import jit
-from worker.jit.bitboard import count
-from worker.shogi.attacks import attackers, in_check, occupied, pieces, single, step_attacks
+from worker.jit.bitboard import count, holds, single
+from worker.shogi.attacks import attackers, in_check, occupied, pieces, step_attacks
 from worker.shogi.movegen import zone
 from worker.shogi.pieces import BISHOP, BLACK, DRAGON, HORSE, KING, PAWN, ROOK, square
 
@@ -29,7 +29,7 @@ def points(pos: Any) -> Any:
     side = pos.side
     king = pos.ksq[side]
     camp = zone(pos, side)
-    if king < 0 or not (camp & single(king)) or in_check(pos):
+    if king < 0 or not holds(camp, king) or in_check(pos):
         return -1
     own = side * 16
     inside = pieces(pos, own) & camp
@@ -50,7 +50,7 @@ def try_move(pos: Any) -> Any:
     side = pos.side
     king = pos.ksq[side]
     target = _TRY_SQUARES[0] if side == BLACK else _TRY_SQUARES[1]
-    if king < 0 or not (step_attacks(pos, side, KING, king) & single(target) & ~pieces(pos, side * 16)):
+    if king < 0 or not holds(step_attacks(pos, side, KING, king) & ~pieces(pos, side * 16), target):
         return 0
     if attackers(pos, target, 1 - side, occupied(pos) ^ single(king)):
         return 0

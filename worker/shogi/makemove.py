@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import high, low
+from worker.jit.bitboard import high, low, single
 from worker.jit.inlining import never_inline
 from worker.jit.memory import ldu64
 from worker.shogi import tables
-from worker.shogi.attacks import single, update_checks
+from worker.shogi.attacks import update_checks
 from worker.shogi.movegen import generate, generate_evasions, is_pseudo_legal, leaves_king_safe
 from worker.shogi.pieces import BLACK, DROP_BIT, GOLD, KING, PAWN, PRO_PAWN, PRO_SILVER
 from worker.shogi.state import GOLDS

@@ -12,7 +12,19 @@ from typing import Any
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import bitboard, count, high, ld_bb, low, lowest, shift_down, shift_up, without_lowest
+from worker.jit.bitboard import (
+    bitboard,
+    count,
+    high,
+    holds,
+    ld_bb,
+    low,
+    lowest,
+    shift_down,
+    shift_up,
+    single,
+    without_lowest,
+)
 from worker.jit.bits import ctz
 from worker.jit.memory import ld8
 from worker.shogi import tables
@@ -26,7 +38,6 @@ from worker.shogi.attacks import (
     occupied,
     piece_attacks,
     pieces,
-    single,
     step_attacks,
 )
 from worker.shogi.pieces import (
@@ -88,7 +99,7 @@ def _emit_promotable(pos: Any, n: int, colour: int, kind: int, origin: int, targ
     base = (origin << 7) | (piece << 16)
     camp = zone(pos, colour)
     promoting = targets
-    if not (single(origin) & camp):
+    if not holds(camp, origin):
         promoting = targets & camp
     n = emit(pos, n, promoting, base | PROMOTE_BIT)
     plain = targets & stand(pos, colour, kind)
@@ -244,7 +255,7 @@ def leaves_king_safe(pos: Any, move: int) -> bool:
     if origin == king:
         return not has_attacker(pos, target, 1 - side, occupied(pos) ^ single(king), no_squares())
     pins = bitboard(pos.st_pinned[2 * pos.ply], pos.st_pinned[2 * pos.ply + 1])
-    if pins & single(origin):
+    if holds(pins, origin):
         rays = pos.tables + _DIRECTION + king * 81
         return ld8(rays + origin) == ld8(rays + target)
     return True
@@ -268,7 +279,7 @@ def is_pseudo_legal(pos: Any, move: int) -> bool:
             return False
         if pos.board[target] != 0 or pos.hand[side * 8 + kind] <= 0:
             return False
-        if not (stand(pos, side, kind) & single(target)):
+        if not holds(stand(pos, side, kind), target):
             return False
         if kind == PAWN and (file_of(pos, target) & pieces(pos, side * 16 + PAWN)):
             return False
@@ -279,11 +290,11 @@ def is_pseudo_legal(pos: Any, move: int) -> bool:
         if captured != 0 and ((captured >> 4) == side or (captured & 15) == KING):
             return False
         if move & PROMOTE_BIT:
-            if kind >= GOLD or not (zone(pos, side) & (single(origin) | single(target))):
+            if kind >= GOLD or not (holds(zone(pos, side), origin) or holds(zone(pos, side), target)):
                 return False
-        elif not (stand(pos, side, kind) & single(target)):
+        elif not holds(stand(pos, side, kind), target):
             return False
-        if not (piece_attacks(pos, side, kind, origin, occupied(pos)) & single(target)):
+        if not holds(piece_attacks(pos, side, kind, origin, occupied(pos)), target):
             return False
     if in_check(pos) and kind != KING:
         checking = checkers(pos)
@@ -292,5 +303,5 @@ def is_pseudo_legal(pos: Any, move: int) -> bool:
         answers = between(pos, pos.ksq[side], lowest(checking))
         if not (move & DROP_BIT):
             answers |= checking
-        return bool(answers & single(target))
+        return holds(answers, target)
     return True

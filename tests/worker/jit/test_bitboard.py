@@ -1,0 +1,39 @@
+"""Boards of one square, and whether a square is on a board, beside Python's ints."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from worker.jit import jit
+from worker.jit.bitboard import bitboard, high, holds, low, single
+from worker.shogi.pieces import SQUARES
+
+
+@jit()
+def words_of(square: int) -> Any:
+    board = single(square)
+    return low(board), high(board)
+
+
+@jit()
+def has(low_word: Any, high_word: Any, square: int) -> bool:
+    return holds(bitboard(low_word, high_word), square)
+
+
+def test_the_board_of_one_square() -> None:
+    for square in range(SQUARES):
+        low_word, high_word = words_of(np.int64(square))
+        assert int(np.uint64(low_word)) | int(np.uint64(high_word)) << 64 == 1 << square
+
+
+def test_a_board_holds_its_squares_only() -> None:
+    rng = random.Random(3)
+    for _ in range(50):
+        board = rng.getrandbits(SQUARES)
+        words = np.uint64(board & (2**64 - 1)), np.uint64(board >> 64)
+        assert [has(*words, np.int64(square)) for square in range(SQUARES)] == [
+            bool(board >> square & 1) for square in range(SQUARES)
+        ]
