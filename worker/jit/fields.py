@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_setattr_generic
 from numba.np.arrayobj import make_array, record_getattr, record_setattr
 
-from worker.jit.llvm import I64, alias_tag
+from worker.jit.llvm import I16, I32, I64, alias_tag
 from worker.jit.simd import V256
 
 
@@ -53,6 +53,27 @@ def four_words(_typing: Any, field: Any, index: Any) -> Any:
         return words
 
     return V256(field, index), codegen
+
+
+@extending.intrinsic
+def sixteen_equal(_typing: Any, field: Any, index: Any, word: Any) -> Any:
+    """Which of sixteen words of a Record's field equal ``word``: bit i (int64) stands for that at ``index`` + i.
+
+    All sixteen must lie within the Record; ``GOUGI_CHECK=1`` does not look here.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, tag = _element(context, builder, signature, args, checked=False)
+        lanes = ir.VectorType(I64, 16)
+        words = builder.load(builder.bitcast(address, lanes.as_pointer()), align=8)
+        words.set_metadata("tbaa", tag)
+        undefined = ir.Constant(lanes, ir.Undefined)
+        first = builder.insert_element(undefined, args[2], ir.Constant(I32, 0))
+        all_lanes = builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, 16), [0] * 16))
+        equal = builder.icmp_unsigned("==", words, all_lanes)
+        return builder.zext(builder.bitcast(equal, I16), I64)
+
+    return types.int64(field, index, word), codegen
 
 
 @extending.intrinsic

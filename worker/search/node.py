@@ -8,7 +8,9 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.clock import monotonic_ns
+from worker.jit.fields import sixteen_equal
 from worker.jit.handover import hand_over
+from worker.jit.inlining import never_inline
 from worker.jit.memory import atomic_ld64
 from worker.score import MATE, MAX_EVAL, NO_SCORE
 from worker.search.correction import correction_row, follow_keys
@@ -36,6 +38,9 @@ POLL_NODES: Final = 1024
 """Nodes between two looks at the stop flag and the clock: about a millisecond."""
 REPETITION_WINDOW: Final = 16
 """Plies back in which a repetition is looked for."""
+_SAME_SIDE: Final = 0x1555
+"""Of the last sixteen plies (bit 0: the oldest) those with the same side to move, but for the last two: a side needs
+two moves to come back."""
 REPETITION_WIN: Final = MAX_EVAL
 """A win by the opponent's perpetual check, or by a better hand on the same board: above evaluations, below mates."""
 
@@ -108,6 +113,17 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     it. Where the board comes back in the tree with a better hand, the side to move has only gained: that counts as a
     win. With a worse hand it counts as a loss.
     """
+    # Most positions are new: one look at the boards of the last sixteen plies. Before the game's first ply the field
+    # before `st_board` is read, which at worst costs time.
+    if sixteen_equal(pos.st_board, pos.ply - REPETITION_WINDOW, pos.board_key) & _SAME_SIDE == 0:
+        return np.int64(NO_SCORE)
+    return _known_board(pos, th, ply)
+
+
+@jit()
+def _known_board(pos: Any, th: Any, ply: int) -> Any:
+    """`repetition_score` where the board stood like this in one of the last sixteen plies."""
+    never_inline()
     window: Any = min(ply - 1, np.int64(REPETITION_WINDOW))
     key = pos.board_key
     distance = np.int64(4)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from worker.jit import jit
+from worker.jit.fields import sixteen_equal
 from worker.jit.memory import aligned_empty, aligned_zeros, fields_of
 
 DTYPE = np.dtype(
@@ -25,6 +26,7 @@ DTYPE = np.dtype(
 OUTSIDE = """
 import numpy as np
 from worker.jit import jit
+from worker.jit.fields import sixteen_equal
 record = np.zeros(1, np.dtype([("row", np.int64, (4,)), ("rest", np.int64)])).view(np.recarray)[0]
 @jit()
 def read(record, i):
@@ -94,6 +96,23 @@ def test_python_reads_and_writes_the_same_memory() -> None:
         "unsigned": 3,
         "one": 1,
     }
+
+
+def test_sixteen_words_are_compared_at_once() -> None:
+    @jit()
+    def equal(record, index, word):  # type: ignore[no-untyped-def]
+        return sixteen_equal(record.words, index, word)
+
+    memory = aligned_zeros(1, np.dtype([("before", np.uint64, (16,)), ("words", np.uint64, (32,))]))
+    memory["words"][0] = np.arange(32) % 5
+    memory["before"] = 7
+    record = memory.view(np.recarray)[0]
+    for index in range(17):
+        found = sum(1 << i for i in range(16) if (index + i) % 5 == 3)
+        assert equal(record, index, np.uint64(3)) == found
+        assert equal(record, index, np.uint64(1 << 63)) == 0
+    # An index before the field is the caller's to make sense of: it reads what stands there.
+    assert equal(record, -16, np.uint64(7)) == 0xFFFF
 
 
 def test_memory_begins_a_cache_line() -> None:
