@@ -6,19 +6,21 @@ target, not what the other side has got.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import holds, lowest, shift_down, shift_up, without_lowest
+from worker.jit.bitboard import bitboard, holds, lowest, shift_down, shift_up, without_lowest
 from worker.search import parameters as p
 from worker.search.parts import part
-from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces, step_attacks
-from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, GOLD, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
+from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces
+from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER, SQUARES
 from worker.shogi.state import GOLDS
 
 _PART = part("threats")
+_FIRST_RANK: Final = sum(1 << square for square in range(0, SQUARES, 9))
+_FIRST_RANK_LOW, _FIRST_RANK_HIGH = np.uint64(_FIRST_RANK & (2**64 - 1)), np.uint64(_FIRST_RANK >> 64)
 
 
 @jit()
@@ -31,26 +33,35 @@ def threats(pos: Any) -> tuple[Any, Any, Any]:
     own = colour << 4
     pawns = pieces(pos, own + PAWN)
     by_pawns = shift_down(pawns, 1) if colour == BLACK else shift_up(pawns, 1)
-    occ = occupied(pos)
     by_small = by_pawns
-    rest = pieces(pos, own + LANCE)
-    while rest:
-        by_small |= lance_attacks(pos, colour, lowest(rest), occ)
-        rest = without_lowest(rest)
-    by_small |= _steps(pos, colour, KNIGHT, pieces(pos, own + KNIGHT))
-    by_minor = by_small | _steps(pos, colour, SILVER, pieces(pos, own + SILVER))
-    by_minor |= _steps(pos, colour, GOLD, pieces(pos, own + GOLDS))
+    lances = pieces(pos, own + LANCE)
+    if lances:
+        occ = occupied(pos)
+        while lances:
+            by_small |= lance_attacks(pos, colour, lowest(lances), occ)
+            lances = without_lowest(lances)
+    by_small |= _beside(_ahead(_ahead(pieces(pos, own + KNIGHT), colour), colour))
+    silvers = pieces(pos, own + SILVER)
+    golds = pieces(pos, own + GOLDS)
+    ahead = _ahead(silvers | golds, colour)
+    gold_back = _ahead(golds, 1 - colour)
+    by_minor = by_small | ahead | gold_back | _beside(ahead | golds | _ahead(silvers, 1 - colour))
     return by_pawns, by_small, by_minor
 
 
 @jit()
-def _steps(pos: Any, colour: int, kind: int, rest: Any) -> Any:
-    """The squares that pieces of a kind attack, which stand on the squares ``rest``."""
-    result = no_squares()
-    while rest:
-        result |= step_attacks(pos, colour, kind, lowest(rest))
-        rest = without_lowest(rest)
-    return result
+def _ahead(squares: Any, colour: int) -> Any:
+    """The squares in front of ``squares``, as ``colour`` sees it."""
+    last = bitboard(_FIRST_RANK_LOW, _FIRST_RANK_HIGH)
+    if colour == BLACK:
+        return shift_down(squares & ~last, 1)
+    return shift_up(squares, 1) & ~last
+
+
+@jit()
+def _beside(squares: Any) -> Any:
+    """The squares left and right of ``squares``; beyond the board's last file too, where no piece stands."""
+    return shift_up(squares, 9) | shift_down(squares, 9)
 
 
 @jit()
