@@ -7,7 +7,7 @@ than its twin (a pawn, bishop or rook that could promote, a lance that could on 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from worker.jit.bitboard import (
     shift_down,
     shift_up,
     single,
+    subtract,
     without_lowest,
 )
 from worker.jit.bits import ctz
@@ -53,9 +54,12 @@ from worker.shogi.pieces import (
     PAWN,
     PROMOTE_BIT,
     ROOK,
+    SQUARES,
 )
 from worker.shogi.state import GOLDS
 
+_LAST_RANK: Final = sum(1 << square for square in range(8, SQUARES, 9))
+_LAST_RANK_LOW, _LAST_RANK_HIGH = np.uint64(_LAST_RANK & (2**64 - 1)), np.uint64(_LAST_RANK >> 64)
 _DIRECTION, _FILE_MASK, _STAND, _ZONE = tables.DIRECTION, tables.FILE_MASK, tables.STAND, tables.ZONE
 
 
@@ -179,16 +183,20 @@ def generate_king(pos: Any, n: int, targets: Any) -> int:
 
 
 @jit()
+def _files_without(pawns: Any) -> Any:
+    """All squares of the files on which none of ``pawns`` stands, of which a file has one at most."""
+    # A file is nine bits. Its highest, less a pawn, stays only where there is no pawn.
+    last = bitboard(_LAST_RANK_LOW, _LAST_RANK_HIGH)
+    free = subtract(last, pawns) & last
+    return free | subtract(free, shift_down(free, 8))
+
+
+@jit()
 def generate_drops(pos: Any, n: int, targets: Any) -> int:
     """Drops on ``targets`` (which must be empty squares). Two pawns on a file are left out, drop-pawn mate is not."""
     side = pos.side
     if pos.hand[side * 8 + PAWN] > 0:
-        free = targets & stand(pos, side, PAWN)
-        pawns = pieces(pos, side * 16 + PAWN)
-        while pawns:
-            sq = lowest(pawns)
-            pawns = without_lowest(pawns)
-            free &= ~file_of(pos, sq)
+        free = targets & stand(pos, side, PAWN) & _files_without(pieces(pos, side * 16 + PAWN))
         n = emit(pos, n, free, DROP_BIT | (PAWN << 7) | ((side * 16 + PAWN) << 16))
     for kind in range(LANCE, KING):
         if pos.hand[side * 8 + kind] > 0:
