@@ -1,4 +1,4 @@
-"""A word to LLVM about functions that are rarely called."""
+"""Words to LLVM about which functions to inline."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ def never_inline(builder: Any) -> None:
     Its callers stay small that way, so that they may be inlined themselves.
     """
     builder.function.attributes.add("noinline")
+
+
+@intrinsic(types.void)
+def always_inline(builder: Any) -> None:
+    """Let LLVM inline the function that calls this wherever it is called.
+
+    For a helper whose callers give it constants: each gets a copy made for them.
+    """
+    builder.function.attributes.add("alwaysinline")

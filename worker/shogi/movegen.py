@@ -27,6 +27,7 @@ from worker.jit.bitboard import (
     without_lowest,
 )
 from worker.jit.bits import ctz
+from worker.jit.inlining import always_inline
 from worker.jit.memory import ld8
 from worker.shogi import tables
 from worker.shogi.attacks import (
@@ -54,6 +55,7 @@ from worker.shogi.pieces import (
     PAWN,
     PROMOTE_BIT,
     ROOK,
+    SILVER,
     SQUARES,
 )
 from worker.shogi.state import GOLDS
@@ -99,6 +101,7 @@ def emit(pos: Any, n: int, targets: Any, base: int) -> int:
 
 @jit()
 def _emit_promotable(pos: Any, n: int, colour: int, kind: int, origin: int, targets: Any, every: int) -> int:
+    always_inline()
     piece = colour * 16 + kind
     base = (origin << 7) | (piece << 16)
     camp = zone(pos, colour)
@@ -145,31 +148,52 @@ def _pawn_moves(pos: Any, n: int, colour: int, targets: Any, every: int) -> int:
 
 
 @jit()
+def _promotable_moves(pos: Any, n: int, kind: int, targets: Any, occ: Any, every: int) -> int:
+    """Moves of all pieces of one kind that may promote."""
+    always_inline()
+    side = pos.side
+    rest = pieces(pos, side * 16 + kind)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        n = _emit_promotable(pos, n, side, kind, sq, piece_attacks(pos, side, kind, sq, occ) & targets, every)
+    return n
+
+
+@jit()
+def _promoted_moves(pos: Any, n: int, kind: int, targets: Any, occ: Any) -> int:
+    """Moves of all horses, or of all dragons."""
+    always_inline()
+    own = pos.side * 16
+    rest = pieces(pos, own + kind)
+    while rest:
+        sq = lowest(rest)
+        rest = without_lowest(rest)
+        reach = piece_attacks(pos, pos.side, kind, sq, occ)
+        n = emit(pos, n, reach & targets, (sq << 7) | ((own + kind) << 16))
+    return n
+
+
+@jit()
 def generate_board(pos: Any, n: int, targets: Any, every: int) -> int:
     """Moves of all pieces but the king to ``targets``, which may not hold own pieces."""
     side = pos.side
     own = side * 16
     occ = occupied(pos)
     n = _pawn_moves(pos, n, side, targets, every)
-    for kind in range(LANCE, GOLD):
-        rest = pieces(pos, own + kind)
-        while rest:
-            sq = lowest(rest)
-            rest = without_lowest(rest)
-            n = _emit_promotable(pos, n, side, kind, sq, piece_attacks(pos, side, kind, sq, occ) & targets, every)
+    n = _promotable_moves(pos, n, np.int64(LANCE), targets, occ, every)
+    n = _promotable_moves(pos, n, np.int64(KNIGHT), targets, occ, every)
+    n = _promotable_moves(pos, n, np.int64(SILVER), targets, occ, every)
+    n = _promotable_moves(pos, n, np.int64(BISHOP), targets, occ, every)
+    n = _promotable_moves(pos, n, np.int64(ROOK), targets, occ, every)
     rest = pieces(pos, own + GOLDS)
     while rest:
         sq = lowest(rest)
         rest = without_lowest(rest)
         base = (sq << 7) | (np.int64(pos.board[sq]) << 16)
         n = emit(pos, n, step_attacks(pos, side, GOLD, sq) & targets, base)
-    for kind in range(HORSE, DRAGON + 1):
-        rest = pieces(pos, own + kind)
-        while rest:
-            sq = lowest(rest)
-            rest = without_lowest(rest)
-            n = emit(pos, n, piece_attacks(pos, side, kind, sq, occ) & targets, (sq << 7) | ((own + kind) << 16))
-    return n
+    n = _promoted_moves(pos, n, np.int64(HORSE), targets, occ)
+    return _promoted_moves(pos, n, np.int64(DRAGON), targets, occ)
 
 
 @jit()
