@@ -14,16 +14,13 @@ from worker.jit.bitboard import holds, ld_bb, lowest, single, without_lowest
 from worker.shogi import tables
 from worker.shogi.attacks import (
     attackers,
-    bishop_attacks,
     has_attacker,
     in_check,
-    lance_attacks,
     no_squares,
     occupied,
     piece_attacks,
     pieces,
     pinned,
-    rook_attacks,
     step_attacks,
     update_checks,
 )
@@ -42,15 +39,9 @@ from worker.shogi.pieces import (
     PROMOTED,
     ROOK,
     SILVER,
-    SQUARES,
 )
 
-_NEAR, _ROOKS_NEAR, _BISHOPS_NEAR, _LANCES_NEAR = (
-    tables.NEAR,
-    tables.ROOKS_NEAR,
-    tables.BISHOPS_NEAR,
-    tables.LANCES_NEAR,
-)
+_NEAR = tables.NEAR
 
 
 @jit()
@@ -122,34 +113,21 @@ def _mating_move(pos: Any, target: int, movers: Any, flights: Any, occ: Any, n: 
 
 
 @jit()
-def guarded_by(pos: Any, side: int, king: int, occ: Any) -> Any:
+def _guarded(pos: Any, side: int, king: int, occ: Any) -> Any:
     """The squares that ``side`` attacks next to the enemy king, and some others; sliders seen through ``occ``."""
     own = side * 16
-    rooks = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON)
-    bishops = pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
-    lances = pieces(pos, own + LANCE)
-    steppers = pieces(pos, own) & ld_bb(pos.tables + _NEAR + king * 16) & ~(rooks | bishops | lances)
-    # Most sliders are on no line to a square next to that king.
-    rooks &= ld_bb(pos.tables + _ROOKS_NEAR + king * 16)
-    bishops &= ld_bb(pos.tables + _BISHOPS_NEAR + king * 16)
-    lances &= ld_bb(pos.tables + _LANCES_NEAR + (side * SQUARES + king) * 16)
+    sliders = pieces(pos, own + ROOK) | pieces(pos, own + DRAGON) | pieces(pos, own + BISHOP) | pieces(pos, own + HORSE)
+    sliders |= pieces(pos, own + LANCE)
+    steppers = pieces(pos, own) & ld_bb(pos.tables + _NEAR + king * 16) & ~sliders
     found = no_squares()
     while steppers:
         square = lowest(steppers)
         steppers = without_lowest(steppers)
         found |= step_attacks(pos, side, np.int64(pos.board[square]) & 15, square)
-    while rooks:
-        square = lowest(rooks)
-        rooks = without_lowest(rooks)
-        # A horse's and a dragon's table of steps has all of a king's; a bishop's and a rook's is empty.
-        found |= rook_attacks(pos, square, occ) | step_attacks(pos, side, np.int64(pos.board[square]) & 15, square)
-    while bishops:
-        square = lowest(bishops)
-        bishops = without_lowest(bishops)
-        found |= bishop_attacks(pos, square, occ) | step_attacks(pos, side, np.int64(pos.board[square]) & 15, square)
-    while lances:
-        found |= lance_attacks(pos, side, lowest(lances), occ)
-        lances = without_lowest(lances)
+    while sliders:
+        square = lowest(sliders)
+        sliders = without_lowest(sliders)
+        found |= piece_attacks(pos, side, np.int64(pos.board[square]) & 15, square, occ)
     return found
 
 
@@ -170,7 +148,7 @@ def mate_in_one(pos: Any, n: int) -> Any:
     theirs = pieces(pos, enemy * 16)
     mine = pieces(pos, side * 16)
     around = step_attacks(pos, enemy, KING, king)
-    guarded = guarded_by(pos, side, king, occ) & around
+    guarded = _guarded(pos, side, king, occ) & around
     flights = around & ~guarded & ~theirs
     targets = guarded & ~mine
     if not targets and flights:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from worker.jit import HAS_PEXT
 from worker.jit.memory import CACHE_LINE, aligned_zeros
 from worker.shogi import geometry as geo
-from worker.shogi.pieces import BLACK, GOLD, KING, LANCE, SQUARES, WHITE
+from worker.shogi.pieces import BLACK, GOLD, LANCE, SQUARES, WHITE
 
 COLOURS = (BLACK, WHITE)
 _LOW_WORD = (1 << 64) - 1
@@ -148,27 +147,6 @@ NEAR = _place(
     )
 )
 """From where a piece that takes one step, a knight's included, may reach a square next to this one."""
-
-
-def _slides_near(ways: Iterable[geo.Direction], sq: int) -> int:
-    """From where a slider may reach a square next to ``sq``: on ``ways`` from those, or by a promoted one's step."""
-    near = geo.bits(s for s in range(SQUARES) if abs(s // 9 - sq // 9) <= 2 and abs(s % 9 - sq % 9) <= 2)
-    beside = geo.step_attacks(sq, KING, BLACK)
-    for target in range(SQUARES):
-        if beside >> target & 1:
-            near |= geo.slide(target, ways, 0)
-    return near
-
-
-ROOKS_NEAR, BISHOPS_NEAR = (
-    _place(np.array([_words(_slides_near(ways, sq)) for sq in range(SQUARES)], np.uint64))
-    for ways in (geo.ORTHOGONAL, geo.DIAGONAL)
-)
-"""From where a rook or dragon, a bishop or horse may reach a square next to this one, nothing in between."""
-LANCES_NEAR = _place(
-    _by_colour_and_square(lambda colour, sq: _slides_near((geo.for_colour(geo.SLIDES[LANCE][0], 1 - colour),), sq))
-)
-"""The same of a lance, by its colour."""
 
 ALL_LOW, ALL_HIGH = (np.uint64(word) for word in _words(geo.ALL_SQUARES))
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from rsshogi.core import Board
 
 from benchmarks.playouts import positions
-from worker.jit import jit
-from worker.jit.bitboard import high, low, lowest, single, without_lowest
-from worker.search.mate1 import guarded_by, mate_in_one
+from worker.search.mate1 import mate_in_one
 from worker.shogi import Position, move_to_usi
-from worker.shogi.attacks import attackers, no_squares, occupied, step_attacks, update_checks
-from worker.shogi.pieces import KING
+from worker.shogi.attacks import update_checks
 
 
 def found_mate(position: Position) -> str | None:
@@ -51,29 +46,6 @@ def test_every_claim_is_mate_and_most_mates_are_claimed() -> None:
     assert there > 50
     # Of mates from afar (a rook on an open rank) and discovered ones it knows nothing.
     assert seen > 0.8 * there, (seen, there)
-
-
-@jit()
-def guarded_next_to_king(pos: Any, side: int) -> Any:
-    """What `guarded` finds next to the enemy king, and what the rules' attackers say of the same squares."""
-    king = pos.ksq[1 - side]
-    occ = occupied(pos) ^ single(king)
-    around = step_attacks(pos, 1 - side, KING, king)
-    found = guarded_by(pos, side, king, occ) & around
-    expected = no_squares()
-    while around:
-        square = lowest(around)
-        around = without_lowest(around)
-        if attackers(pos, square, side, occ):
-            expected |= single(square)
-    return low(found), high(found), low(expected), high(expected)
-
-
-def test_guarded_squares_are_those_of_the_attackers() -> None:
-    for position in positions(12, 2000):
-        for side in range(2):
-            found = guarded_next_to_king(position.record, np.int64(side))
-            assert found[:2] == found[2:], (position.sfen(), side)
 
 
 def test_no_pawn_is_dropped_to_mate() -> None:
