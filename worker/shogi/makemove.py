@@ -31,18 +31,13 @@ def _moves_like_gold(kind: int) -> bool:
 
 
 @jit()
-def _flip(pos: Any, piece: int, sq: int) -> None:
-    """Toggle one square of a piece's bitboard: one word instead of two."""
-    pos.bb[2 * piece + (sq >> 6)] ^= np.uint64(1) << np.uint64(sq & 63)
-
-
-@jit()
 def toggle_piece(pos: Any, piece: int, sq: int) -> None:
     """Put a piece on, or take it off, the bitboards of its kind and its colour."""
-    _flip(pos, piece, sq)
-    _flip(pos, piece & 16, sq)
+    mask = single(sq)
+    _toggle(pos, piece, mask)
+    _toggle(pos, piece & 16, mask)
     if _moves_like_gold(piece & 15):
-        _flip(pos, (piece & 16) | GOLDS, sq)
+        _toggle(pos, (piece & 16) | GOLDS, mask)
 
 
 @jit()
