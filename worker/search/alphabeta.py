@@ -234,6 +234,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             if not doubtful or table_agrees(pos, th, ply, table_move, high, beta):
                 return table_score
 
+    noted = False
     if not checked:
         # The change of the evaluation teaches the histories of the move before.
         if prior_quiet and th.checked[at - 1] == 0:
@@ -312,6 +313,7 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
             gain = probcut_beta - static_eval
             less = np.int64(p.PROBCUT_LESS + (p.PROBCUT_LESS_IMPROVING if improving else 0))
             note_checks(pos, th, ply)
+            noted = True
             start_picker(pos, th, ply, PROBCUT, table_move if table_captures != 0 else np.int64(0))
             while True:
                 move = next_move(pos, th, ply, np.int64(0), np.int64(0))
@@ -351,7 +353,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
     table = (table_move, table_score, table_depth, table_captures)
     stage = EVASIONS if checked else MAIN
     start_picker(pos, th, ply, stage, table_move)
-    note_checks(pos, th, ply)
+    if not noted:
+        note_checks(pos, th, ply)
     best: Any = np.int64(-INFINITE)
     best_move = np.int64(0)
     number = np.int64(0)
