@@ -19,6 +19,7 @@ from worker.jit.bitboard import (
     without_lowest,
 )
 from worker.jit.bits import pdep, pext
+from worker.jit.inlining import always_inline
 from worker.jit.memory import ld64, ldu8, ldu64
 from worker.shogi import tables
 from worker.shogi.geometry import LINE_ANTIDIAGONAL, LINE_DIAGONAL, LINE_FILE, LINE_RANK
@@ -182,6 +183,7 @@ def _through(pos: Any, sq: int, rooks: Any, lances: Any, bishops: Any, occ: Any)
 
     Most stand on no line with it, and the tables of lines are large: they are asked only for those that do.
     """
+    always_inline()
     rooks = (rooks & rook_rays(pos, sq)) | lances
     bishops &= bishop_rays(pos, sq)
     found = no_squares()
@@ -211,6 +213,7 @@ def attackers(pos: Any, sq: int, colour: int, occ: Any) -> Any:
 @jit()
 def has_attacker(pos: Any, sq: int, colour: int, occ: Any, others: Any) -> bool:
     """Whether one of ``colour`` that is not among ``others`` attacks ``sq``: sliders are looked for last."""
+    always_inline()
     if stepping_attackers(pos, sq, colour) & ~others:
         return True
     return bool(sliding_attackers(pos, sq, colour, occ) & ~others)
