@@ -16,10 +16,16 @@ def _output(pos: Any, nn: Any) -> Any:
 
 
 @jit()
-def evaluate(pos: Any, nn: Any) -> Any:
-    """The network's raw output (int64) for the side to move, before FV_SCALE."""
+def prepare(pos: Any, nn: Any) -> None:
+    """Do now the part of the position's evaluation that those of its children need too: its accumulators."""
     for perspective in range(2):
         ensure(pos, nn, perspective)
+
+
+@jit()
+def evaluate(pos: Any, nn: Any) -> Any:
+    """The network's raw output (int64) for the side to move, before FV_SCALE."""
+    prepare(pos, nn)
     return _output(pos, nn)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from worker.jit import jit
 from worker.jit.bits import toward_zero
 from worker.jit.memory import ld16
-from worker.nnue.evaluation import evaluate_score
+from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
@@ -154,6 +154,9 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
 
     # 2. The table's entry.
     key = pos.key
+    if not checked:
+        # Its memory is still on the way (`do_move`): work that most nodes need fills the time.
+        prepare(pos, nn)
     data = probe(th, key)
     hit = data != np.uint64(0)
     th.table_hit[at] = 1 if hit else 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from worker.jit import jit
 from worker.jit.bits import toward_zero
-from worker.nnue.evaluation import evaluate_score
+from worker.nnue.evaluation import evaluate_score, prepare
 from worker.score import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_SCORE
 from worker.search import parameters as p
 from worker.search.check_squares import checks_by, note_checks
@@ -64,6 +64,9 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
 
     # The table.
     key = pos.key
+    if not checked:
+        # Its memory is still on the way (`do_move`): work that most nodes need fills the time.
+        prepare(pos, nn)
     data = probe(th, key)
     table_move = np.int64(0)
     table_score = np.int64(NO_SCORE)
