@@ -22,6 +22,7 @@ def never_inline(builder: Any) -> None:
 def always_inline(builder: Any) -> None:
     """Let LLVM inline the function that calls this wherever it is called.
 
-    For a helper whose callers give it constants: each gets a copy made for them.
+    For a helper whose callers give it constants: each gets a copy made for them. And for one that takes bitboards
+    beyond what registers hold: on the stack they are written as two words and read as one, which waits for both.
     """
     builder.function.attributes.add("alwaysinline")

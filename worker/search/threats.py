@@ -35,11 +35,9 @@ def threats(pos: Any) -> tuple[Any, Any, Any]:
     by_pawns = shift_down(pawns, 1) if colour == BLACK else shift_up(pawns, 1)
     by_small = by_pawns
     lances = pieces(pos, own + LANCE)
-    if lances:
-        occ = occupied(pos)
-        while lances:
-            by_small |= lance_attacks(pos, colour, lowest(lances), occ)
-            lances = without_lowest(lances)
+    while lances:
+        by_small |= lance_attacks(pos, colour, lowest(lances), occupied(pos))
+        lances = without_lowest(lances)
     by_small |= _beside(_ahead(_ahead(pieces(pos, own + KNIGHT), colour), colour))
     silvers = pieces(pos, own + SILVER)
     golds = pieces(pos, own + GOLDS)
