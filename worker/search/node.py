@@ -39,7 +39,7 @@ POLL_NODES: Final = 1024
 REPETITION_WINDOW: Final = 16
 """Plies back in which a repetition is looked for."""
 _SAME_SIDE: Final = 0x1555
-"""Of the last sixteen plies (bit 0: the oldest) those with the same side to move, but for the last two: a side needs
+"""The plies with the same side to move among the last sixteen (bit 0: the oldest), but for the last two: a side needs
 two moves to come back."""
 REPETITION_WIN: Final = MAX_EVAL
 """A win by the opponent's perpetual check, or by a better hand on the same board: above evaluations, below mates."""
