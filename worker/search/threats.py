@@ -19,7 +19,8 @@ from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, KING, KNIGHT, LANCE, PA
 from worker.shogi.state import GOLDS
 
 _PART = part("threats")
-_FIRST_RANK: Final = sum(1 << square for square in range(0, SQUARES, 9))
+_FIRST_RANK: Final = sum(1 << square for square in range(0, SQUARES + 1, 9))
+"""The first rank, and the square behind the last of the ninth."""
 _FIRST_RANK_LOW, _FIRST_RANK_HIGH = np.uint64(_FIRST_RANK & (2**64 - 1)), np.uint64(_FIRST_RANK >> 64)
 
 

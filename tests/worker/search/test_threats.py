@@ -45,9 +45,13 @@ def board(words: tuple[int, int]) -> set[int]:
     return {square for square in range(SQUARES) if whole >> square & 1}
 
 
+CORNERS = "+Ps2k2s+P/9/9/9/9/9/9/9/+pS2K2S+p"
+"""Pieces that see beyond the edges."""
+
+
 def test_squares_are_those_of_the_attackers() -> None:
     """The other way round: for each square, who attacks it?"""
-    for position in positions(5, 120):
+    for position in [*positions(5, 120), *(Position.from_sfen(f"{CORNERS} {side} - 1") for side in "bw")]:
         record, enemy = position.record, 1 - position.turn
         words = squares_of(record)
         found = [board(words[i : i + 2]) for i in (0, 2, 4)]
