@@ -6,22 +6,20 @@ target, not what the other side has got.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from worker.jit import jit
-from worker.jit.bitboard import bitboard, holds, lowest, shift_down, shift_up, without_lowest
+from worker.jit.bitboard import holds, lowest, shift_down, shift_up, without_lowest
 from worker.search import parameters as p
 from worker.search.parts import part
 from worker.shogi.attacks import lance_attacks, no_squares, occupied, pieces
-from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER, SQUARES
+from worker.shogi.movegen import stand
+from worker.shogi.pieces import BISHOP, BLACK, DROP_BIT, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
 from worker.shogi.state import GOLDS
 
 _PART = part("threats")
-_FIRST_RANK: Final = sum(1 << square for square in range(0, SQUARES + 1, 9))
-"""The first rank, and the square behind the last of the ninth."""
-_FIRST_RANK_LOW, _FIRST_RANK_HIGH = np.uint64(_FIRST_RANK & (2**64 - 1)), np.uint64(_FIRST_RANK >> 64)
 
 
 @jit()
@@ -32,29 +30,27 @@ def threats(pos: Any) -> tuple[Any, Any, Any]:
         return no_squares(), no_squares(), no_squares()
     colour = 1 - pos.side
     own = colour << 4
-    pawns = pieces(pos, own + PAWN)
-    by_pawns = shift_down(pawns, 1) if colour == BLACK else shift_up(pawns, 1)
+    by_pawns = _ahead(pos, pieces(pos, own + PAWN), colour)
     by_small = by_pawns
     lances = pieces(pos, own + LANCE)
     while lances:
         by_small |= lance_attacks(pos, colour, lowest(lances), occupied(pos))
         lances = without_lowest(lances)
-    by_small |= _beside(_ahead(_ahead(pieces(pos, own + KNIGHT), colour), colour))
+    by_small |= _beside(_ahead(pos, _ahead(pos, pieces(pos, own + KNIGHT), colour), colour))
     silvers = pieces(pos, own + SILVER)
     golds = pieces(pos, own + GOLDS)
-    ahead = _ahead(silvers | golds, colour)
-    gold_back = _ahead(golds, 1 - colour)
-    by_minor = by_small | ahead | gold_back | _beside(ahead | golds | _ahead(silvers, 1 - colour))
+    ahead = _ahead(pos, silvers | golds, colour)
+    gold_back = _ahead(pos, golds, 1 - colour)
+    by_minor = by_small | ahead | gold_back | _beside(ahead | golds | _ahead(pos, silvers, 1 - colour))
     return by_pawns, by_small, by_minor
 
 
 @jit()
-def _ahead(squares: Any, colour: int) -> Any:
+def _ahead(pos: Any, squares: Any, colour: int) -> Any:
     """The squares in front of ``squares``, as ``colour`` sees it."""
-    last = bitboard(_FIRST_RANK_LOW, _FIRST_RANK_HIGH)
-    if colour == BLACK:
-        return shift_down(squares & ~last, 1)
-    return shift_up(squares, 1) & ~last
+    # A pawn may stand where there is a square in front of it: the next number on the last rank is another file's.
+    squares &= stand(pos, colour, PAWN)
+    return shift_down(squares, 1) if colour == BLACK else shift_up(squares, 1)
 
 
 @jit()
