@@ -26,7 +26,6 @@ DTYPE = np.dtype(
 OUTSIDE = """
 import numpy as np
 from worker.jit import jit
-from worker.jit.fields import sixteen_equal
 record = np.zeros(1, np.dtype([("row", np.int64, (4,)), ("rest", np.int64)])).view(np.recarray)[0]
 @jit()
 def read(record, i):
