@@ -3,7 +3,7 @@
 The games are teacher games that were played to the end (``gougi selfplay``, 10 % of them). It prints for several
 scores how often a side was as far behind, how often it still won or drew, and the points that resigning would cost.
 
-    python benchmarks/resignation.py runs/generation2 [--moves 4] [--scores 1000,2000,3000]
+    python benchmarks/resignation.py runs/games2 [--moves 4] [--scores 1000,2000,3000]
 """
 
 from __future__ import annotations

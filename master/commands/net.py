@@ -30,7 +30,7 @@ app = typer.Typer(
 
       gougi net info runs/net1/nn.bin
 
-      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/generation1
+      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/games1
     """,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -60,7 +60,7 @@ def info(
 
       gougi net info runs/net1/nn.bin
 
-      gougi net info runs/net1/nn.bin --data runs/generation1
+      gougi net info runs/net1/nn.bin --data runs/games1
     """
     from worker.nnue.format import NetworkFileError, parse_network
     from worker.training.net_facts import activation_facts, file_facts
@@ -207,7 +207,7 @@ def compare(
 
       gougi net compare runs/net1/nn.bin runs/net2/nn.bin
 
-      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/generation2 --show 10
+      gougi net compare runs/net1/nn.bin runs/net2/nn.bin --data runs/games2 --show 10
     """
     from worker.nnue import NetworkFileError, load_network
     from worker.training.compare import (

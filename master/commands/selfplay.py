@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from cluster.teaching.folder import TeacherFolder
     from cluster.teaching.terms import ShardTerms
     from master.commands.selfplay_board import Board
+
+OUR_SCALE: Final = 1006
+"""Win-rate scale of the network that ships, as its training fitted it (``docs/nets.json``)."""
+FIRST_SCALE: Final = 2400
+"""Win-rate scale of generation 0, the hand-made network with which ``gougi learn`` begins."""
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -65,13 +70,13 @@ def selfplay(
         ),
     ] = 0.55,
     scale: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="CP",
-            help="Centipawns of the network to one logistic unit. The default fits generation 0; docs/nets.md has the "
-            "scale of each network, and gougi selfplay stats fits it.",
+            help="Centipawns of the network to one logistic unit, which gougi selfplay stats fits. Default: "
+            f"{OUR_SCALE}, our own network's; with --net {FIRST_SCALE}, generation 0's.",
         ),
-    ] = 2400,
+    ] = None,
     decided: Annotated[
         float, typer.Option(metavar="P", help="Probability of a win at which a game ends. 1: never.")
     ] = 0.97,
@@ -110,13 +115,13 @@ def selfplay(
 
     Examples:
 
-      gougi selfplay --out runs/generation1 --games 100000
+      gougi selfplay --out runs/games1 --games 100000
 
-      gougi selfplay --out runs/generation1 --games 500000 --address auto
+      gougi selfplay --out runs/games1 --games 500000 --address auto
 
-      gougi selfplay stats runs/generation1
+      gougi selfplay stats runs/games1
 
-      gougi selfplay export runs/generation1 --out generation1.psv
+      gougi selfplay export runs/games1 --out games1.psv
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -127,6 +132,8 @@ def selfplay(
     from worker.training.teacher import TeacherSettings, code_version
 
     first, last = _plies(plies)
+    if scale is None:
+        scale = OUR_SCALE if net is None else FIRST_SCALE
     try:
         settings = TeacherSettings(
             seed, nodes, first, last, balance, scale, decided, decided_plies, played_out, entering, unusual, max_moves,

@@ -146,9 +146,9 @@ def train(
 
     Examples:
 
-      gougi train --data runs/generation1 --out runs/net1
+      gougi train --data runs/games1 --out runs/net1
 
-      gougi train --data runs/generation1 --data runs/generation2 --out runs/net2 --from runs/net1/nn.bin --epochs 3
+      gougi train --data runs/games1 --data runs/games2 --out runs/net2 --from runs/net1/nn.bin --epochs 3
     """
     if importlib.util.find_spec("torch") is None:
         raise CommandError(NO_TORCH, FAILED)

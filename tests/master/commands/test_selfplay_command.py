@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import signal
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.master.command import Running, environment, gougi
+from master.commands.selfplay import OUR_SCALE
+from tests.master.command import ROOT, Running, environment, gougi
+from worker.nnue.network import default_file
 
 TINY = ("--nodes", "60", "--shard", "6", "--hash", "1")
 
@@ -35,6 +38,16 @@ def test_errors_are_one_line_and_leave_no_folder(arguments: Sequence[str], words
     (line,) = done.stderr.splitlines()
     assert words in line and line.startswith("gougi: ")
     assert not (tmp_path / "games").exists()
+
+
+def test_the_default_scale_is_that_of_the_network_that_ships() -> None:
+    ours = hashlib.sha256(default_file().read_bytes()).hexdigest()
+    for generation in json.loads((ROOT / "docs" / "nets.json").read_text())["generations"]:
+        made = [step["result"] for step in generation["steps"] if step["kind"] in ("train", "blend")]
+        if any(result["sha256"] == ours for result in made):
+            assert round(made[0]["scale"]) == OUR_SCALE
+            return
+    pytest.fail("docs/nets.json does not have the network that ships")
 
 
 @pytest.mark.parametrize("command", [("stats", "empty"), ("export", "empty", "--out", "file")])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from cluster.network.messages import LONGEST_GAME, MAX_MULTIPV
 from master.config import Config
+from master.usi.events import FleetPlan
 from master.usi.options import FleetOptions
+from tests.master.command import ROOT
 from tests.master.usi.bench import PLAN
 from worker.score import MAX_PLY
-from worker.usi.options import OPTIONS, PLAY_OPTIONS
+from worker.usi.options import EMPTY, OPTIONS, PLAY_OPTIONS
 
 ALONE = {
     "EvalDir",
@@ -44,3 +47,22 @@ def test_what_an_option_allows_can_go_to_the_nodes() -> None:
     assert PLAY_OPTIONS["MultiPV"].most <= MAX_MULTIPV
     assert PLAY_OPTIONS["MaxMovesToDraw"].most <= LONGEST_GAME
     assert PLAY_OPTIONS["DepthLimit"].most <= 4 * MAX_PLY
+
+
+def test_the_page_has_every_option_with_its_default_and_range() -> None:
+    page = (ROOT / "docs" / "reference" / "usi.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", page.partition("## Options")[2], re.MULTILINE)
+    cluster, engine = Config().cluster, Config().engine
+    plan = FleetPlan(1, engine.hash_mb, 0, engine.eval_file, engine.fv_scale, cluster.mode, cluster.vote)
+    options = {**OPTIONS, **FleetOptions(plan).table}
+    assert len(rows) == len(options)
+    for name, default, limits in rows:
+        option = options[name]
+        assert (default == "empty") == (option.default == EMPTY)
+        if name == "Threads":
+            assert (default, limits) == ("0; 1 for the single engine", "0 to 512; 1 to 512")
+        elif option.kind == "spin":
+            assert (default, limits) == (f"{int(option.default):,}", f"{option.least:,} to {option.most:,}"), name
+        else:
+            assert limits == ", ".join(f"`{choice}`" for choice in option.choices), name
+            assert default in (option.default, "empty"), name
