@@ -333,7 +333,7 @@ class RaySearcher(HostedSearcher):
                     if message.metrics_url:
                         about["metrics"] = message.metrics_url
                     self.log("node_ready", node=message.node_id, **about)
-                if self._sharing is not None:
+                if self._sharing is not None and not self._fleet.is_superseded(peer):
                     self._sharing.said_hello(message)
                 self._apply(changes)
             return

@@ -145,6 +145,8 @@ class StudyingSearcher:
         log.info("lesson_begun", ply=lesson.ply, seconds=round(lesson.seconds, 3), left=left, sfen=lesson.sfen)
         nps = self._service.nps or REFERENCE_NPS
         for attempt in range(1, _ATTEMPTS + 1):
+            if self._stopping:  # while the last piece was written: the searcher is a game's now
+                break
             decision = await self._search(lesson, nps)
             if decision is None:
                 break

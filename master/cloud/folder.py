@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from master.cloud.plan import FleetLocation
+from worker.files import replace_file
 
 if TYPE_CHECKING:
     from master.config import FleetConfig
@@ -128,7 +129,7 @@ class FleetFolder:
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
             content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices)
-            (self.path / ROOT_MODULE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
 
@@ -212,7 +213,7 @@ class FleetFolder:
         path = self.path / name
         try:
             self._make()
-            path.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            replace_file(path, f"{json.dumps(value, indent=2, sort_keys=True)}\n".encode())
         except OSError as error:
             raise FolderError(f"{path}: {error.strerror or error}") from error
 

@@ -31,6 +31,8 @@ STEP_S: Final = 5.0
 _LEDGER_S: Final = 60.0
 _LAST_COPIES_S: Final = 60.0
 """Seconds that the last copies may take; systemd's patience is longer."""
+LAST_PAUSE_S: Final = 2.0
+"""Seconds to wait before the last copies that failed are tried again."""
 _SPOOL_FILE: Final = ".archived.json"
 _LONGEST: Final = 1 << 30
 """Bytes from which on a file is not copied: it is read into memory."""
@@ -57,8 +59,14 @@ class Copies:
             self._spool = spool.Spool()
 
     def step(self, now: float, *, last: bool = False, until: float | None = None) -> bool:
-        """Copy what is due. ``until``: a monotonic time at which to leave off. False: some of it is left."""
-        files = self._files()
+        """Copy what is due; False: some of it is left.
+
+        Args:
+            now: seconds since 1970.
+            last: copy all that is new, and go on after a failure.
+            until: a monotonic time at which to leave off.
+        """
+        files, arrived = self._files(), True
         for key in self._spool.due(files, now, last=last):
             if until is not None and time.monotonic() >= until:
                 return False
@@ -73,12 +81,15 @@ class Copies:
             except ArchiveError as error:
                 self._tell("file_not_archived", {"file": key, "why": str(error)})
                 self._spool.failed(now)
-                return False
+                arrived = False
+                if last:
+                    continue
+                break
             # What was written meanwhile differs from this state, and so is copied again.
             self._spool.done(key, files[key], now)
             self._save()
             self._tell("file_archived", {"file": key, "bytes": len(data)})
-        return True
+        return arrived
 
     def last_move(self) -> float | None:
         """The time at which a game record was last written, in seconds since 1970; None: there is none."""
@@ -206,9 +217,17 @@ def keep(
         tell("fleet_ends", {"why": why})
         if ledger is not None:
             ledger.end(why)
-    if not copies.step(time.time(), last=True, until=time.monotonic() + _LAST_COPIES_S):
-        tell("not_all_archived", {})
+    _last_copies(copies, tell)
     return why
+
+
+def _last_copies(copies: Copies, tell: Tell) -> None:
+    until = time.monotonic() + _LAST_COPIES_S
+    while not copies.step(time.time(), last=True, until=until):
+        if time.monotonic() + LAST_PAUSE_S >= until:
+            tell("not_all_archived", {})
+            return
+        time.sleep(LAST_PAUSE_S)
 
 
 def _look(ledger: LedgerKeeper, head: str, spending: Spending, now: float, tell: Tell) -> float | None:

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.engine import EngineError, InfoCallback, Limits, SearchInfo, SearchResult
+from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.rules import Rules
 from worker.shogi import STARTPOS, MoveError, Position, SfenError, move_to_usi
 from worker.shogi.replay import Replay
@@ -254,7 +254,11 @@ class UsiEngine:
         if ponder is not None and self._legal_pv((move, ponder)) != (move, ponder):
             ponder = None
         elapsed_ms = int((time.monotonic() - began) * 1000)
-        return SearchResult(move, ponder, nodes, elapsed_ms, tuple(lines[number] for number in sorted(lines)))
+        found = tuple(lines[number] for number in sorted(lines))
+        if not found and move not in ("resign", "win"):
+            # From its own book, it may be: its move counts all the same, with an even score.
+            found = (SearchInfo(0, 0, 0, Bound.EXACT, nodes, elapsed_ms, 0, (move,)),)
+        return SearchResult(move, ponder, nodes, elapsed_ms, found)
 
     def _legal_pv(self, moves: Sequence[str]) -> tuple[str, ...]:
         """The beginning of ``moves`` that is legal from the position that is set."""

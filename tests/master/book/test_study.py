@@ -203,6 +203,34 @@ def test_a_game_that_is_found_stops_the_study(tmp_path: Path) -> None:
         assert book.stats().lessons == 2
 
 
+def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        learned, answers = study.service.learned, asyncio.Event()
+
+        async def slow(*words: Any, **more: Any) -> int:
+            await answers.wait()
+            return await learned(*words, **more)
+
+        monkeypatch.setattr(study.service, "learned", slow)
+        study.searcher.begin()
+        await until(lambda: study.inner.requests)
+        study.inner.decide(make_decision(1, "1g1f", 0, 9, ("1g1f",), 400_000, 2000, "vote"))  # a second search is due
+        await asyncio.sleep(0.01)
+        study.searcher.observe(GameFound(BLACK))
+        answers.set()
+        await study.searcher.new_game()
+        assert len(study.inner.requests) == 1
+        await study.close()
+
+    run(main())
+
+
 def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: Path) -> None:
     """Also over restarts. In the end the move counts that most of the time has found."""
     (lesson, *_) = lessons(tmp_path / "l.sqlite", seconds=10.0)

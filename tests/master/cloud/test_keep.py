@@ -16,6 +16,7 @@ import pytest
 
 from cluster.node.instance_metadata import InstanceMetadata
 from master.cloud import costs, reports
+from master.cloud import keep as module
 from master.cloud.archive import Archive, ArchiveError, FolderArchive
 from master.cloud.aws import AwsError
 from master.cloud.cloud import Cloud, CloudMachine
@@ -119,6 +120,26 @@ def test_it_ends_when_it_is_time_and_makes_the_last_copies(records: Path, tmp_pa
     (records / "last.csa").write_text("V3.0")
     assert keep(Copies(records, archive, told), None, "", EndRule(), told, stop) == ""
     assert archive.get("records/last.csa") == b"V3.0"
+
+
+def test_a_last_copy_that_fails_is_tried_again_and_holds_up_no_other(
+    records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LAST_PAUSE_S", 0.01)
+    told, archive, stop = Told(), Broken(tmp_path / "archive", 1), threading.Event()
+    stop.set()
+    assert keep(Copies(records, archive, told), None, "", EndRule(), told, stop) == ""
+    assert told.names == ["file_not_archived", "file_archived", "file_archived"]
+
+
+def test_last_copies_end_in_time(records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LAST_COPIES_S", 0.3)
+    monkeypatch.setattr(module, "LAST_PAUSE_S", 0.1)
+    told, stop = Told(), threading.Event()
+    stop.set()
+    keep(Copies(records, Broken(tmp_path / "archive", 1 << 30), told), None, "", EndRule(), told, stop)
+    assert told.names[-1] == "not_all_archived"
+    assert len(told.names) >= 5, "each of the two files, more than once"
 
 
 class OneMachine(Cloud):

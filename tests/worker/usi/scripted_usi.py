@@ -2,7 +2,7 @@
 
 Faults: ``silent`` (no usiok), ``slow-start``, ``no-ready``, ``crash-on-go``, ``crash-once FILE``, ``hang``,
 ``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``, ``refuse-ready``,
-``blank`` (empty lines everywhere).
+``blank`` (empty lines everywhere), ``book`` (moves without a search).
 ``log FILE`` appends each line that it hears to FILE; ``named NAME`` is its ``id name``.
 """
 
@@ -84,7 +84,8 @@ def main() -> None:
             case ["isready"] if "no-ready" not in FAULTS:
                 say("readyok")
             case ["go"]:
-                go(words)
+                if "book" not in FAULTS:
+                    go(words)
                 if "illegal" in FAULTS:
                     say("bestmove 1a9i")
                 elif "false-win" in FAULTS:

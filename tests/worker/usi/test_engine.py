@@ -59,6 +59,13 @@ def test_search_reports_lines_and_bestmove(make: Make) -> None:
     assert infos[1].hashfull == 7
 
 
+def test_a_move_of_its_own_book_is_a_line_with_an_even_score(make: Make) -> None:
+    engine = make("book")
+    engine.set_position(STARTPOS)
+    result = engine.go(Limits(nodes=100))
+    assert [(line.pv, line.score, line.depth) for line in result.lines] == [(("7g7f",), 0, 0)]
+
+
 def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     options = {"Skill Level": "3", "Style": "wild one", "Clear": "", "USI_Ponder": "false"}
