@@ -269,7 +269,8 @@ class NumbaEngine:
         window = (-INFINITE if limits.alpha is None else limits.alpha, INFINITE if limits.beta is None else limits.beta)
         # Each thread has its share.
         nodes = None if limits.nodes is None else -(-limits.nodes // len(self._threads))
-        task = Task(moves, limits.multipv, depth, nodes, deadline, self.rules, window, number)
+        whole = not (limits.searchmoves or limits.ignoremoves)
+        task = Task(moves, limits.multipv, depth, nodes, deadline, self.rules, whole, window, number)
         main, *rest = self._threads
 
         def elapsed_ms() -> int:
@@ -387,7 +388,7 @@ class NumbaEngine:
     def _best_thread(self, task: Task) -> SearchThread:
         """The thread whose line is played: by vote, where there is something to vote on."""
         voters = [thread for thread in self._threads if thread.lines]
-        if task.multipv > 1 or len(task.root_moves) == 1 or len(voters) < 2:
+        if task.multipv > 1 or len(task.root_moves) == 1 or not voters:
             return self._threads[0]
         tops = [thread.lines[0] for thread in voters]
         ballots = [Ballot(top.pv[0], top.score, thread.completed) for thread, top in zip(voters, tops, strict=True)]

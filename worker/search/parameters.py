@@ -187,7 +187,7 @@ REDUCTION_TABLE_MOVE: Final = 2060
 REDUCTION_HISTORY: Final = (337, 4096)
 """grain to history, as a fraction."""
 REDUCTION_ALL: Final = (237, 256, 260)
-"""At all-nodes more by r * 273 / (256 * depth + 260)."""
+"""At all-nodes a reduction r grows by r * [0] / ([1] * depth + [2])."""
 STAT_CAPTURE: Final = (877, 128)
 """history to a cp of what was captured, as a fraction."""
 DEEPER_MARGIN: Final = 50

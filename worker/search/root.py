@@ -135,7 +135,9 @@ def _learn(pos: Any, th: Any, best_move: int, best: int) -> None:
     zero = np.int64(0)
     if best_move != 0:
         learn_best(pos, th, zero, True, best_move, th.root_table_move, th.root_left, th.root_quiets, th.root_captures)
-    if th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
+    # Of some of the moves the best score is a lower bound of the root's.
+    exact = th.root_whole != 0 or best > th.static_eval[at]
+    if exact and th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
         if best_move == 0 or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
             learn_correction(th, zero, best - th.static_eval[at], th.root_left, correction_slope(best_move))
 
@@ -249,7 +251,10 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         _learn(pos, th, kept, best)
         if first == 0:
             bound = LOWER if best >= beta else (EXACT if has_best else UPPER)
-            store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
+            if th.root_whole == 0:
+                bound = LOWER if has_best else 0
+            if bound != 0:
+                store(th, pos.key, zero, kept, best, th.root_eval, th.root_left, bound, one)
     return best
 
 

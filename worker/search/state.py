@@ -131,6 +131,7 @@ TH_DTYPE: Final = np.dtype(
         ("root_captures", np.int64),
         ("root_eval", np.int64),  # the network's evaluation of the root; NO_SCORE in check
         ("root_next", np.int64),  # where the iteration goes on; root_count: it is over
+        ("root_whole", np.int64),  # 1: the root has all legal moves, not some of them
         ("root_improved", np.int64),  # 1 where the last root search found a line (its first move or a better one)
         ("pv", np.int64, (PV_ROW * PV_ROW,)),  # triangular: row by ply
         ("pv_length", np.int64, (PV_ROW,)),

@@ -47,6 +47,8 @@ class Task:
     node_limit: int | None
     deadline_ns: int
     rules: Rules
+    whole: bool = True
+    """Whether ``root_moves`` are all that there are: only then a score above which none of them comes is the root's."""
     window: tuple[int, int] = (-INFINITE, INFINITE)
     """Scores (centipawns) at or outside of these two need not be exact."""
     number: int = 0
@@ -110,6 +112,7 @@ class SearchThread(ThreadState):
         th.draw_value[:] = rules.draw_values(position.turn)
         left = rules.plies_left(position.move_number)
         th.draw_ply[0] = NEVER if left is None else position.plies + left
+        th.root_whole[0] = int(task.whole)
         th.root_count[0] = len(moves)
         th.root_moves[: len(moves)] = moves
         th.root_scores[: len(moves)] = -MATE

@@ -215,7 +215,8 @@ def store(
 def absorb(th: Any, address: int, count: int) -> Any:
     """Write ``count`` entries of another node's table (`worker.search.outbox`) from ``address`` on into this one.
 
-    Returns how many were of use: entries of this table that are as deep stay. May run beside a search.
+    Returns how many were of use: a deeper entry of this table stays, and one as deep unless only the new one is exact.
+    May run beside a search.
     """
     used = np.int64(0)
     for i in range(count):

@@ -23,6 +23,7 @@ def list_root_moves(pos: Any, th: Any) -> Any:
     """Make the legal moves those of the root, and return how many there are. Calls `update_checks`."""
     count = np.int64(legal_moves(pos, np.int64(0), th.every_move))
     th.root_count = count
+    th.root_whole = 1
     for i in range(count):
         th.root_moves[i] = pos.moves[i]
         th.root_scores[i] = -MATE
@@ -74,6 +75,8 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
                     best_move = th.root_moves[0]
                     best = th.root_scores[0]
                 return best_move, best
+            best_move = th.root_moves[0]
+            best = score
             if score <= alpha and alpha > -INFINITE:
                 beta = alpha
                 alpha = max(np.int64(-INFINITE), score - delta) if score > -MATE_BOUND else np.int64(-INFINITE)
@@ -85,8 +88,6 @@ def deepen(pos: Any, nn: Any, th: Any, soft_nodes: int, hard_nodes: int) -> Any:
             else:
                 break
             delta += delta // WINDOW_GROWTH
-        best_move = th.root_moves[0]
-        best = score
         _note_line(th)
         if th.nodes >= soft_nodes:
             break

@@ -17,6 +17,7 @@ from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN
 from worker.search.smp import Ballot
+from worker.search.thread import Task
 from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
 
@@ -306,6 +307,18 @@ def test_two_threads_search_together() -> None:
     # The helper's line may win the vote at less depth.
     assert 0 < fresh(pair).go(Limits(depth=5)).lines[0].depth <= 5
     assert pair._threads[0].completed == 5
+
+
+def test_the_only_thread_with_a_line_is_the_one_that_is_heard() -> None:
+    """A search of a few milliseconds may end before the main thread has one."""
+    pair = NumbaEngine(hash_mb=1, threads=2)
+    fresh(pair).go(Limits(depth=3))
+    main, helper = pair._threads
+    helper.lines = helper.lines or main.lines
+    main.lines = []
+    position = Position.startpos()
+    task = Task(position.legal_moves(), 1, 3, None, 0, Rules())
+    assert pair._best_thread(task) is helper
 
 
 def test_a_limit_of_nodes_is_that_of_all_threads_together() -> None:

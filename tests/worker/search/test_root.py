@@ -15,7 +15,7 @@ from worker.search.history import low_ply_address
 from worker.search.root import search_root_in
 from worker.search.state import LOW_PLY_BEGINS
 from worker.search.thread import SearchThread, Task
-from worker.search.tt import EXACT, TranspositionTable, entry_bound, entry_depth, probe
+from worker.search.tt import EXACT, LOWER, TranspositionTable, entry_bound, entry_depth, probe
 from worker.shogi import STARTPOS, Position, move_to_usi
 from worker.training import generation0
 
@@ -60,3 +60,20 @@ def test_a_first_move_that_fails_low_falls_when_another_takes_over() -> None:
     assert th.root_table_move[0] == quiet
     fallen, raised = (read(low_ply_address(thread.record, np.int64(0), np.int64(move))) for move in (quiet, mate))
     assert fallen < LOW_PLY_BEGINS < raised
+
+
+def test_a_search_of_some_moves_says_nothing_of_the_others() -> None:
+    """White's recaptures are left out: that they lose a bishop is not true of the position, nor of the move before."""
+    engine = NumbaEngine(hash_mb=16, network=Network(generation0.build()))
+    before = ("7g7f", "3c3d", "8h2b+")
+    engine.set_position(STARTPOS, before)
+    engine.go(Limits(depth=8, ignoremoves=("3a2b", "8b2b")))
+    position = Position.startpos()
+    position.push_all(before)
+    data = np.uint64(probe(engine._threads[0].record, position.record.key))
+    assert data == 0 or entry_bound(data) == LOWER
+    engine.set_position(STARTPOS, before[:1])
+    result = engine.go(Limits(depth=5, searchmoves=("9a9b", "3c3d")))
+    engine.set_position(STARTPOS, before[:2])
+    assert engine.go(Limits(depth=4, searchmoves=("8h2b+",))).lines[0].score < 300
+    assert result.lines[0].score > -300
