@@ -106,7 +106,7 @@ def test_validation_shares_no_game_with_training(tmp_path: Path) -> None:
 def test_the_scale_is_that_of_the_tally(tmp_path: Path) -> None:
     from worker.training.tally import ShardTally
 
-    corpus = corpus_of(folder_of(tmp_path, shards=4, games=20), validation=0.05)
+    corpus = corpus_of(folder_of(tmp_path, shards=4, games=20), validation=0.1)
     tally = ShardTally()
     for number in range(4):
         tally.add(made(number, games=20))
