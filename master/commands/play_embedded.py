@@ -17,11 +17,17 @@ from master.commands.players import make_fleet, make_single, player_settings
 if TYPE_CHECKING:
     from master.config import Config
     from master.player.events import GameOutcome
+    from master.ui.show import Show
 
 
 def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_moves: int, plain: bool) -> int:
     """Play it; returns the exit code. ``total_s`` and ``increment_s`` are each side's time."""
     compile_searcher()
+    with open_show(plain, settings.csa.games) as show:
+        return _play(settings, show, total_s, increment_s, max_moves)
+
+
+def _play(settings: Config, show: Show, total_s: int, increment_s: int, max_moves: int) -> int:
     import asyncio
 
     from cluster.api import FleetError
@@ -42,7 +48,6 @@ def play_embedded_games(settings: Config, total_s: int, increment_s: int, max_mo
         max_moves=max_moves,
         player=replace(player_settings(settings), ponder=False),  # both players are on this machine
     )
-    show = open_show(plain, settings.csa.games)
 
     async def main() -> list[GameOutcome]:
         async with show, AsyncExitStack() as stack:

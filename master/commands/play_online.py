@@ -18,10 +18,16 @@ from master.commands.players import make_fleet, player_settings
 if TYPE_CHECKING:
     from master.config import Config
     from master.player.events import GameEvent, GameOutcome
+    from master.ui.show import Show
 
 
 def play_online(settings: Config, plain: bool) -> int:
     """Play the games that [csa] asks for; returns the exit code."""
+    with open_show(plain, settings.csa.games) as show:
+        return _play(settings, show)
+
+
+def _play(settings: Config, show: Show) -> int:
     import asyncio
     import signal
 
@@ -53,7 +59,6 @@ def play_online(settings: Config, plain: bool) -> int:
         tls = tls_context(csa.tls_ca_file) if csa.tls else None
     if not password:
         raise CommandError("no password: set GOUGI_CSA_PASSWORD, or name a file with --password-file")
-    show = open_show(plain, csa.games)
     with EndsOn(LoginError):
         for warning in check_login(csa.name, csa.game, password):
             show.warn(f"warning: {warning}")

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from master.player.events import GameOutcome
     from master.ui.show import Show
 
+_DRAIN_S: Final = 2.0
+"""Seconds in which a terminal must take the last lines."""
 
-def open_show(plain: bool, games: int) -> Show:
-    """The view on this terminal; ``games`` of the series, 0: without end."""
+
+@contextmanager
+def open_show(plain: bool, games: int) -> Iterator[Show]:
+    """The view on this terminal, which never waits for it; ``games`` of the series, 0: without end."""
     from master.ui.console import Console
+    from master.ui.outlet import Outlet
     from master.ui.show import Show
 
-    return Show(Console(), Console(file=sys.stderr), plain=plain, games=games or None)
+    outlet = Outlet()
+    out, err = outlet.stream(sys.stdout), outlet.stream(sys.stderr)
+
+    def drain() -> None:
+        outlet.drain(_DRAIN_S)
+        out.raise_trouble()
+
+    try:
+        yield Show(Console(file=out), Console(file=err), plain=plain, games=games or None, drain=drain)
+    finally:
+        outlet.drain(_DRAIN_S)
 
 
 def tell_result(show: Show, outcome: GameOutcome) -> None:

@@ -36,6 +36,7 @@ class Show:
         plain: lines even where the terminal can do more.
         now: the clock of the events, in seconds.
         games: how many are to be played; None: without end.
+        drain: waits until the console has what was written to it. Raises OSError where it cannot have it.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Show:
         plain: bool = False,
         now: Callable[[], float] = time.monotonic,
         games: int | None = 1,
+        drain: Callable[[], None] = lambda: None,
     ) -> None:
         self.console = console
         self._warnings = warnings
@@ -56,6 +58,7 @@ class Show:
         self._lines = LineView(self.view, self.say) if plain or not can_be_live(console) else None
         self._live: Live | None = None
         self._steady = SteadyWriter(console.say)
+        self._drain = drain
         self._painter: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -75,6 +78,7 @@ class Show:
 
     def settle(self) -> None:
         """Raise the first OSError of the lines that could not be written."""
+        self._steady.attempt(self._drain)
         self._steady.settle()
 
     def warn(self, line: str) -> None:

@@ -19,8 +19,12 @@ class SteadyWriter:
         self._trouble: OSError | None = None
 
     def __call__(self, line: str) -> None:
+        self.attempt(lambda: self._write(line))
+
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Take a step whose OSError is one of the lines'."""
         try:
-            self._write(line)
+            step()
         except OSError as error:
             if self._trouble is None:
                 self._trouble = error

@@ -42,8 +42,13 @@ def at_terminal(
     columns: int = 100,
     rows: int = 30,
     timeout_s: float = 240,
+    reads: bool = True,
 ) -> Seen:
-    """Run the program with a terminal as its three standard streams, to its end."""
+    """Run the program with a terminal as its three standard streams, to its end.
+
+    Args:
+        reads: whether somebody reads what the program writes; else the terminal stands still, as after Ctrl-S.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {name: value for name, value in environment(folder, env).items() if name not in ("NO_COLOR", "COLUMNS")}
@@ -62,10 +67,12 @@ def at_terminal(
             pass
 
     reader = threading.Thread(target=read, daemon=True)
-    reader.start()
+    if reads:
+        reader.start()
     try:
         code = process.wait(timeout_s)
-        reader.join(10)
+        if reads:
+            reader.join(10)
     finally:
         process.kill()
         os.close(ours)

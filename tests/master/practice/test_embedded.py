@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from tests.master.command import Running
+from tests.master.command import GOUGI, Running
+from tests.master.terminal import at_terminal
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -62,6 +63,16 @@ def test_a_whole_game(start: Start, tmp_path: Path) -> None:
     received = [str(entry["line"]) for entry in logged(tmp_path) if entry.get("kind") == "ServerLine"]
     assert sum(bool(re.fullmatch(r"[+-]\d{4}[A-Z]{2},T\d+", line)) for line in received) == 28
     assert "embedded,embedded" not in json.dumps(logged(tmp_path))
+
+
+def test_a_terminal_that_stands_still_holds_up_no_game(tmp_path: Path) -> None:
+    words = ("play", "--records", "games", "--hash", "16", "--time", "1+1", "--max-moves", "8")
+    assert at_terminal([*GOUGI, *words], tmp_path, reads=False).code == 0
+    assert len(Record.from_csa_str(only_record(tmp_path).read_text(encoding="utf-8")).moves) == 8
+    # Every move of both sides is a search's.
+    decided = [entry["source"] for entry in logged(tmp_path) if entry["event"] == "decided"]
+    assert len(decided) == 8 and not {"none", "refused"} & set(decided)
+    assert "fallback_move" not in {entry["event"] for entry in logged(tmp_path)}
 
 
 def test_a_node_that_is_killed_costs_no_game(start: Start, tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""Streams that never make their writer wait: real pipes that nobody reads, and a device that is full."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from master.ui.console import Console
+from master.ui.outlet import Outlet
+
+
+def pipe() -> tuple[int, io.TextIOWrapper]:
+    """The end that reads, and a stream into the other one."""
+    reads, writes = os.pipe()
+    return reads, io.TextIOWrapper(io.BufferedWriter(io.FileIO(writes, "w")), encoding="utf-8")
+
+
+def test_who_writes_does_not_wait_and_nothing_that_fits_is_lost() -> None:
+    reads, stream = pipe()
+    outlet = Outlet()
+    console = Console(file=outlet.stream(stream))
+    lines = [f"line {number} " + "x" * 100 for number in range(2000)]  # three times what a pipe holds
+    writing = threading.Thread(target=lambda: [console.say(line) for line in lines], daemon=True)
+    writing.start()
+    writing.join(30)
+    assert not writing.is_alive()
+    assert not outlet.drain(0.05), "nobody has read it"
+    stream.flush()  # nor does a lock hold up who flushes the stream itself
+    found = bytearray()
+    while found.count(b"\n") < len(lines):
+        found += os.read(reads, 1 << 16)
+    assert found.decode().splitlines() == lines
+    assert outlet.drain(30)
+
+
+def test_too_much_is_dropped_whole_writes_at_a_time() -> None:
+    reads, stream = pipe()
+    outlet = Outlet()
+    out = outlet.stream(stream)
+    for number in range(40):
+        out.write(f"{number:9}" * 10_000 + "\n")
+    found = bytearray()
+    while not outlet.drain(0.01):
+        found += os.read(reads, 1 << 20)
+    os.set_blocking(reads, False)
+    found += os.read(reads, 1 << 20)
+    numbers = [line.split() for line in found.decode().splitlines()]
+    assert 10 <= len(numbers) < 40
+    assert all(len(words) == 10_000 and len(set(words)) == 1 for words in numbers)
+
+
+def test_two_streams_keep_their_order() -> None:
+    reads, stream = pipe()
+    outlet = Outlet()
+    out, err = outlet.stream(stream), outlet.stream(stream)
+    for number in range(100):
+        (out, err)[number % 2].write(f"{number}\n")
+    assert outlet.drain(30)
+    assert os.read(reads, 1 << 16).decode().split() == [str(number) for number in range(100)]
+
+
+def test_an_error_is_raised_once_by_the_next_write() -> None:
+    with open("/dev/full", "w") as full:
+        outlet = Outlet()
+        out = outlet.stream(full)
+        out.write("lost\n")
+        assert outlet.drain(30)
+        with pytest.raises(OSError, match="No space left"):
+            out.write("this too\n")
+        out.raise_trouble()
+        assert out.isatty() is False
+
+
+def test_text_streams_without_bytes_do_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    outlet = Outlet()
+    Console(file=outlet.stream(sys.stdout)).say("[red] as it is")
+    assert outlet.drain(30)
+    assert stream.getvalue() == "[red] as it is\n"
+    stream.close()
+    out = outlet.stream(io.StringIO())
+    out._target.close()
+    out.write("x")
+    assert outlet.drain(30)
+    with pytest.raises(OSError, match="closed"):
+        out.raise_trouble()
+
+
+def test_a_reader_that_comes_back_gets_the_rest() -> None:
+    reads, stream = pipe()
+    outlet = Outlet()
+    out = outlet.stream(stream)
+    out.write("y" * 200_000)
+    time.sleep(0.05)
+    left = 200_000
+    while left:
+        left -= len(os.read(reads, 1 << 16))
+    assert outlet.drain(30)
