@@ -39,6 +39,8 @@ class SearchRequest:
     draw_black: int = 0
     """The value of a draw for black where black is to move at the root, in centipawns."""
     draw_white: int = 0
+    declares: bool = True
+    """Whether a king in the enemy's camp may win by declaration (27 points)."""
 
     def reply_to(self, pondered: SearchRequest) -> str:
         """The opponent's reply by which this position comes of that of ``pondered``, to be searched in the same way: a

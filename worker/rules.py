@@ -53,13 +53,17 @@ class Rules:
             if abs(getattr(self, name)) >= MAX_EVAL:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected less than {MAX_EVAL} either way")
 
-    def of_search(self, max_moves: int, draw_black: int, draw_white: int) -> Rules:
+    def of_search(self, max_moves: int, draw_black: int, draw_white: int, *, declares: bool = True) -> Rules:
         """These rules with the values that a single search of a fleet has for its game.
+
+        Args:
+            declares: the game has the CSA's declaration of 27 points; else none.
 
         Raises:
             ValueError: a number is out of range.
         """
-        return replace(self, max_moves=max_moves, draw_black=draw_black, draw_white=draw_white)
+        entering = EnteringKingRule.CSA_27 if declares else EnteringKingRule.NONE
+        return replace(self, entering=entering, max_moves=max_moves, draw_black=draw_black, draw_white=draw_white)
 
     def plies_left(self, move_number: int) -> int | None:
         """Plies, 1 or more, until `max_moves` ends the game whose next move has this number; None: it never does."""

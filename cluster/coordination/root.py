@@ -30,7 +30,8 @@ class Root:
         self.legal: tuple[str, ...] = tuple(m for m in legal if not request.searchmoves or m in request.searchmoves)
         """Legal moves in USI, as the generator orders them, of which one is to be chosen; empty: the side to move has
         lost."""
-        self.may_declare: bool = bool(self.legal) and self._position.can_declare()
+        self._declares = request.declares
+        self.may_declare = bool(self.legal) and self._can_declare()
         own = request.draw_black if self._position.turn == 0 else request.draw_white
         self.draw_values: tuple[int, int] = (own, -own) if self._position.turn == 0 else (-own, own)
         """A draw's value by colour, wherever in the tree it is asked for."""
@@ -74,6 +75,9 @@ class Root:
         """A move to choose from, by material alone."""
         return move_to_usi(careful_move(self._position, self.legal))
 
+    def _can_declare(self) -> bool:
+        return self._declares and self._position.can_declare()
+
     def _replies_after(self, path: tuple[str, ...]) -> tuple[str, ...]:
         position, made = self._position, 0
         try:
@@ -81,7 +85,7 @@ class Root:
                 position.push_usi(move)
                 made += 1
                 over = self._max_moves and position.move_number > self._max_moves
-                if over or position.occurrences() > 1 or position.can_declare():
+                if over or position.occurrences() > 1 or self._can_declare():
                     return ()
             return tuple(move_to_usi(move) for move in position.legal_moves())
         except MoveError:

@@ -84,9 +84,10 @@ class Job(_Body, frozen=True, tag="job"):
     """Lower edge of the scores to find out exactly, with ``beta`` the upper one; see `worker.engine.Limits`."""
     beta: _Score | None = None
     max_moves: Annotated[int, Meta(ge=0, le=LONGEST_GAME)] = 0
-    """The game's rules, with the next two, as in `cluster.api.SearchRequest`."""
+    """The game's rules, with the next three, as in `cluster.api.SearchRequest`."""
     draw_black: _DrawValue = 0
     draw_white: _DrawValue = 0
+    declares: bool = True
     background: bool = False
     """Whether the job gives way to everything else on its machine: there are others to answer for it."""
 
@@ -104,7 +105,7 @@ class Job(_Body, frozen=True, tag="job"):
 
     def rules(self, own: Rules) -> Rules:
         """The rules to search it by, where the engine's ``own`` hold beside what the job says."""
-        return own.of_search(self.max_moves, self.draw_black, self.draw_white)
+        return own.of_search(self.max_moves, self.draw_black, self.draw_white, declares=self.declares)
 
 
 class Stop(_Body, frozen=True, tag="stop"):

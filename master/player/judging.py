@@ -65,7 +65,8 @@ class Judge:
 
     def __init__(self, settings: PlayerSettings, summary: GameSummary) -> None:
         self._settings = settings
-        self._declaration = bool(summary.declaration)
+        self.declares = bool(summary.declaration)
+        """Whether the game has a rule of declaration."""
         self.max_moves = summary.max_moves
         """The ply at which the game is drawn; None: none, or the server does not keep to it."""
         self.score: int | None = None
@@ -120,7 +121,7 @@ class Judge:
         return self.at_limit(plies) or position.is_mated() or position.repetition() is not Repetition.NONE
 
     def _may_declare(self, position: Position) -> bool:
-        return self._declaration and position.can_declare()
+        return self.declares and position.can_declare()
 
     def _is_bad(self, score: int) -> bool:
         limit = self._settings.resign_score

@@ -8,6 +8,7 @@ import pytest
 
 from cluster.api import SearchRequest
 from cluster.coordination.root import Root, check_request
+from tests.cluster.coordination.bench import DECLARABLE
 from worker.shogi import STARTPOS
 
 
@@ -37,6 +38,15 @@ def test_variations_end_at_the_first_illegal_move(pv: tuple[str, ...], length: i
     for _ in range(2):  # the second time from the memory
         assert start.legal_part(pv) == pv[:length]
     assert start.legal_part(("2g2f",)) == ("2g2f",)
+
+
+def test_a_game_without_the_rule_knows_no_declaration() -> None:
+    (move, *_) = Root(SearchRequest(1, DECLARABLE)).legal
+    request = SearchRequest(1, DECLARABLE)
+    assert Root(request).may_declare
+    other = Root(replace(request, declares=False))
+    assert not other.may_declare
+    assert other.replies((move,))
 
 
 def test_searchmoves_are_all_there_is_to_choose_from() -> None:

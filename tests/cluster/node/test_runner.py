@@ -13,7 +13,7 @@ from cluster.network.messages import EVERY_JOB, Done, Job, NewGame, Report, Star
 from cluster.node.runner import NodeRunner
 from tests.cluster.engines import HashEngine
 from worker.engine import InfoCallback, Limits, SearchResult
-from worker.rules import Rules
+from worker.rules import EnteringKingRule, Rules
 from worker.shogi import STARTPOS
 
 
@@ -71,6 +71,12 @@ def test_the_rules_of_a_job_reach_the_engine_and_its_own_stay(bench: Bench) -> N
     assert bench.engine.rules == Rules(max_moves=256, draw_black=-50, draw_white=50, every_move=True)
     bench.runner.handle(job(2, depth=1))
     bench.done(2)
+    assert bench.engine.rules == Rules(every_move=True)
+    bench.runner.handle(job(3, depth=1, declares=False))
+    bench.done(3)
+    assert bench.engine.rules == Rules(entering=EnteringKingRule.NONE, every_move=True)
+    bench.runner.handle(job(4, depth=1))
+    bench.done(4)
     assert bench.engine.rules == Rules(every_move=True)
 
 

@@ -82,6 +82,7 @@ def test_declares_when_it_can_without_searching() -> None:
 
 def test_declares_never_where_the_rule_is_not_offered() -> None:
     table = Table().begin(replace(BLACK, start_sfen=ENTERED, declaration=""))
+    assert not table.requests[-1].declares
     line = table.decide("win", None)
     assert line != "%KACHI"
     assert "fallback_move" in table.notes()
