@@ -10,6 +10,7 @@ from master.analysis.annotate import csa_text, kif_text
 from master.analysis.html import game_page, summary_page
 from master.analysis.report import GameReport, Settings, players
 from master.analysis.strength import Calibration
+from master.records.kif import ENCODING
 from worker.files import replace_file
 
 
@@ -23,7 +24,7 @@ def write_game(folder: Path, stem: str, report: GameReport, settings: Settings) 
     calibrated = any(player.strength is not None for player in report.players)
     _write(page_of(folder, stem), game_page(report, settings, calibrated))
     _write(folder / f"{stem}.annotated.csa", csa_text(report, settings))
-    _write(folder / f"{stem}.annotated.kif", kif_text(report, settings))
+    _write(folder / f"{stem}.annotated.kif", kif_text(report, settings), ENCODING)
 
 
 def write_summary(
@@ -40,6 +41,6 @@ def write_summary(
     return page
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, encoding: str = "utf-8") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, text.encode())
+    replace_file(path, text.encode(encoding, "replace"))

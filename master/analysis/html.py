@@ -33,13 +33,22 @@ from worker.score import is_mate
 
 _ENDINGS = {
     "RESIGN": "resignation",
-    "TIME_UP": "time up",
+    "TIMEOUT": "time up",
     "INTERRUPT": "interrupted",
-    "REPETITION": "repetition",
+    "REPETITION_DRAW": "repetition",
+    "IMPASSE": "impasse",
+    "DRAW": "draw",
     "WIN_BY_DECLARATION": "declaration",
+    "TRY": "try",
+    "WIN_BY_ILLEGAL_MOVE": "an illegal move",
+    "LOSE_BY_ILLEGAL_MOVE": "an illegal move",
+    "LOSE_BY_DEFAULT": "default",
     "MAX_MOVES": "move limit",
     "MATE": "mate",
+    "NO_MATE": "no mate",
+    "UNKNOWN": "unknown",
 }
+"""rsshogi's kinds of endings, in words."""
 
 
 def game_page(report: GameReport, settings: Settings, calibrated: bool) -> str:

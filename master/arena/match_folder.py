@@ -54,7 +54,7 @@ class MatchFolder(GamesFolder[PlayedGame]):
         now = {"sources": sources()} if ours else {}
         known: dict[str, Any] = {}
         if not self.results.exists():
-            if any(self.records.iterdir()):
+            if any(self.records.iterdir()) and not self.settings.exists():
                 raise SettingsError(f"{self.records} holds other records: choose another folder")
             self.openings.unlink(missing_ok=True)
         else:

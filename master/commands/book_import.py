@@ -60,7 +60,11 @@ def import_(
         ),
     ] = 0,
     merge_colours: Annotated[
-        bool, typer.Option("--merge-colours", help="Turn white's positions around and count them with black's.")
+        bool,
+        typer.Option(
+            "--merge-colours",
+            help="Turn white's positions around and count them with black's; a book that learns always does.",
+        ),
     ] = False,
     jobs: Annotated[
         int, typer.Option(min=0, metavar="N", help="Number of processes that read. 0: as many as processors.")
@@ -95,7 +99,8 @@ def import_(
             _import_books(books, out)
         else:
             rules = GameRules(min_rating, max_gap, min_plies, plies, one_sided or None)
-            candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours)
+            # A book that learns knows a position and its turned twin as one.
+            candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
             _import_records(sources, out, rules, candidates, jobs)
 
 

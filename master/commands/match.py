@@ -224,7 +224,7 @@ def _play(settings: MatchSettings, folder: MatchFolder, games: list[PlayedGame],
 
 
 def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
-    """An opening for each pair. Those that are missing are made, or read, and kept; a short list begins again."""
+    """An opening for each pair. Those that are missing are made, or read, and kept."""
     from master.arena.contestants import SettingsError
     from master.commands.openings import made_openings
     from worker.arena.openings import OpeningError, read_openings
@@ -237,15 +237,16 @@ def _openings(settings: MatchSettings, folder: MatchFolder) -> list[str]:
             return known
         if settings.opening_file is not None:
             source = read_openings(Path(settings.opening_file))
+            if len(source) < wanted and not settings.pace.timed:
+                notice(
+                    f"{settings.opening_file}: {len(source):,} openings for {wanted:,} pairs of games: without a clock "
+                    "the same opening may bring the same games again, and the figures look more certain than they are"
+                )
         else:
-            count, plies, margin_cp = min(wanted, MOST_OPENINGS), settings.opening_plies, settings.opening_margin_cp
-            source = made_openings(count, settings.seed, lambda: NumbaEngine(hash_mb=1), plies, margin_cp)
+            plies, margin_cp = settings.opening_plies, settings.opening_margin_cp
+            source = made_openings(wanted, settings.seed, lambda: NumbaEngine(hash_mb=1), plies, margin_cp)
     except OpeningError as error:
         raise SettingsError(str(error)) from error
     openings = known + [source[number % len(source)] for number in range(len(known), wanted)]
     folder.keep_openings(openings)
     return openings
-
-
-MOST_OPENINGS = 1000
-"""Openings made; a longer match plays them again."""

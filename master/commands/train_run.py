@@ -92,8 +92,7 @@ def _trainer(
     scale = settings.scale or corpus.scale
     if scale is None:
         raise CommandError("the games fit no win-rate scale: there are too few; give one by --scale")
-    if settings.horizon and corpus.scale is None:
-        raise CommandError("--horizon: the games fit no win-rate scale: there are too few")
+    corpus.scale = scale  # labels look ahead by the scale of the run
     wanted = Schedule.of(settings, corpus.training).validation_positions
     records = interruptible(lambda: corpus.validation_records(wanted))
     begin: FloatNet = random_net(settings.architecture, settings.seed) if source is None else from_file(source)

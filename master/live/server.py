@@ -76,11 +76,16 @@ class Hub:
         self.closing = True
         self.changed()
 
-    async def wait(self) -> None:
-        """Until something changes, for `BEAT_S` at most."""
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set as soon as something changes; whoever waits takes it before looking at what there is."""
+        return self._changed
+
+    async def wait(self, change: asyncio.Event) -> None:
+        """Wait for a `next_change`, for `BEAT_S` at most."""
         try:
             async with asyncio.timeout(BEAT_S):
-                await self._changed.wait()
+                await change.wait()
         except TimeoutError:
             pass
 
@@ -161,8 +166,9 @@ class _Events(Response):
                     return
                 first = False
                 await asyncio.sleep(EVERY_S)
+                change = hub.next_change
                 if not self._behind():
-                    waiting = asyncio.create_task(hub.wait())
+                    waiting = asyncio.create_task(hub.wait(change))
                     await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
                     waiting.cancel()
         except TimeoutError:

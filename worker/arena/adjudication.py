@@ -16,8 +16,8 @@ class Adjudicator:
 
     resign_cp: int
     resign_moves: int
-    _run: int = 0
-    """Plies in a row with a decided score: positive for black, negative for white."""
+    _runs: list[int] = field(default_factory=lambda: [0, 0])
+    """Moves in a row with a decided score, by the side that moved: positive for black, negative for white."""
 
     def winner(self, turn: int, score: int | None) -> int | None:
         """Take the score of the side that moves; returns the colour that has won, or None. Without a score (the move
@@ -25,15 +25,16 @@ class Adjudicator:
         if not self.resign_cp or score is None:
             return None
         score = -score if turn else score
+        run = self._runs[turn]
         if score >= self.resign_cp:
-            self._run = max(self._run, 0) + 1
+            self._runs[turn] = max(run, 0) + 1
         elif score <= -self.resign_cp:
-            self._run = min(self._run, 0) - 1
+            self._runs[turn] = min(run, 0) - 1
         else:
-            self._run = 0
-        if abs(self._run) < 2 * self.resign_moves:
-            return None
-        return 0 if self._run > 0 else 1
+            self._runs[turn] = 0
+        if min(self._runs) >= self.resign_moves:
+            return 0
+        return 1 if max(self._runs) <= -self.resign_moves else None
 
 
 @dataclass(slots=True)

@@ -169,7 +169,8 @@ class Corpus:
 
     Attributes:
         sources: each shard; ``training`` and ``validation``: positions of all.
-        scale: win-rate scale that the training positions fit, in centipawns; None: they fit none.
+        scale: win-rate scale by which scores look ahead, in centipawns: at first the one that the training positions
+            fit; None: they fit none.
     """
 
     def __init__(self, sources: Sequence[Source], split: Split, scale: float | None) -> None:

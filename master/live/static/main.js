@@ -115,10 +115,10 @@ function paintTitle() {
   document.title = `${names[0]} – ${names[1]} · Gougi`;
 }
 
-const REASONS = { RESIGN: later("by resignation"), TIME_UP: later("on time"), ILLEGAL_MOVE: later("by an illegal move"), OUTE_SENNICHITE: later("by perpetual check"), JISHOGI: later("by declaration"), SENNICHITE: later("by repetition"), MAX_MOVES: later("by the move limit") };
+const REASONS = { RESIGN: later("by resignation"), TIME_UP: later("on time"), ILLEGAL_MOVE: later("by an illegal move"), OUTE_SENNICHITE: later("by perpetual check"), JISHOGI: later("by declaration"), SENNICHITE: later("by repetition"), MAX_MOVES: later("by the move limit"), IMPASSE: later("by impasse"), DRAW: "", MATE: later("by mate"), CHUDAN: later("(stopped)"), UNKNOWN: "" };
 
 function resultText(result) {
-  const how = say(REASONS[result.reason] || result.reason);
+  const how = say(REASONS[result.reason] ?? result.reason);
   if (result.winner === 0 || result.winner === 1) return say("{side} wins {how}, {plies} moves", { side: "☗☖"[result.winner], how, plies: result.plies });
   return result.conclusion === "DRAW" || result.reason === "MAX_MOVES" ? say("drawn {how}, {plies} moves", { how, plies: result.plies }) : say("no result {how}", { how });
 }

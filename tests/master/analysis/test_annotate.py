@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from rsshogi.record import Record
 
 from master.analysis.annotate import csa_text, kif_text
+from master.analysis.files import write_game
 from master.analysis.game import parse_games
 from master.analysis.plan import Evaluation
 from master.analysis.report import Settings, report
@@ -55,3 +58,13 @@ def test_what_was_not_searched_has_no_comment_of_ours() -> None:
     points, found = evaluated(of, {})
     found.clear()
     assert comments(csa_text(report(of, points, found, None), SETTINGS)) == [[]] * 4
+
+
+def test_the_files_are_in_the_encodings_that_other_programs_expect(tmp_path: Path) -> None:
+    write_game(tmp_path, "one", blunder_report(), SETTINGS)
+    kif = (tmp_path / "one.annotated.kif").read_bytes()
+    assert kif.decode("shift_jis") == kif_text(blunder_report(), SETTINGS)
+    assert (tmp_path / "one.annotated.csa").read_bytes().decode("utf-8") == csa_text(blunder_report(), SETTINGS)
+    for path in tmp_path.glob("one.annotated.*"):
+        (back,) = parse_games(path.read_bytes(), str(path))
+        assert len(back.moves) == 4

@@ -68,6 +68,8 @@ def test_other_sources_of_ours_are_told(folder: MatchFolder, monkeypatch: pytest
 
 def test_records_of_others_are_not_overwritten(folder: MatchFolder) -> None:
     (folder.records / "game-0001.csa").write_text("V2.2\n", encoding="utf-8")
+    folder.claim(settings())  # ours: the match was killed before its first game counted
+    folder.settings.unlink()
     with pytest.raises(SettingsError, match="holds other records"):
         folder.claim(settings())
 

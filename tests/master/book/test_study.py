@@ -231,6 +231,25 @@ def test_a_game_that_is_found_while_the_disk_is_slow_gets_the_searcher(
     run(main())
 
 
+@pytest.mark.parametrize(("source", "nodes"), [("fallback", 40_000), ("last_resort", 0)])
+def test_a_lesson_that_no_node_has_searched_stays(tmp_path: Path, source: str, nodes: int) -> None:
+    lessons(tmp_path / "l.sqlite")
+
+    async def main() -> None:
+        study = Study(tmp_path / "l.sqlite", choose=None)
+        await study.open()
+        studying = asyncio.create_task(study.searcher.study())
+        await until(lambda: study.inner.requests)
+        study.inner.decide(make_decision(1, "1g1f", 0, 3, ("1g1f",), nodes, 2000, source))
+        assert await studying == 0
+        assert len(study.inner.requests) == 1
+        await study.close()
+
+    run(main())
+    with LearnedBook(tmp_path / "l.sqlite") as book:
+        assert book.stats().lessons == len(LINES)
+
+
 def test_a_lesson_that_is_longer_than_any_gap_goes_on_from_gap_to_gap(tmp_path: Path) -> None:
     """Also over restarts. In the end the move counts that most of the time has found."""
     (lesson, *_) = lessons(tmp_path / "l.sqlite", seconds=10.0)

@@ -9,7 +9,7 @@ import pytest
 import uvloop
 
 from master.game.replay import Replay, read_log
-from master.live import logs
+from master.live import logs, records
 from master.live.logs import LogReader
 from master.live.page import Site
 from master.live.records import facts_of
@@ -151,3 +151,27 @@ def test_a_record(tmp_path: Path) -> None:
         ("3c3d", 1, 4000, None),
     ]
     assert (game["result"]["reason"], game["result"]["winner"]) == ("RESIGN", 1)
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason", "conclusion", "winner"),
+    [
+        ("TIME_UP", "TIME_UP", "", 1),
+        ("SENNICHITE", "SENNICHITE", "DRAW", None),
+        ("KACHI", "JISHOGI", "", 0),
+        ("JISHOGI", "IMPASSE", "DRAW", None),
+        ("MAX_MOVES", "MAX_MOVES", "DRAW", None),
+        ("ILLEGAL_MOVE", "ILLEGAL_MOVE", "", 1),
+        ("CHUDAN", "CHUDAN", "", None),
+        ("TSUMI", "MATE", "", 1),
+    ],
+)
+def test_the_end_of_a_record_in_the_pages_words(
+    tmp_path: Path, ending: str, reason: str, conclusion: str, winner: int | None
+) -> None:
+    record = tmp_path / "game.csa"
+    record.write_text(f"V2.2\nPI\n+\n+7776FU\n-3334FU\n%{ending}\n", encoding="utf-8")
+    ended = facts_of(record)[-1]
+    assert (ended["reason"], ended["conclusion"], ended["winner"]) == (reason, conclusion, winner)
+    script = (Path(records.__file__).parent / "static" / "main.js").read_text(encoding="utf-8")
+    assert f" {reason}: " in script.partition("const REASONS")[2].partition("\n")[0]

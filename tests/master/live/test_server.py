@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import json
@@ -211,3 +212,14 @@ def drain(sock: socket.socket) -> None:
 def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         time.sleep(0.01)
+
+
+def test_a_change_just_before_the_waiting_is_not_missed() -> None:
+    async def main() -> None:
+        hub = server.Hub(site())
+        change = hub.next_change
+        hub.changed()
+        async with asyncio.timeout(1):  # `BEAT_S` is longer
+            await hub.wait(change)
+
+    asyncio.run(main())

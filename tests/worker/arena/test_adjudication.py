@@ -16,6 +16,10 @@ class TestAdjudicator:
         assert [judge.winner(0, 1000), judge.winner(1, 1000), judge.winner(0, None)] == [None, None, None]
         assert judge.winner(0, -1000) == 1
 
+    def test_a_side_that_tells_no_score_has_not_agreed(self) -> None:
+        judge = Adjudicator(1000, 2)
+        assert {judge.winner(ply % 2, None if ply % 2 else 3000) for ply in range(20)} == {None}
+
     def test_never(self) -> None:
         assert Adjudicator(0, 1).winner(0, 30_000) is None
 
