@@ -9,6 +9,8 @@ locals {
   assume_ec2         = jsonencode({ Version = "2012-10-17", Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }] })
   read_prefixes      = [for prefix in ["release", "config", "books", "nets"] : "${local.bucket_arn}/${prefix}/*"]
   kms_statement_list = var.kms_key_arn == null ? [] : [{ Sid = "Key", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key_arn }]
+  # To write the token: of a parameter of the standard tier the writer encrypts.
+  kms_statement_head = var.kms_key_arn == null ? [] : [{ Sid = "KeyForToken", Effect = "Allow", Action = ["kms:Encrypt"], Resource = var.kms_key_arn }]
 
   # Session Manager without the policy that AWS offers for it, which lets a machine read every parameter of the account.
   statements_of_all = concat([
@@ -23,7 +25,7 @@ locals {
     { Sid = "List", Effect = "Allow", Action = ["s3:ListBucket"], Resource = [local.bucket_arn] },
   ], local.kms_statement_list)
 
-  head_statements = concat(local.statements_of_all, [
+  head_statements = concat(local.statements_of_all, local.kms_statement_head, [
     { Sid = "MakeToken", Effect = "Allow", Action = ["ssm:GetParameter", "ssm:PutParameter"], Resource = [local.token_arn] },
     # `gougi fleet keep`: games, logs, books, and the ledger of what the fleet costs.
     { Sid = "Keep", Effect = "Allow", Action = ["s3:PutObject"], Resource = [for prefix in ["records", "logs", "books", "fleet"] : "${local.bucket_arn}/${prefix}/*"] },

@@ -140,4 +140,7 @@ class S3Archive:
                 found = [*page.get("Versions", ()), *page.get("DeleteMarkers", ())]
                 things = [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in found]
                 if things:  # a page has at most as many as one call may delete
-                    self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": things, "Quiet": True})
+                    answer = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": things, "Quiet": True})
+                    for refused in answer.get("Errors", ()):
+                        why = refused.get("Message") or refused.get("Code")
+                        raise ArchiveError(f"{self.name}: {refused.get('Key')} cannot be removed: {why}")

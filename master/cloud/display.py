@@ -39,7 +39,9 @@ def status_table(now: FleetStatus) -> RenderableType:
         brings_back = "starts it" if now.head in ("stopping", "stopped") else "makes another"
         lines.append(Text.assemble((f"the head is {now.head}: nobody plays", "red"), f"; gougi fleet up {brings_back}"))
     if now.ended:
-        lines.append(f"ended by itself: {now.ended}; gougi fleet up starts it again")
+        lines.append(
+            f"ended by itself: {now.ended}; gougi fleet up starts it again, gougi fleet down removes what still costs"
+        )
     return Group(table, *lines, *_doubts(now))
 
 

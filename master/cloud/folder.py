@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from master.cloud.plan import FleetLocation
+from master.cloud.player import csa_port
 from worker.files import replace_file
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def root_module(
     config_file: str,
     stand_in: bool,
     prices: Mapping[str, float] | None = None,
+    port: int | None = None,
 ) -> dict[str, Any]:
     """The root module in terraform's JSON syntax. Pure.
 
@@ -59,6 +61,7 @@ def root_module(
         config_file: the master's configuration.
         stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
         prices: as `FleetFolder.prepare` has it.
+        port: of the tournament server; None: the module's default.
     """
     given: dict[str, Any] = {
         "name": settings.name,
@@ -66,6 +69,7 @@ def root_module(
         "csa_password_parameter": settings.csa_password_parameter,
         "release_file": release_file,
         "config_file": config_file,
+        **({} if port is None else {"csa_port": port}),
         **settings.variables,
     }
     if prices:
@@ -128,7 +132,8 @@ class FleetFolder:
             file = self.config_file(settings, config_file)
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
-            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices)
+            port = csa_port(file)
+            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices, port)
             replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error

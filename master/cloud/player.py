@@ -24,7 +24,11 @@ def check_player(config_file: Path, password: str | None) -> list[str]:
     Raises:
         LoginError: nobody can log in with this; the text names the file, and holds nothing of the password.
     """
-    csa = _csa(config_file)
+    csa, archive = _head(config_file)
+    if archive:
+        raise LoginError(
+            f"{config_file}: [fleet] archive: the head may write to the fleet's own bucket alone; leave it out"
+        )
     if password is not None:
         password = next(iter(password.splitlines()), "").strip()
     try:
@@ -39,11 +43,22 @@ def check_player(config_file: Path, password: str | None) -> list[str]:
         raise LoginError(f"{config_file}: [csa] {error}") from error
 
 
-def _csa(config_file: Path) -> CsaConfig:
-    """The section alone: this machine's environment does not count on the head."""
+def csa_port(config_file: Path) -> int | None:
+    """The port of the server that the head logs in to; None: the file does not say, or cannot be read."""
     try:
-        section = tomllib.loads(config_file.read_text(encoding="utf-8")).get("csa", {})
-        return CsaConfig.model_validate(section)
+        csa, _ = _head(config_file)
+        return ServerAddress.parse(csa.server).port if csa.server else None
+    except (LoginError, ValueError):
+        return None
+
+
+def _head(config_file: Path) -> tuple[CsaConfig, object]:
+    """``[csa]`` and the archive of the head, without this machine's environment, which does not count there."""
+    try:
+        sections = tomllib.loads(config_file.read_text(encoding="utf-8"))
+        fleet = sections.get("fleet", {})
+        archive = fleet.get("archive", "") if isinstance(fleet, dict) else ""
+        return CsaConfig.model_validate(sections.get("csa", {})), archive
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, problem["loc"]))

@@ -270,7 +270,8 @@ class FleetConfig(_Section):
     idle_hours: Annotated[float, Field(ge=0, le=720)] = 0.0
     """Hours without a move after which the fleet ends. 0: it does not end for this reason."""
     archive: str = ""
-    """Place to which records and logs are copied: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own bucket."""
+    """Place to which `gougi fleet keep` copies records and logs: s3://BUCKET/PREFIX or a folder. Empty: the fleet's own
+    bucket, the only one to which the head of `gougi fleet up` may write."""
     variables: Annotated[dict[str, Any], AfterValidator(_readable)] = {}
     """Any other variable of terraform/variables.tf, such as {on_demand_nodes = 2, auto_stop_hours = 6}."""
 

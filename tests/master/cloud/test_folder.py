@@ -38,6 +38,8 @@ def test_the_root_module_passes_everything_on() -> None:
     fleet = root["module"]["fleet"]
     assert fleet["nodes"] == "${var.nodes}"
     assert (fleet["name"], fleet["spot_percent"], fleet["tags"]) == ("mine", 50, {"who": "me"})
+    assert "csa_port" not in fleet
+    assert root_module(given, "m", "r", "c", stand_in=False, port=4082)["module"]["fleet"]["csa_port"] == 4082
     assert root["output"] == {"fleet": {"value": "${module.fleet}"}}
 
 
@@ -172,6 +174,18 @@ def test_a_bucket_is_empty_of_versions_too() -> None:
     s3.delete_object(Bucket="games", Key="a")
     archive.purge("")
     s3.delete_bucket(Bucket="games")  # AWS refuses it where anything is left
+
+
+def test_what_s3_does_not_remove_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_aws():
+        s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+        s3.create_bucket(Bucket="games")
+        archive = S3Archive(s3, "games", "")
+        archive.put("a", b"1")
+        refused = {"Errors": [{"Key": "a", "Code": "SlowDown", "Message": "Please reduce your request rate."}]}
+        monkeypatch.setattr(s3, "delete_objects", lambda **_: refused)
+        with pytest.raises(ArchiveError, match="a cannot be removed: Please reduce"):
+            archive.purge("")
 
 
 @mock_aws

@@ -15,7 +15,7 @@ from master.cloud import operator as operators
 from master.cloud.aws import AwsError
 from master.cloud.cloud import Cloud
 from master.cloud.operator import Operator
-from master.cloud.player import check_player
+from master.cloud.player import check_player, csa_port
 from master.commands.common import BAD_INPUT, FAILED, CommandError
 from master.commands.fleet_shared import told
 from master.config import FleetConfig
@@ -132,6 +132,24 @@ def test_what_nobody_can_log_in_with(plan: Callable[[str], list[str]], text: str
     with pytest.raises(CommandError, match=rf"gougi\.toml: .*{says}") as caught:
         plan(text)
     assert caught.value.code == BAD_INPUT
+
+
+def test_an_archive_that_the_head_may_not_write_to(plan: Callable[[str], list[str]]) -> None:
+    with pytest.raises(CommandError, match="archive: the head may write to the fleet's own bucket alone"):
+        plan(CSA + '[fleet]\narchive = "s3://mine/games"\n')
+
+
+def test_the_port_of_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "gougi.toml"
+    for text, port in (
+        (CSA, 4081),
+        ('[csa]\nserver = "example.org:4082"\n', 4082),
+        ('[csa]\nserver = "example.org:x"\n', None),
+        ("", None),
+        ("[", None),
+    ):
+        file.write_text(text)
+        assert csa_port(file) == port
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
