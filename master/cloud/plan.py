@@ -49,6 +49,8 @@ class FleetPlan:
     """Types whose prices terraform does not know."""
     full_bucket_goes: bool = False
     """A bucket is destroyed with all that is in it (``bucket_force_destroy``)."""
+    stop_after_hours: float | None = None
+    """Hours after which the fleet ends by itself, from the same output; None: it does not say."""
 
     @property
     def unpriced(self) -> tuple[str, ...]:
@@ -98,7 +100,9 @@ def read_plan(raw: Any) -> FleetPlan:
     usd = after.get("usd_per_hour")
     usd = dict(usd) if isinstance(usd, dict) else {}
     types = tuple(str(kind) for kind in after.get("unpriced") or ())
-    return FleetPlan(tuple(changes), usd, _location(after), types, full_bucket_goes)
+    hours = after.get("stop_after_hours")
+    hours = float(hours) if isinstance(hours, int | float) else None
+    return FleetPlan(tuple(changes), usd, _location(after), types, full_bucket_goes, hours)
 
 
 def _location(output: dict[str, Any]) -> FleetLocation | None:

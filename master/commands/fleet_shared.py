@@ -73,6 +73,11 @@ def show_plan(wanted: FleetPlan, cap_usd: float = 0.0) -> None:
         print(line)
     print(f"plan: {wanted.summary()}")
     show_cost(wanted.usd_per_hour, wanted.unpriced_types, cap_usd)
+    if wanted.stop_after_hours is not None and not wanted.empty:
+        print(
+            f"it ends by itself {wanted.stop_after_hours:.1f} hours after its clock starts, in the middle of a game if "
+            "need be (auto_stop_hours in [fleet] variables)"
+        )
 
 
 def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd: float) -> None:

@@ -1,8 +1,8 @@
 """A machine's first boot, whole, in a mount namespace: what cloud-init runs, `boot.sh`, `install.sh`, users and units.
 
 Real: the scripts, the user, the folders, the virtual environment, pip and its hashes. Stand-ins: AWS's command line,
-which gives a release of two empty wheels, and systemctl, which notes what it is asked. Machines that boot systemd and a
-whole release: ``python -m benchmarks.boot``.
+which gives a release of two empty wheels, and systemctl and shutdown, which note what they are asked. Machines that boot
+systemd and a whole release: ``python -m benchmarks.boot``.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ class FirstBoot:
         needed = hashlib.sha256(_wheel(self.release / "wheels", "needed").read_bytes()).hexdigest()
         (self.release / "requirements.lock").write_text(f"needed==1.0 --hash=sha256:{needed}\n")
         stand_in(folder, "systemctl", f'echo "$*" >>{folder}/asked')
+        stand_in(folder, "shutdown", f'echo "shutdown $*" >>{folder}/asked')
         stand_in(folder, "aws", f'echo "$*" >>{folder}/fetched; cp {folder}/release.tar "${{@: -1}}"')
         stand_in(folder, "sleep", "")
         (folder / "bin" / "python3.11").symlink_to(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
@@ -122,7 +123,7 @@ def test_a_head_starts_the_player_only_where_it_has_a_password(machine: FirstBoo
     assert machine.said("asked")[-1] == started + " gougi-master.service" * player
 
 
-@pytest.mark.parametrize(("role", "asked"), [("node", ["poweroff"]), ("head", [])])
+@pytest.mark.parametrize(("role", "asked"), [("node", ["shutdown -P +0"]), ("head", ["shutdown -P +240"])])
 def test_another_release_than_terraforms_is_not_installed(machine: FirstBoot, role: str, asked: list[str]) -> None:
     assert machine.run(sha="0" * 64, role=role).returncode == 1
     assert machine.said("asked") == asked

@@ -61,20 +61,19 @@ def first_boot(folder: Path) -> Path:
     return folder / "first-boot"
 
 
-@pytest.mark.parametrize(("role", "ended"), [("node", True), ("head", False)])
-def test_a_worker_that_cannot_be_installed_ends_itself(tmp_path: Path, role: str, ended: bool) -> None:
+@pytest.mark.parametrize(("role", "when"), [("node", "+0"), ("head", "+240")])
+def test_a_machine_that_cannot_be_installed_ends_itself(tmp_path: Path, role: str, when: str) -> None:
     script = first_boot(tmp_path)
     script.write_text(re.sub(r"/(etc|opt)/gougi", rf"{tmp_path}/\1", script.read_text()))
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "fleet.env").write_text(f"FLEET_ROLE={role}\nFLEET_REGION=r\nFLEET_BUCKET=b\nFLEET_RELEASE=r\n")
-    for name, text in {"aws": "exit 1", "sleep": "", "systemctl": f'echo "$@" >>{tmp_path}/asked'}.items():
+    for name, text in {"aws": "exit 1", "sleep": "", "shutdown": f'echo "$@" >>{tmp_path}/asked'}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     ran = subprocess.run(["bash", script], env={"PATH": path}, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
-    asked = tmp_path / "asked"
-    assert (asked.read_text().split() if asked.exists() else []) == (["poweroff"] if ended else [])
+    assert (tmp_path / "asked").read_text().split() == ["-P", when]
 
 
 def test_the_first_boot_is_a_script_without_faults(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def test_up_scale_status_cost_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with machines_report(url):
             up = owner.fleet("up", "--yes")
             assert "an hour costs 0.45 US dollars" in up
+            assert "it ends by itself 12.0 hours after its clock starts" in up
             assert "2 nodes are ready: 2,000,000 nodes/s" in up
             # As the head's first boot does it; terraform must neither see nor replace it.
             ssm.put_parameter(Name=TOKEN_PARAMETER, Value=TOKEN, Type="SecureString", Overwrite=True)

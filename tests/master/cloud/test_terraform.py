@@ -130,7 +130,7 @@ def test_a_plan_is_read() -> None:
                 before_sensitive={},
             ),
         ],
-        "output_changes": {"fleet": {"after": {"usd_per_hour": {"all": 1.5}}}},
+        "output_changes": {"fleet": {"after": {"usd_per_hour": {"all": 1.5}, "stop_after_hours": 12}}},
     }
     plan = read_plan(raw)
     assert plan.summary() == "1 to create, 1 to change, 1 to destroy, 2 to replace"
@@ -142,6 +142,7 @@ def test_a_plan_is_read() -> None:
         "+ create   aws_vpc.a",
     ]
     assert plan.usd_per_hour == {"all": 1.5}
+    assert plan.stop_after_hours == 12
     assert plan.changes[0] == Change("aws_vpc.a", "aws_vpc", "create")
 
 
