@@ -1,8 +1,8 @@
 """A machine's first boot, whole, in a mount namespace: what cloud-init runs, `boot.sh`, `install.sh`, users and units.
 
 Real: the scripts, the user, the folders, the virtual environment, pip and its hashes. Stand-ins: AWS's command line,
-which gives a release of two empty wheels, and systemctl and shutdown, which note what they are asked. Machines that boot
-systemd and a whole release: ``python -m benchmarks.boot``.
+which gives a release of two empty wheels, and systemctl and shutdown, which note what they are asked. Machines that
+boot systemd and a whole release: ``python -m benchmarks.boot``.
 """
 
 from __future__ import annotations
