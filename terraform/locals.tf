@@ -26,8 +26,10 @@ locals {
   region    = data.aws_region.current.name
   account   = data.aws_caller_identity.current.account_id
 
-  zones = sort(tolist(setintersection([for offer in data.aws_ec2_instance_type_offerings.this : toset(offer.locations)]...)))
-  zone  = var.availability_zone != null ? var.availability_zone : try(local.zones[0], null)
+  # The region's own zones, not local ones (us-west-2-lax-1a), which lack some of what a fleet needs.
+  offered = setintersection([for offer in data.aws_ec2_instance_type_offerings.this : toset(offer.locations)]...)
+  zones   = sort([for zone in local.offered : zone if can(regex("^${local.region}[a-z]$", zone))])
+  zone    = var.availability_zone != null ? var.availability_zone : try(local.zones[0], null)
 
   # A node's share of the smallest machine: all threads, half the memory for the table (in MiB); the other half is for the
   # networks, Python, Ray and the system.
