@@ -172,9 +172,9 @@ class NumbaEngine:
     def entries_meaning(self) -> str:
         """A digest of all that decides the meaning of an entry: the layout, the keys, the network and the rules.
 
-        Values that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
+        Numbers that come with each search (`Rules.of_search`) are left out: they are the same on every node of a fleet.
         """
-        rules = self.rules.of_search(0, 0, 0)
+        rules = replace(self.rules, max_moves=0, draw_black=0, draw_white=0)
         facts = self._network_digest, self._network.fv_scale, rules, Position.startpos().key
         # The source of the table's code stands for the layout: no version number has to be raised by hand.
         return hashlib.sha256(Path(tt.__file__).read_bytes() + repr(facts).encode()).hexdigest()[:32]
