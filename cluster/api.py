@@ -171,6 +171,11 @@ class Answer:
         """The variation that begins with ``move``; empty where no search stands behind it."""
         return self.lines[0].pv if self.lines else ()
 
+    @property
+    def is_of_nodes(self) -> bool:
+        """Whether a search of the nodes stands behind it, not of the fallback, and not none."""
+        return self.source in ("split", "vote")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress(Answer):

@@ -20,7 +20,7 @@ from worker.shogi import Position
 
 def book_search_of(decision: Decision) -> BookSearch | None:
     """The search for the book that a decision stands for; None where nothing was searched."""
-    if decision.score is None or not decision.nodes or decision.source not in ("split", "vote"):
+    if decision.score is None or not decision.nodes or not decision.is_of_nodes:
         return None
     seconds = reference_seconds(decision.nodes)
     return BookSearch(decision.move, decision.score, decision.depth, seconds, decision.pv)

@@ -150,8 +150,9 @@ class StudyingSearcher:
             decision = await self._search(lesson, nps)
             if decision is None:
                 break
-            if not _is_of_the_nodes(decision):
-                log.warning("lesson_not_searched", ply=lesson.ply, source=decision.source)
+            if not (decision.is_of_nodes or decision.source == "forced"):
+                if not self._stopping:
+                    log.warning("lesson_not_searched", ply=lesson.ply, source=decision.source)
                 return False  # it stays, and nobody studies until the next gap: the nodes are not there
             over = self._by_nodes or attempt == _ATTEMPTS or _is_enough(decision, lesson)
             if over or self._stopping:
@@ -254,11 +255,6 @@ class StudyingSearcher:
     def _on_decision(self, decision: Decision) -> None:
         if decision.search_id == self._search_id and self._decision is not None and not self._decision.done():
             self._decision.set_result(decision)
-
-
-def _is_of_the_nodes(decision: Decision) -> bool:
-    """Whether the nodes have searched, or nothing was to be searched; else a fallback has answered for them."""
-    return decision.source in ("split", "vote", "forced")
 
 
 def _piece_of(decision: Decision) -> BookSearch | None:

@@ -48,7 +48,7 @@ class Task:
     deadline_ns: int
     rules: Rules
     whole: bool = True
-    """Whether ``root_moves`` are all that there are: only then a score above which none of them comes is the root's."""
+    """Whether ``root_moves`` are all that there are; else their best score is only a lower bound of the position's."""
     window: tuple[int, int] = (-INFINITE, INFINITE)
     """Scores (centipawns) at or outside of these two need not be exact."""
     number: int = 0

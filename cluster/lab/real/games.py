@@ -22,8 +22,6 @@ from cluster.lab.settings import LabError, LabSettings
 from worker.arena.adjudication import Adjudicator
 from worker.arena.game import Choice, Outcome, play_game
 
-_ANSWERS: Final = frozenset({"split", "vote"})
-"""Sources of a decision behind which a node stands; `cluster.api.Decision.source` has the others."""
 _LATE_MS: Final = 1000
 """Milliseconds beyond its time after which a search without an answer is answered without any node."""
 _MOST_VOIDS: Final = 3
@@ -214,7 +212,7 @@ def _ask(player: _Player, request: SearchRequest, other: _Player) -> Decision:
     real.asked_ms += request.soft_ms
     real.used_ms += used_ms
     real.late_ms = max(real.late_ms, used_ms - request.soft_ms)
-    real.without_nodes += decision.source not in _ANSWERS
+    real.without_nodes += not decision.is_of_nodes
     for kind in KINDS:
         name = f"{kind}_s"
         setattr(real, name, getattr(real, name) + spent[kind])
