@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from cluster.machine.processors import processors
 from cluster.network.messages import Done, Job, NewGame, Report, Starves, Stop
 from cluster.node.appetite import Appetite
+from cluster.processors import processors
 from worker.engine import Engine, EngineError, SearchInfo, SearchResult
 from worker.threads import core_time, give_way
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cluster.machine.processors import processors
+from cluster.processors import processors
 from master.commands.checks import check_fleet, check_folder
 from master.commands.common import BAD_INPUT, FAILED, INTERRUPTED, CommandError, compile_searcher, notice, tell
 from master.commands.options import Address, Single

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from cluster.machine.processors import processors
+from cluster.processors import processors
 from master.commands.checks import check_net
 from master.commands.common import FAILED, CommandError, EndsOn
 from master.commands.options import JsonAtEnd

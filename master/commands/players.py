@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cluster.machine.processors import processors
+from cluster.processors import processors
 
 if TYPE_CHECKING:
     from cluster.drivers.local_driver import LocalSearcher

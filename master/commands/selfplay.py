@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cluster.machine.processors import processors
+from cluster.processors import processors
 from master.commands.checks import network_file
 from master.commands.common import (
     FAILED,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.machine.processors import processors
+from cluster.processors import processors
 from master.commands.common import FAILED, CommandError
 from worker.files import described
 

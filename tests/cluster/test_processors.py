@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.machine.processors import processors
+from cluster.processors import processors
 
 BOUND = len(os.sched_getaffinity(0))
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
@@ -77,7 +77,7 @@ def test_a_real_group() -> None:
             (group / (QUOTA if V1.exists() else "cpu.max")).write_text("100000")
         except OSError as error:
             pytest.skip(f"no limit can be set here: {error}")
-        code = "from cluster.machine.processors import processors; print(processors())"
+        code = "from cluster.processors import processors; print(processors())"
         inside = f"echo $$ >{group}/cgroup.procs && exec {sys.executable} -c '{code}'"
         done = subprocess.run(["bash", "-c", inside], capture_output=True, text=True, check=True)
         assert done.stdout == "1\n"
