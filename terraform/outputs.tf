@@ -11,6 +11,11 @@ output "region" {
   value       = data.aws_region.current.name
 }
 
+output "zone" {
+  description = "The zone of all machines; null in a network that was there before. gougi fleet keeps it as availability_zone for as long as the fleet is there."
+  value       = local.make_network ? local.zone : null
+}
+
 output "tags" {
   description = "The tags on everything of the fleet; what still carries `gougi-fleet` after a destroy was left behind."
   value       = local.tags

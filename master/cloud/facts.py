@@ -24,10 +24,12 @@ class Facts:
     plays: bool
     """The head runs a master; without a password for a server it does not."""
     usd_per_hour: dict[str, float | None]
+    zone: str = ""
+    """As `FleetLocation` has it."""
 
     @property
     def location(self) -> FleetLocation:
-        return FleetLocation(self.name, self.region, self.bucket, self.bucket_is_own)
+        return FleetLocation(self.name, self.region, self.bucket, self.bucket_is_own, self.zone)
 
 
 def read_facts(output: Mapping[str, Any]) -> Facts:
@@ -47,4 +49,5 @@ def read_facts(output: Mapping[str, Any]) -> Facts:
         session_command=output["session_command"],
         plays=output["parameters"]["csa_password"] is not None,
         usd_per_hour=output["usd_per_hour"],
+        zone=output.get("zone") or "",
     )

@@ -51,6 +51,7 @@ def root_module(
     stand_in: bool,
     prices: Mapping[str, float] | None = None,
     port: int | None = None,
+    zone: str = "",
 ) -> dict[str, Any]:
     """The root module in terraform's JSON syntax. Pure.
 
@@ -62,6 +63,7 @@ def root_module(
         stand_in: AWS is not AWS itself but serves all buckets under one name, as stand-ins for tests do.
         prices: as `FleetFolder.prepare` has it.
         port: of the tournament server; None: the module's default.
+        zone: of the fleet that there is; empty: the module chooses one.
     """
     given: dict[str, Any] = {
         "name": settings.name,
@@ -70,6 +72,7 @@ def root_module(
         "release_file": release_file,
         "config_file": config_file,
         **({} if port is None else {"csa_port": port}),
+        **({"availability_zone": zone} if zone else {}),
         **settings.variables,
     }
     if prices:
@@ -133,7 +136,10 @@ class FleetFolder:
             source = os.path.relpath(module, self.path)
             stand_in = bool(os.environ.get("AWS_ENDPOINT_URL"))
             port = csa_port(file)
-            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices, port)
+            # What the module would choose may change with AWS's offers: a fleet must not move because of that.
+            there = self.location
+            zone = "" if there is None or there.name != settings.name else there.zone
+            content = root_module(settings, source, str(release), str(file.absolute()), stand_in, prices, port, zone)
             replace_file(self.path / ROOT_MODULE, f"{json.dumps(content, indent=2)}\n".encode())
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error

@@ -36,6 +36,8 @@ class FleetLocation:
     bucket: str
     bucket_is_own: bool
     """It was made with the fleet and goes with it."""
+    zone: str = ""
+    """The zone of all its machines; empty: its network was there before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,10 @@ def read_plan(raw: Any) -> FleetPlan:
 
 def _location(output: dict[str, Any]) -> FleetLocation | None:
     values = [output.get(name) for name in ("name", "region", "bucket", "bucket_is_own")]
-    return None if None in values else FleetLocation(str(values[0]), str(values[1]), str(values[2]), bool(values[3]))
+    if None in values:
+        return None
+    zone = str(output.get("zone") or "")
+    return FleetLocation(str(values[0]), str(values[1]), str(values[2]), bool(values[3]), zone)
 
 
 def _fields(change: dict[str, Any]) -> tuple[str, ...]:

@@ -34,6 +34,10 @@ run "workers_follow_the_fleet" {
     condition     = strcontains(base64decode(aws_launch_template.worker.user_data), "FLEET_HEAD=10.81.0.10")
     error_message = "workers do not know the head"
   }
+  assert {
+    condition     = output.zone == aws_subnet.head[0].availability_zone && output.zone == aws_subnet.workers[0].availability_zone
+    error_message = "the fleet is elsewhere: ${output.zone}"
+  }
 }
 
 run "cost_is_known" {

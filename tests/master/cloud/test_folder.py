@@ -13,7 +13,10 @@ from moto import mock_aws
 
 from master.cloud.archive import Archive, ArchiveError, FolderArchive, S3Archive, in_folder, open_archive
 from master.cloud.folder import ROOT_MODULE, FleetFolder, FolderError, root_module
+from master.cloud.plan import read_plan
 from master.config import FleetConfig
+
+OUTPUT = {"name": "gougi", "region": "us-east-1", "bucket": "games", "bucket_is_own": True}
 
 
 @pytest.fixture
@@ -48,6 +51,27 @@ def test_prices_of_the_list_go_to_terraform_and_the_users_stand_over_them() -> N
     listed = {"c7i.large": 2.0, "x9.large": 3.0}
     fleet = root_module(given, "./m", "r", "c", stand_in=False, prices=listed)["module"]["fleet"]
     assert fleet["usd_per_hour"] == {"c7i.large": 1.0, "x9.large": 3.0, "endpoint": 0.1}
+
+
+def test_a_fleet_stays_in_its_zone(tmp_path: Path, module: Path) -> None:
+    """AWS may offer something else meanwhile. Its owner can still move it, and a new fleet goes where there is room."""
+    folder = FleetFolder(tmp_path / "fleet")
+
+    def zone(**more: object) -> object:
+        (module / "variables.tf").write_text('variable "availability_zone" {}\n')
+        folder.prepare(settings(module, **more), tmp_path / "gougi.toml", rebuild=False)
+        return json.loads((folder.path / ROOT_MODULE).read_text())["module"]["fleet"].get("availability_zone")
+
+    assert zone() is None
+    location = read_plan({"output_changes": {"fleet": {"after": OUTPUT | {"zone": "us-east-1c"}}}}).location
+    folder.set_location(location)
+    assert zone() == "us-east-1c"
+    assert zone(variables={"availability_zone": "us-east-1d"}) == "us-east-1d"
+    assert zone(name="another") is None
+    folder.set_location(read_plan({"output_changes": {"fleet": {"after": OUTPUT | {"zone": None}}}}).location)
+    assert zone() is None
+    folder.set_location(None)
+    assert zone() is None
 
 
 def test_text_means_itself() -> None:
