@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from cluster.processors import processors
 from worker.engine import Engine, EngineError
 
 if TYPE_CHECKING:
     from worker.nnue import Network
+
+MOST_UNASKED: Final = 16
+"""Threads of a node whose number is left to us, at most: more than eight were never measured in a game."""
 
 
 class Networks:
@@ -38,6 +42,7 @@ class EngineSpec:
 
     hash_mb: int = 64
     threads: int = 1
+    """0, for a node of a fleet only: its share of the machine's processors (`FleetSpec.spec_here`)."""
     eval_file: str | None = None
     """A network file on the node's own machine; None: the one that comes with the package."""
     fv_scale: int | None = None
@@ -126,7 +131,7 @@ class FleetSpec:
     How to use one::
 
         fleet = FleetSpec((EngineSpec(), UsiSpec(("/usr/games/gpsusi",))), Variety(dropout=0.05))
-        engine = fleet.build(3)    # of the fourth node; `fleet.build` pickles
+        engine = fleet.build(3, 2)    # of the fourth node, on a machine of two; `fleet.build` pickles
     """
 
     kinds: tuple[NodeKind, ...] = (EngineSpec(),)
@@ -141,6 +146,13 @@ class FleetSpec:
         every_round = sum(isinstance(other, EngineSpec) for other in self.kinds)
         return self.variety.vary(kind, number // len(self.kinds) * every_round + own)
 
-    def build(self, number: int) -> Engine:
-        """Make node ``number``'s engine, on the node's own machine. Raises EngineError."""
-        return self.spec_of(number).build()
+    def spec_here(self, number: int, places: int) -> NodeKind:
+        """The same where this machine runs ``places`` nodes of the fleet, with the number of threads."""
+        kind = self.spec_of(number)
+        if isinstance(kind, EngineSpec) and not kind.threads:
+            return replace(kind, threads=max(1, min(MOST_UNASKED, processors() // places)))
+        return kind
+
+    def build(self, number: int, places: int) -> Engine:
+        """Make the engine of node ``number``, on its own machine, which runs ``places`` nodes. Raises EngineError."""
+        return self.spec_here(number, places).build()

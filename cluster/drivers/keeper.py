@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import time
+from typing import Final
 
 from cluster.node.nursery_link import Link
 
-_AGAIN_S = 0.5
+RESOURCE: Final = "searcher"
+"""The custom Ray resource of which a machine has one for each node that it can run."""
+
+_AGAIN_S: Final = 0.5
 
 
 class Keeper:
@@ -28,11 +32,11 @@ class Keeper:
         self._link: Link | None = None
         self._kept: tuple[str, bytes] = ("", b"")
 
-    def ready(self) -> str:
-        """The id of a node that lives here and has no keeper; empty: there is none."""
+    def ready(self) -> tuple[str, int]:
+        """The id of a node that lives here and has no keeper (empty: there is none), and this machine's places."""
         self._link = Link(self._run, starts=self._starts)
         orphan: str = self._link.ask("orphan")
-        return orphan
+        return orphan, _places()
 
     def keep(self, node_id: str, spec: bytes) -> None:
         """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
@@ -55,3 +59,11 @@ class Keeper:
                 self._link.ask("keep", *self._kept)
             except OSError:
                 time.sleep(_AGAIN_S)
+
+
+def _places() -> int:
+    """The number of nodes for which Ray says that this machine has room."""
+    import ray
+
+    here = ray.get_runtime_context().get_node_id()
+    return max([1, *(int(node["Resources"].get(RESOURCE, 1)) for node in ray.nodes() if node["NodeID"] == here)])

@@ -62,10 +62,10 @@ class NodeSupervisor:
         address: ``host:port`` or ``auto`` of a cluster that runs; None: start one on this machine.
         nodes: nodes of a cluster of our own; elsewhere what its machines offer is used.
         master: see `Master`.
-        spec: what a node of that id needs to know.
+        spec: what a node of that id needs to know, on a machine with that number of places.
     """
 
-    def __init__(self, address: str | None, nodes: int, master: Master, spec: Callable[[str], NodeSpec]) -> None:
+    def __init__(self, address: str | None, nodes: int, master: Master, spec: Callable[[str, int], NodeSpec]) -> None:
         self._master = master
         self._spec = spec
         self._address = address
@@ -89,7 +89,7 @@ class NodeSupervisor:
             self._nursery.open()
             for place in range(self._nodes):
                 self._master.log("node_starting", node=_node_id(place + 1))
-                self._nursery.start(self._spec(_node_id(place + 1)))
+                self._nursery.start(self._spec(_node_id(place + 1), self._nodes))
         self._tasks.append(asyncio.ensure_future(self._keep_ray()))
 
     async def close(self) -> None:
@@ -163,7 +163,7 @@ class NodeSupervisor:
         """
         actor, node_id = await ray.spawn(self._run), ""
         try:
-            orphan = await ray.ready(actor)
+            orphan, places = await ray.ready(actor)
             self._waiting.discard(place)
             if not self._waiting and self._nursery is None:
                 self._keep_another()
@@ -171,7 +171,7 @@ class NodeSupervisor:
             self._kept.add(node_id)
             if node_id != orphan:
                 self._master.log("node_starting", node=node_id)
-            await ray.keep(actor, node_id, pickle.dumps(self._spec(node_id)))
+            await ray.keep(actor, node_id, pickle.dumps(self._spec(node_id, places)))
             if node_id == orphan:
                 self._master.adopted(node_id)
             await ray.watch(actor)

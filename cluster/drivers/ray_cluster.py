@@ -25,16 +25,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cluster.api import FleetError
-from cluster.drivers.keeper import Keeper
+from cluster.drivers.keeper import RESOURCE, Keeper
 from cluster.machine.private_folder import PrivateFolder, remove_leftovers
 
 if TYPE_CHECKING:
     from ray.exceptions import RayError
 
 _T = TypeVar("_T")
-
-RESOURCE: Final = "searcher"
-"""The custom Ray resource of which a machine has one for each node that it can run."""
 
 _LOOK_S: Final = 0.25
 """Seconds between two checks that Ray's own processes live."""
@@ -160,10 +157,11 @@ class RayCluster:
         result: _T = await self._ask(lambda: task.remote(self._shared[shared], *arguments))
         return result
 
-    async def ready(self, number: int) -> str:
+    async def ready(self, number: int) -> tuple[str, int]:
         """`cluster.drivers.keeper.Keeper.ready`. Raises ActorDied, as all that follows."""
         actor = self._actors[number]
-        return str(await self._ask(lambda: actor.ready.remote()))
+        orphan, places = await self._ask(lambda: actor.ready.remote())
+        return str(orphan), int(places)
 
     async def keep(self, number: int, node_id: str, spec: bytes) -> None:
         """`cluster.drivers.keeper.Keeper.keep`."""

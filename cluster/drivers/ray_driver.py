@@ -64,20 +64,22 @@ class RaySearcher(HostedSearcher):
         nodes: nodes of a cluster that is started on this machine; with ``address`` the number is what the machines of
             that cluster offer, one for each unit of their custom resource ``searcher``, and follows those that join.
         address: ``host:port`` or ``auto`` of a Ray cluster that runs. Its token comes from Ray's own variables.
-        engine: how a node makes its engine, from its number in the fleet (0, 1, …); picklable.
+        engine: how a node makes its engine, from its number in the fleet (0, 1, …) and the number of nodes on its
+            machine; picklable.
         fallback: how the master's own machine makes the fallback's engine.
         report_port: where nodes connect to; 0: any free port. Fix it where a firewall has to know.
         advertise: ``host:port`` that nodes are told, where they reach the master by another way than its own address.
         metrics: hears all that there is to measure of the fleet.
         node_metrics: where the process of the first node serves metrics of its own, the second at the next port and so
             on; None: none does.
+        at_most: how many of ``nodes`` this machine has processors for; the others are left out. None: all of them.
     """
 
     def __init__(
         self,
         nodes: int = 2,
         address: str | None = None,
-        engine: Callable[[int], Engine] | None = None,
+        engine: Callable[[int, int], Engine] | None = None,
         fallback: Callable[[], Engine] | None = None,
         settings: Settings | None = None,
         name: str = "gougi",
@@ -85,15 +87,17 @@ class RaySearcher(HostedSearcher):
         advertise: str | None = None,
         metrics: FleetMetrics | None = None,
         node_metrics: ListenAddress | None = None,
+        at_most: int | None = None,
     ) -> None:
-        if nodes < 1:
-            raise ValueError(f"{nodes} nodes: at least one is needed")
+        least = nodes if at_most is None else min(nodes, at_most)
+        if least < 1:
+            raise ValueError(f"{least} nodes: at least one is needed")
         if address not in (None, "auto"):
             host, _, port = address.rpartition(":")
             if not host or not port.isdigit():
                 raise FleetError(f"no Ray cluster at {address}: expected host:port or auto")
         self.name = name
-        self._wanted = nodes
+        self._asked, self._wanted = nodes, least
         self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
         settings = settings or Settings()
@@ -112,7 +116,7 @@ class RaySearcher(HostedSearcher):
         self._host: CoordinatorHost | None = None
         self._sharing: FleetSharing | None = None
         self._status: StatusFile | None = None
-        self._capacity: int | None = nodes if address is None else None
+        self._capacity: int | None = self._wanted if address is None else None
         """The number of places for nodes; None: Ray has not said yet."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -133,9 +137,9 @@ class RaySearcher(HostedSearcher):
         """Compile what is not yet, and start the fallback, the nodes and Ray. Returns when a search can begin, which
         needs no Ray: nodes join as they come, the search that runs too.
 
-        Tells the listener its progress: ``compiling``, ``ray_starting``, ``ray_started``, ``node_starting``,
-        ``node_joined``. What would have kept it from opening, had it been known in time, is told as ``fleet_broken``
-        later: the searcher goes on with what it has.
+        Tells the listener its progress: ``nodes_left_out``, ``compiling``, ``ray_starting``, ``ray_started``,
+        ``node_starting``, ``node_joined``. What would have kept it from opening, had it been known in time, is told as
+        ``fleet_broken`` later: the searcher goes on with what it has.
 
         Raises:
             FleetError: it cannot begin, and no waiting would help: an engine cannot be made, the cluster refuses us.
@@ -227,6 +231,8 @@ class RaySearcher(HostedSearcher):
         if self._metrics is not None:
             listener = self._metrics.watching(listener, lambda: self._fleet.silences(now_ms()))
         host = self._host = CoordinatorHost(self._settings, self, listener)
+        if self._address is None and self._wanted < self._asked:
+            self.log("nodes_left_out", nodes=self._wanted, asked=self._asked)
         await prepare_this_machine(listener)
         listen = "127.0.0.1" if self._address is None else "0.0.0.0"
         channel = self._channel = ChannelServer(self._receive, self._refuse, listen, self._report_port)
@@ -249,15 +255,15 @@ class RaySearcher(HostedSearcher):
         self._supervisor.open()
         await self._can_begin()
 
-    def _spec(self, node_id: str) -> NodeSpec:
-        """The values that the node of that id needs."""
+    def _spec(self, node_id: str, places: int) -> NodeSpec:
+        """The values that the node of that id needs, on a machine of ``places`` nodes."""
         channel = self._channel
         assert channel is not None
         url = f"tcp://{self._advertise or f'{self._host_of_ray}:{self._port}'}"
         address = replace(channel.admit(node_id), url=url)
         number = place_of(node_id) - 1
         metrics = None if self._node_metrics is None else self._node_metrics.moved(number)
-        return NodeSpec(node_id, address, partial(self._engine, number), self._settings.share_depth, metrics)
+        return NodeSpec(node_id, address, partial(self._engine, number, places), self._settings.share_depth, metrics)
 
     def _there(self) -> int:
         return sum(node_id != FALLBACK for node_id in self._fleet.live)

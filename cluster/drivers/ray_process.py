@@ -122,10 +122,10 @@ class RayProcess:
         result: _T = await self._ask("run_task", function, shared, *arguments)
         return result
 
-    async def ready(self, actor: int) -> str:
+    async def ready(self, actor: int) -> tuple[str, int]:
         """As `RayCluster.ready`."""
-        orphan: str = await self._ask("ready", actor)
-        return orphan
+        found: tuple[str, int] = await self._ask("ready", actor)
+        return found
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         """As `RayCluster.keep`."""

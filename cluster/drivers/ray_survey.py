@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from cluster.api import FleetError
-from cluster.drivers.ray_cluster import RESOURCE
+from cluster.drivers.keeper import RESOURCE
 from cluster.machine.processes import child_environment
 
 LIMIT_S: Final = 20.0

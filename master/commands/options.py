@@ -10,7 +10,9 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 JsonAtEnd = Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")]
 
-Nodes = Annotated[int | None, typer.Option(metavar="N", help="Node processes that search on this machine. Default: 1.")]
+Nodes = Annotated[
+    int | None, typer.Option(metavar="N", help="Nodes on this machine, at most one a processor. Default: 1.")
+]
 Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")
 ]

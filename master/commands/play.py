@@ -46,7 +46,7 @@ def play(
         int | None,
         typer.Option(
             metavar="N",
-            help="Search threads of each node. Default: the processors, shared out (16 at most); 1 with --address.",
+            help="Search threads of each node. Default: its machine's processors, shared out (16 at most).",
         ),
     ] = None,
     hash_mb: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cluster.processors import processors
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from master.player.instructions import PlayerSettings
 
 
-MOST_UNASKED: Final = 16
-"""Threads of a node whose number is left to us, at most: more than eight were never measured in a game."""
-
-
 def make_single(settings: Config) -> LocalSearcher:
     """One searcher in this process, as the configuration describes a node; not open yet."""
     from cluster.drivers.local_driver import LocalSearcher
@@ -28,16 +24,16 @@ def make_single(settings: Config) -> LocalSearcher:
     return LocalSearcher(_engine(settings, settings.engine.threads or 1).build)
 
 
-def node_count(settings: Config) -> int:
+def nodes_asked(settings: Config) -> int:
     """The number of nodes of a fleet of our own: as configured, or one of each kind."""
     return settings.cluster.nodes or max(1, len(settings.cluster.kinds))
 
 
-def thread_count(settings: Config) -> int:
-    """Search threads of a fleet's node: as configured, or a node's share of our processors where it is here."""
-    if settings.engine.threads or settings.cluster.address:
-        return settings.engine.threads or 1
-    return max(1, min(MOST_UNASKED, processors() // node_count(settings)))
+def most_nodes(settings: Config) -> int | None:
+    """The most nodes for whose threads this machine has processors, but one of each kind; None: there is no limit."""
+    if settings.cluster.oversubscribe:
+        return None
+    return max(1, len(settings.cluster.kinds), processors() // (settings.engine.threads or 1))
 
 
 def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
@@ -52,11 +48,11 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
     from cluster.engine_spec import FleetSpec, Variety
     from cluster.voting.consultation import Vote
 
-    engine, cluster, voters = _engine(settings, thread_count(settings)), settings.cluster, settings.voters
+    engine, cluster, voters = _engine(settings, settings.engine.threads), settings.cluster, settings.voters
     kinds = tuple(_kind(engine, kind) for kind in cluster.kinds) or (engine,)
     variety = Variety(voters.dropout, voters.noise, voters.depths, voters.seed)
     return RaySearcher(
-        nodes=node_count(settings),
+        nodes=nodes_asked(settings),
         address=cluster.address or None,
         engine=FleetSpec(kinds, variety).build,
         fallback=replace(engine, hash_mb=16, threads=1).build,
@@ -72,6 +68,7 @@ def make_fleet(settings: Config, metrics: Metrics | None = None) -> RaySearcher:
         advertise=cluster.advertise or None,
         metrics=None if metrics is None else metrics.fleet,
         node_metrics=None if metrics is None else metrics.nodes,
+        at_most=most_nodes(settings),
     )
 
 

@@ -17,7 +17,7 @@ from master.commands.common import INTERRUPTED, CommandError, EndsOn, interrupti
 from master.commands.options import Address, Nodes, Single
 from master.commands.output import NamedStream
 from master.commands.page import PageOption, live_page
-from master.commands.players import make_fleet, node_count
+from master.commands.players import make_fleet, nodes_asked
 from master.commands.settings import ConfigFile, load
 from worker.files import reason
 from worker.usi.door import Door, introduction
@@ -93,7 +93,7 @@ def _fleet(settings: Config, records: str | None) -> int:
 
     engine, cluster = settings.engine, settings.cluster
     plan = FleetPlan(
-        nodes=node_count(settings),
+        nodes=nodes_asked(settings),
         hash_mb=engine.hash_mb,
         threads=engine.threads,
         eval_file=engine.eval_file,

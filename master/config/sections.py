@@ -27,8 +27,8 @@ class EngineConfig(_Section):
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] = 128
     """Transposition table of each node, in MiB."""
     threads: Annotated[int, Field(ge=0, le=512)] = 0
-    """Search threads of each node. 0: the nodes of a fleet on this machine share out the processors that are ours (each
-    gets 16 at most); a node on another machine has one, and so has a single searcher."""
+    """Search threads of each node. 0: the nodes of a machine share out its processors (each gets 16 at most); a single
+    searcher has one."""
     eval_file: str = ""
     """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -62,7 +62,10 @@ class ClusterConfig(_Section):
 
     nodes: Annotated[int, Field(ge=0, le=1024)] = 0
     """Number of nodes that search on this machine. 0: one (one of each kind, where there are kinds): on the same
-    processors one node of several threads is at least as strong as several nodes."""
+    processors one node of several threads is stronger than several nodes."""
+    oversubscribe: bool = False
+    """Whether nodes for which this machine has no processor run too. Otherwise they are left out, for together they
+    would be weaker: four nodes on two processors lost 150 Elo to two."""
     address: str = ""
     """A running Ray cluster, HOST:PORT. Empty: one of our own on this machine, for as long as the command runs."""
     report_port: Annotated[int, Field(ge=0, le=65535)] = 0

@@ -30,6 +30,7 @@ TOLD: Final = frozenset(
         "node_failed",
         "node_drained",
         "node_starves",
+        "nodes_left_out",
         "ponder_hit",
         "fallback_lost",
         "fallback_failed",

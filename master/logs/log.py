@@ -28,6 +28,7 @@ _GRAVE: Final = frozenset(
         "node_lost",
         "node_failed",
         "node_starves",
+        "nodes_left_out",
         "fallback_failed",
         "message_refused",
         "report_refused",

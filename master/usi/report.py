@@ -34,6 +34,7 @@ _FLEET: Final = {
     "node_joined": later("{node} searches; nodes: {live}"),
     "node_lost": later("{node} is lost: {reason}; nodes: {live}"),
     "node_starves": later("{node} has {percent} % of a core: others want the same {cores}"),
+    "nodes_left_out": later("nodes: {nodes}, not {asked}: this machine has no processors for more"),
     "node_failed": later("{node} does not start: {why}"),
     "fleet_broken": later("error: only the master's own engine plays: {why}"),
     "fallback_failed": later("the master's own engine does not start: {why}"),

@@ -113,9 +113,12 @@ class DeafEngine(HashEngine):
         return SearchResult("resign", None, 0, 500)
 
 
-def endless_engine(*_: object) -> HashEngine:
-    """For other processes, which make their engine by name: searches until it is stopped, a depth every 10 ms."""
-    return HashEngine(pace_s=0.01, max_depth=100_000)
+def endless_engine(_number: int = 0, places: int = 0) -> HashEngine:
+    """For other processes, which make their engine by name: searches until it is stopped, a depth every 10 ms. Its name
+    says how many nodes its machine runs."""
+    engine = HashEngine(pace_s=0.01, max_depth=100_000)
+    engine.name = f"hash, one of {places}" if places else "hash"
+    return engine
 
 
 def broken_engine(*_: object) -> HashEngine:

@@ -345,7 +345,7 @@ class VirtualRay:
         self._actors += 1
         return self._actors
 
-    async def ready(self, actor: int) -> str:
+    async def ready(self, actor: int) -> tuple[str, int]:
         """It waits for a machine that has no keeper, and adopts a node there that has none."""
         while True:
             await self._takes(0.02, 0.3, actor)
@@ -357,8 +357,8 @@ class VirtualRay:
                     for node in machine.nodes.values():
                         if node.keeper is None:
                             node.keeper = self._key(actor)
-                            return node.node_id
-                    return ""
+                            return node.node_id, 1
+                    return "", 1
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         assert pickle.loads(spec).node_id == node_id
@@ -441,7 +441,7 @@ def _still_run(*tasks: asyncio.Task[None]) -> None:
 async def _storm(seed: int, faults: int, patience_s: float) -> World:
     world = VirtualRay.world = World(seed, machines=random.Random(seed).randrange(2, 7))
 
-    def spec(node_id: str) -> NodeSpec:
+    def spec(node_id: str, _places: int) -> NodeSpec:
         return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
 
     with _in_virtual_time(asyncio.get_running_loop()):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster import engine_spec
 from cluster.engine_spec import EngineSpec, FleetSpec, Networks, UsiSpec, Variety
 from worker.engine import EngineError, Limits, SearchResult
 from worker.search.engine import NumbaEngine
@@ -47,6 +48,20 @@ class TestWhoGetsWhat:
             USI,
             EngineSpec(number=2),
             EngineSpec(eval_file="b.bin", number=3),
+        ]
+
+    @pytest.mark.parametrize(
+        ("processors", "places", "threads"), [(1, 1, 1), (2, 1, 2), (8, 3, 2), (2, 5, 1), (64, 1, 16), (64, 8, 8)]
+    )
+    def test_the_nodes_of_a_machine_share_out_its_processors(
+        self, processors: int, places: int, threads: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(engine_spec, "processors", lambda: processors)
+        fleet = FleetSpec((EngineSpec(threads=0), EngineSpec(threads=3), USI), Variety(depths=False))
+        assert [fleet.spec_here(number, places) for number in range(3)] == [
+            EngineSpec(threads=threads),
+            EngineSpec(threads=3),
+            USI,
         ]
 
     def test_it_travels(self) -> None:

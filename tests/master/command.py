@@ -27,8 +27,11 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOUGI_")}
     if "GOUGI_CACHE_DIR" in os.environ:
         kept["GOUGI_CACHE_DIR"] = os.environ["GOUGI_CACHE_DIR"]
-    quiet = {"GOUGI_PAGE_LISTEN": "off"}  # the tests of the live page say otherwise
-    return {**kept, **quiet, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(home), **(extra or {})}
+    usual = {
+        "GOUGI_PAGE_LISTEN": "off",  # the tests of the live page say otherwise
+        "GOUGI_CLUSTER_OVERSUBSCRIBE": "true",  # as many nodes as a test asks for, on any machine
+    }
+    return {**kept, **usual, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(home), **(extra or {})}
 
 
 def gougi(

@@ -75,9 +75,9 @@ class FakeRay:
         self.dying[self.actors] = asyncio.Event()
         return self.actors
 
-    async def ready(self, _actor: int) -> str:
+    async def ready(self, _actor: int) -> tuple[str, int]:
         await self._until_over(self.free.acquire())
-        return self.orphans.pop(0) if self.orphans else ""
+        return self.orphans.pop(0) if self.orphans else "", 1
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         assert pickle.loads(spec).node_id == node_id
@@ -141,7 +141,7 @@ class Log:
         return [what for said, what in self.said if said == name]
 
 
-def spec(node_id: str) -> NodeSpec:
+def spec(node_id: str, _places: int) -> NodeSpec:
     return NodeSpec(node_id, ChannelAddress("tcp://127.0.0.1:1", b"", b"", b""), endless_engine)
 
 

@@ -232,6 +232,14 @@ def test_fault(
     fleet.run(play())
 
 
+def test_a_node_made_anew_knows_how_many_share_its_machine(fleet: OpenFleet) -> None:
+    """The keepers have said it by then, as Ray has it."""
+    fleet.run(fleet.there(lambda: len(fleet.nodes) == 3))
+    ready = [said for said in fleet.heard.named("node_ready") if said["node"] in ("node-1", "node-2", "node-3")]
+    assert len(ready) > 3
+    assert {said["engine"] for said in ready} == {"hash, one of 3"}
+
+
 def test_a_node_is_drained(fleet: OpenFleet) -> None:
     """Its process stays, so that no other takes its place, until Ray is started anew."""
 

@@ -263,6 +263,7 @@ def test_a_host_joins(fleet: Fleet) -> None:
     number = fleet.begin(soft_ms=None, hard_ms=None)
     host = fleet.join()
     ready = fleet.event("node_ready", 45, host=host.name)
+    assert ready["engine"] == "hash, one of 1"
     fleet.event("dealt", why=f"{ready['node']} joined")
     fleet.searched_by(3)
     fleet.order("stop", search_id=number)

@@ -64,6 +64,20 @@ def test_nodes_of_this_machine_need_no_ray(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(play())
 
 
+def test_nodes_without_a_processor_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_supervisor, "RayProcess", NoRay)
+
+    async def play() -> None:
+        searcher, heard = RaySearcher(5, None, endless_engine, endless_engine, at_most=1), Heard()
+        await searcher.open(heard.listener())
+        assert await searcher.whole(30) == 1
+        assert set(searcher.live) <= {"node-1", "fallback"}
+        assert heard.named("nodes_left_out") == [{"nodes": 1, "asked": 5}]
+        await searcher.close()
+
+    asyncio.run(play())
+
+
 def test_a_cluster_that_is_not_there_yet_is_not_waited_for() -> None:
     """The master's own engine plays; sound moves, and in time."""
 

@@ -7,27 +7,27 @@ from typing import Any
 import pytest
 
 from master.commands import players
-from master.commands.players import node_count, thread_count
+from master.commands.players import most_nodes, nodes_asked
 from master.config import load_config
 
 
 @pytest.mark.parametrize(
-    ("processors", "settings", "nodes", "threads"),
+    ("processors", "settings", "asked", "most"),
     [
         (1, {}, 1, 1),
-        (2, {}, 1, 2),
-        (64, {}, 1, 16),
-        (8, {"cluster": {"nodes": 3}}, 3, 2),
-        (2, {"cluster": {"nodes": 5}}, 5, 1),
-        (8, {"engine": {"threads": 3}}, 1, 3),
-        (8, {"engine": {"threads": 3}, "cluster": {"nodes": 4}}, 4, 3),
-        (8, {"cluster": {"kinds": [{}, {"hash_mb": 16}]}}, 2, 4),
-        (8, {"cluster": {"address": "10.0.0.1:6379"}}, 1, 1),
+        (64, {}, 1, 64),
+        (8, {"cluster": {"nodes": 3}}, 3, 8),
+        (2, {"cluster": {"nodes": 5}}, 5, 2),
+        (2, {"cluster": {"nodes": 5, "oversubscribe": True}}, 5, None),
+        (8, {"engine": {"threads": 3}, "cluster": {"nodes": 4}}, 4, 2),
+        (2, {"engine": {"threads": 3}}, 1, 1),
+        (8, {"cluster": {"kinds": [{}, {"hash_mb": 16}]}}, 2, 8),
+        (1, {"cluster": {"kinds": [{}, {"command": ["/usr/games/gpsusi"]}]}}, 2, 2),
     ],
 )
-def test_the_nodes_of_a_fleet_here_share_out_the_processors(
-    processors: int, settings: dict[str, Any], nodes: int, threads: int, monkeypatch: pytest.MonkeyPatch
+def test_this_machine_runs_no_more_nodes_than_it_has_processors_for(
+    processors: int, settings: dict[str, Any], asked: int, most: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(players, "processors", lambda: processors)
     config = load_config(settings)
-    assert (node_count(config), thread_count(config)) == (nodes, threads)
+    assert (nodes_asked(config), most_nodes(config)) == (asked, most)
