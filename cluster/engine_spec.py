@@ -11,7 +11,7 @@ from worker.engine import Engine, EngineError
 if TYPE_CHECKING:
     from worker.nnue import Network
 
-MOST_UNASKED: Final = 16
+_MOST_THREADS: Final = 16
 """Threads of a node whose number is left to us, at most: more than eight were never measured in a game."""
 
 
@@ -150,7 +150,7 @@ class FleetSpec:
         """The same where this machine runs ``places`` nodes of the fleet, with the number of threads."""
         kind = self.spec_of(number)
         if isinstance(kind, EngineSpec) and not kind.threads:
-            return replace(kind, threads=max(1, min(MOST_UNASKED, processors() // places)))
+            return replace(kind, threads=max(1, min(_MOST_THREADS, processors() // places)))
         return kind
 
     def build(self, number: int, places: int) -> Engine:

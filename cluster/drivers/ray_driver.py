@@ -89,15 +89,15 @@ class RaySearcher(HostedSearcher):
         node_metrics: ListenAddress | None = None,
         at_most: int | None = None,
     ) -> None:
-        least = nodes if at_most is None else min(nodes, at_most)
-        if least < 1:
-            raise ValueError(f"{least} nodes: at least one is needed")
+        wanted = nodes if at_most is None else min(nodes, at_most)
+        if wanted < 1:
+            raise ValueError(f"{wanted} nodes: at least one is needed")
         if address not in (None, "auto"):
             host, _, port = address.rpartition(":")
             if not host or not port.isdigit():
                 raise FleetError(f"no Ray cluster at {address}: expected host:port or auto")
         self.name = name
-        self._asked, self._wanted = nodes, least
+        self._asked, self._wanted = nodes, wanted
         self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
         settings = settings or Settings()
