@@ -62,7 +62,7 @@ class ClusterConfig(_Section):
 
     nodes: Annotated[int, Field(ge=0, le=1024)] = 0
     """Number of nodes that search on this machine. 0: one (one of each kind, where there are kinds): on the same
-    processors one node of several threads is stronger than several nodes."""
+    processors one node of several threads is at least as strong as several nodes, and with eight clearly stronger."""
     oversubscribe: bool = False
     """Whether nodes for which this machine has no processor run too. Otherwise they are left out, for together they
     would be weaker: four nodes on two processors lost 150 Elo to two."""
