@@ -24,6 +24,8 @@ class NodeJoined:
     """Whether it can search a part of the root's moves, and several lines; else it is a voter of its own."""
     nps: int = 0
     """Nodes a second in a short search; 0: unknown."""
+    beside_master: bool = False
+    """Whether it runs on the master's own machine, where the fallback would take CPU from it."""
 
 
 @dataclass(frozen=True, slots=True)

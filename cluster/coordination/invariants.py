@@ -34,11 +34,23 @@ def check(search: Search, live: Collection[str]) -> None:
     assert search.busy() == any(assignment.busy for assignment in search.assignments.values()), (
         "the busy were not counted"
     )
+    _check_fallback(search)
     for group in search.groups:
         _check_group(group, root)
         if group.phase is Phase.SPLIT:
             merged = Standing(group.tree, group.lines, search.settings.caution).best(group.root_result)
             assert group.merged(search.settings.caution) == merged, f"{group.name}: its answer is out of date"
+
+
+def _check_fallback(search: Search) -> None:
+    fallback = search.fallback
+    if fallback is None or fallback.job is None or not fallback.busy:
+        return
+    limit = search.settings.fallback_nodes
+    for assignment in search.usable():
+        if assignment.busy and search.roster.facts(assignment.node_id).beside_master:
+            assert fallback.job.nodes is not None, f"the fallback takes CPU from {assignment.node_id}"
+            assert fallback.job.nodes <= limit, f"the fallback takes CPU from {assignment.node_id}"
 
 
 def _check_group(group: Group, root: Root) -> None:

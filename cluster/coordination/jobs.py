@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import structs
 
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
@@ -71,18 +73,32 @@ def node_job(search: Search, group: Group, assignment: Assignment, leaf: Leaf, j
 
 
 def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
-    """The whole root, for the fallback. While there are nodes it is in the background, and bounded where it takes its
-    CPU from theirs.
+    """The whole root, for the fallback, on the terms that hold now.
 
     One line: a CPU that is shared is better spent on the move that may have to be played.
     """
+    terms = fallback_terms(search)
+    job = _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=terms.nodes, depth=search.request.depth)
+    return structs.replace(job, background=terms.background)
+
+
+class FallbackTerms(NamedTuple):
+    """What the fallback may take of its machine."""
+
+    background: bool
+    """Whether it gives way to everything else there: nodes will answer."""
+    nodes: int | None
+    """Its node limit; None: it searches all the time."""
+
+
+def fallback_terms(search: Search) -> FallbackTerms:
+    """While there are nodes the fallback is in the background, and bounded where one of them runs beside it: that node
+    needs the CPU."""
+    usable = search.usable()
     limits = [search.request.nodes]
-    helped = bool(search.usable())
-    if helped:
+    if any(search.roster.facts(assignment.node_id).beside_master for assignment in usable):
         limits.append(search.settings.fallback_nodes)
-    nodes = min((limit for limit in limits if limit is not None), default=None)
-    job = _job(search, WHOLE_ROOT, job_id, now_ms, OPEN, multipv=1, nodes=nodes, depth=search.request.depth)
-    return structs.replace(job, background=helped)
+    return FallbackTerms(bool(usable), min((limit for limit in limits if limit is not None), default=None))
 
 
 def _job(

@@ -14,7 +14,7 @@ from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNode
 from cluster.coordination.group import Group
-from cluster.coordination.jobs import Dispatch, fallback_job
+from cluster.coordination.jobs import Dispatch, fallback_job, fallback_terms
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Report
@@ -385,14 +385,17 @@ class SearchRun:
             self._dispatch.give(self.search, group, assignment, WHOLE_ROOT, now_ms)
 
     def _mind_fallback(self, now_ms: int) -> None:
-        """A fallback that is the only one left leaves the background, and goes on where it rests, having spared the
-        nodes its share of the CPU; where nodes are back it is in their way no longer."""
+        """Change what the fallback does where nodes that came or went change its terms. One that rests goes on if it
+        may search more than it did."""
         assignment = self.search.fallback
         if assignment is None or assignment.job is None:
             return
-        helped = bool(self.search.usable())
-        worth = assignment.busy or (not helped and assignment.job.nodes != self.search.request.nodes)
-        if assignment.job.background != helped and worth:
+        job, terms = assignment.job, fallback_terms(self.search)
+        if assignment.busy:
+            changed = (job.background, job.nodes) != terms
+        else:
+            changed = job.nodes is not None and (terms.nodes is None or terms.nodes > job.nodes)
+        if changed:
             self._dispatch.give_fallback(self.search, assignment, now_ms)
 
     # --- the end --------------------------------------------------------------------------------------------------

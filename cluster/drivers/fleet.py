@@ -28,20 +28,18 @@ class FleetMember:
     """Its process died, or was sent away; only a new incarnation brings the node back."""
 
 
-def _joined(hello: Hello) -> NodeJoined:
-    return NodeJoined(hello.node_id, hello.engine, hello.can_split, hello.nps)
-
-
 class Fleet:
     """See the module's text.
 
     Args:
         timeout_ms: silence after which a node counts as lost: four heartbeats. What was cut right after one is so
             known within a second, with something to spare for a busy machine.
+        host: the name of the master's machine, as a `Hello` gives it; None: no node runs there.
     """
 
-    def __init__(self, timeout_ms: int = 800) -> None:
+    def __init__(self, timeout_ms: int = 800, host: str | None = None) -> None:
         self.timeout_ms = timeout_ms
+        self.host = host
         self.members: dict[str, FleetMember] = {}
         self._superseded: set[str] = set()
         """Peers in whose place another one has said hello."""
@@ -77,7 +75,7 @@ class Fleet:
             if member.live:
                 changes.append(NodeLost(node_id, "its process began anew"))
         self.members[node_id] = FleetMember(hello, now_ms)
-        return [*changes, _joined(hello)]
+        return [*changes, self._joined(hello)]
 
     def heard(self, peer: str, now_ms: int) -> list[Change]:
         """Any message of a peer is a sign of life; of one that is gone or unknown it means nothing."""
@@ -88,7 +86,7 @@ class Fleet:
         if member.live:
             return []
         member.live = True
-        return [_joined(member.hello)]
+        return [self._joined(member.hello)]
 
     def gone(self, peer: str, reason: str) -> list[Change]:
         """End that life of the node: it died, or leaves. No effect where a newer one has begun."""
@@ -126,6 +124,10 @@ class Fleet:
             if member.live and silent >= self.timeout_ms:
                 changes += self._lose(member, f"not heard of for {silent} ms")
         return changes
+
+    def _joined(self, hello: Hello) -> NodeJoined:
+        beside_master = hello.host == self.host
+        return NodeJoined(hello.node_id, hello.engine, hello.can_split, hello.nps, beside_master)
 
     def _lose(self, member: FleetMember, reason: str) -> list[Change]:
         if not member.live:

@@ -38,6 +38,7 @@ from cluster.network.messages import (
     Starves,
     Stop,
 )
+from cluster.network.own_host import machine_name
 from cluster.network.refusals import Refusals
 from cluster.node.process import NodeSpec
 from cluster.sharing.master import FleetSharing
@@ -50,11 +51,6 @@ _LOOK_S = 0.05
 _PATIENCE_S = 5.0
 """Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which come at the same time,
 or for the first word of a cluster elsewhere, which may refuse us."""
-_LOCAL_FALLBACK_NODES = 3_000
-"""Nodes that the fallback searches (9 to 12 ms) before it rests, on a machine that it shares with the fleet's nodes.
-If the nodes die later their last lines are still there, and it goes on without this limit. 20,000 nodes took 8 % of a
-core at 300 ms a move, whatever its priority: where the kernel shares the cores between sessions first, that counts for
-little."""
 
 
 class RaySearcher(HostedSearcher):
@@ -100,17 +96,14 @@ class RaySearcher(HostedSearcher):
         self._asked, self._wanted = nodes, wanted
         self._engine = engine or FleetSpec().build
         self._fallback_engine = fallback or EngineSpec(hash_mb=16).build
-        settings = settings or Settings()
-        if address is None and settings.fallback_nodes is None:
-            settings = replace(settings, fallback_nodes=_LOCAL_FALLBACK_NODES)
-        self._settings = settings
+        self._settings = settings or Settings()
         self._report_port = report_port
         self._advertise = advertise
         self._metrics = metrics
         self._node_metrics = node_metrics
         self._address = address
         self._supervisor: NodeSupervisor | None = None
-        self._fleet = Fleet()
+        self._fleet = Fleet(host=machine_name())
         self._channel: ChannelServer | None = None
         self._fallback: Fallback | None = None
         self._host: CoordinatorHost | None = None

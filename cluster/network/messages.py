@@ -173,6 +173,7 @@ class Hello(_Body, frozen=True, tag="hello"):
     incarnation: _Name
     """As in `Begun`."""
     host: _Name
+    """Its machine's name."""
     pid: _Count
     engine: _Name
     can_split: bool = True

@@ -1,9 +1,14 @@
-"""Finds the address by which this machine is known to its fleet."""
+"""Finds the name and the address by which this machine is known to its fleet."""
 
 from __future__ import annotations
 
 import socket
 from urllib.parse import urlsplit
+
+
+def machine_name() -> str:
+    """The name of this machine, as a `cluster.network.messages.Hello` gives it."""
+    return socket.gethostname()[:128]
 
 
 def own_host(master_url: str) -> str:

@@ -13,7 +13,6 @@ import pickle
 import queue
 import secrets
 import signal
-import socket
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from cluster.metrics.node import NodeEndpoint
 from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelAddress, ChannelClient
 from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Leave, Order, Peers, Stop
+from cluster.network.own_host import machine_name
 from cluster.node.runner import NodeRunner
 from cluster.sharing.node import TableSharing
 from worker.engine import Engine, EngineError, Limits, SharesTable
@@ -115,7 +115,7 @@ class NodeService:
         return Hello(
             spec.node_id,
             self._incarnation,
-            socket.gethostname()[:128],
+            machine_name(),
             os.getpid(),
             engine.name[:128],
             engine.can_split,

@@ -47,6 +47,8 @@ class Storm:
     """A coordinator under fire, and the checks that hold all the time."""
 
     coordinator: Coordinator
+    beside_master: bool = False
+    """Whether its nodes run on the master's own machine."""
     now: int = 0
     running: SearchRequest | None = None
     pondering: SearchRequest | None = None
@@ -58,6 +60,9 @@ class Storm:
     old: list[Job] = field(default_factory=list)
     next_id: int = 1
     starts: int = 0
+
+    def join(self, node_id: str) -> None:
+        self.feed(NodeJoined(node_id, beside_master=self.beside_master))
 
     def feed(self, event: Event) -> None:
         before = len(self.decided)
@@ -201,7 +206,7 @@ class Storm:
             self.jobs.pop(lost := rng.choice(NODES), None)
             self.feed(NodeLost(lost, "storm"))
         elif kind < 0.88:
-            self.feed(NodeJoined(rng.choice(NODES)))
+            self.join(rng.choice(NODES))
         elif kind < 0.92:
             self.feed(Tick())
         elif kind < 0.95 and self.running is not None:

@@ -45,17 +45,45 @@ class TestDeadline:
         bench.tick(1000)
         assert bench.decisions[0].source == "fallback"
 
-    def test_the_fallback_spares_the_nodes_until_they_are_gone(self) -> None:
-        bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+    def test_the_fallback_spares_the_nodes_beside_it_until_they_are_gone(self) -> None:
+        bench = Bench(0, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+        bench.feed(NodeJoined("n1", beside_master=True))
         bench.feed(StartSearch(TIMED))
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
         bench.done(FALLBACK, 5000)
         bench.feed(NodeLost("n1", "test"))
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
 
-    @pytest.mark.parametrize("limit", [None, 5000])
-    def test_a_fallback_that_searches_leaves_the_background_when_the_last_node_goes(self, limit: int | None) -> None:
-        bench = Bench(2, replace(SETTINGS, fallback_nodes=limit), fallback=True)
+    def test_a_fallback_on_a_machine_without_nodes_searches_all_the_time(self) -> None:
+        bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+        bench.feed(StartSearch(TIMED))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, True)
+        bench.feed(NodeJoined("n2", beside_master=True))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
+        bench.done(FALLBACK, 5000)
+        bench.feed(NodeLost("n2", "test"))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, True)
+        again = bench.job(FALLBACK)
+        bench.feed(NodeJoined("n3"))
+        assert bench.job(FALLBACK) == again
+
+    def test_a_fallback_that_rests_goes_on_only_if_it_may_search_more(self) -> None:
+        bench = Bench(0, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+        for node_id in ("n1", "n2"):
+            bench.feed(NodeJoined(node_id, beside_master=True))
+        bench.feed(StartSearch(replace(TIMED, nodes=4000)))
+        first = bench.job(FALLBACK)
+        assert first.nodes == 4000
+        bench.done(FALLBACK, 4000)
+        bench.feed(NodeLost("n1", "test"))
+        bench.feed(NodeLost("n2", "test"))
+        assert bench.job(FALLBACK) == first
+
+    @pytest.mark.parametrize("beside", [False, True])
+    def test_a_fallback_that_searches_leaves_the_background_when_the_last_node_goes(self, beside: bool) -> None:
+        bench = Bench(0, replace(SETTINGS, fallback_nodes=5000), fallback=True)
+        for node_id in ("n1", "n2"):
+            bench.feed(NodeJoined(node_id, beside_master=beside))
         bench.feed(StartSearch(TIMED))
         first = bench.job(FALLBACK)
         bench.feed(NodeLost("n1", "test"))

@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cluster.coordination.coordinator import Coordinator
-from cluster.coordination.events import NodeJoined
 from cluster.coordination.settings import Mode, Settings
 from cluster.voting.consultation import Vote
 from tests.cluster.storm import NODES, Storm
@@ -18,18 +17,18 @@ from tests.cluster.storm import NODES, Storm
 @pytest.mark.parametrize("mode", Mode)
 @given(
     seed=st.integers(0, 2**32),
-    fallback_nodes=st.sampled_from([None, 500]),
+    beside_master=st.booleans(),
     vote=st.sampled_from(Vote),
     groups=st.integers(1, 3),
 )
-@example(seed=103920, fallback_nodes=None, vote=Vote.MAJORITY, groups=2)  # a presearch ends when its nodes are gone
+@example(seed=103920, beside_master=False, vote=Vote.MAJORITY, groups=2)  # a presearch ends when its nodes are gone
 @settings(max_examples=150)
-def test_one_legal_decision_in_time(mode: Mode, seed: int, fallback_nodes: int | None, vote: Vote, groups: int) -> None:
+def test_one_legal_decision_in_time(mode: Mode, seed: int, beside_master: bool, vote: Vote, groups: int) -> None:
     rng = random.Random(seed)
-    chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=fallback_nodes, validate=True)
-    storm = Storm(Coordinator(chosen, has_last_resort=bool(seed % 2)))
+    chosen = Settings(mode=mode, vote=vote, groups=groups, fallback_nodes=500, validate=True)
+    storm = Storm(Coordinator(chosen, has_last_resort=bool(seed % 2)), beside_master)
     for node_id in NODES[: rng.randrange(len(NODES))]:
-        storm.feed(NodeJoined(node_id))
+        storm.join(node_id)
     for _ in range(rng.choice([20, 150])):
         storm.step(rng)
     storm.calm()

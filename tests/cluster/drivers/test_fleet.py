@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.drivers.fleet import Fleet
 from cluster.network.messages import Begun, Hello
@@ -27,6 +29,15 @@ def test_a_node_joins_with_its_hello() -> None:
     assert fleet.live == ("n1",)
     assert fleet.peer("n1") == "n1/a"
     assert fleet.peer("n2") is None
+
+
+def test_a_node_on_the_masters_machine_joins_as_one_beside_it() -> None:
+    fleet = Fleet(timeout_ms=900, host="here")
+    assert fleet.said_hello(hello(), 0) == [NodeJoined("n1", "engine")]
+    beside = NodeJoined("n2", "engine", beside_master=True)
+    assert fleet.said_hello(structs.replace(hello("n2"), host="here"), 0) == [beside]
+    looking(fleet, 900)
+    assert fleet.heard("n2/a", 1000) == [beside]
 
 
 def test_silence_is_a_loss_and_a_word_the_way_back() -> None:
