@@ -32,6 +32,9 @@ from worker.usi.words import best_line
 
 LINGER_MS: Final = 2000
 """Time for which the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
+_BEYOND_MS: Final = 10
+"""The hard deadline of a fixed time (``movetime``) is so much later: no flag falls, so the fleet need not leave early
+(`cluster.coordination.settings.Settings.deadline_margin_ms`), and its nodes search to the end."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,7 +146,8 @@ class FleetThinking(Thinking[_FleetSearch]):
         promised = self._clock.promised(request.sfen, request.moves)
         turn = self._turn(asked, Watch(promised, move, known_ms), known_ms)
         if turn is not None:
-            request = replace(request, soft_ms=turn.soft_ms, hard_ms=turn.hard_ms)
+            hard_ms = turn.hard_ms if turn.clock is not None else turn.hard_ms + _BEYOND_MS
+            request = replace(request, soft_ms=turn.soft_ms, hard_ms=hard_ms)
         self._pondering = None  # the fleet ends it by itself
         endless = turn is None and request.nodes is None and request.depth is None
         self._to(ThinkingState.SEARCHING)

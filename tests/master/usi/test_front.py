@@ -160,7 +160,7 @@ class TestGo:
         for go, wanted in (
             ("go nodes 5001", (None, None, 2500, None)),
             ("go depth 7", (None, None, None, 7)),
-            ("go movetime 900", (900, 900, None, None)),
+            ("go movetime 900", (900, 910, None, None)),  # the decision leaves 10 ms before the latter
             ("go depth 999999 nodes 1", (None, None, 1, 500)),
         ):
             bench = Bench()
@@ -203,8 +203,8 @@ class TestGo:
         late.send("position startpos")
         late.now += 300
         late.feed(GuiLine("go movetime 1000", late.now - 300))
-        assert bench.request.hard_ms == 1000
-        assert late.request.hard_ms == 700
+        assert bench.request.soft_ms == 1000
+        assert late.request.soft_ms == 700
 
     def test_disagreement_buys_time(self) -> None:
         bench = thinking()
