@@ -83,7 +83,7 @@ def fallback_job(search: Search, job_id: int, now_ms: int) -> Job:
 
 
 class FallbackTerms(NamedTuple):
-    """What the fallback may take of its machine."""
+    """The share of its machine that the fallback may take."""
 
     background: bool
     """Whether it gives way to everything else there: nodes will answer."""

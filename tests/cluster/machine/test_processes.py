@@ -11,8 +11,9 @@ from tests.cluster.processes import alive
 
 
 def test_all_of_a_session_end_and_nobody_else() -> None:
-    script = "import os, subprocess; os.setpgid(0, 0) if os.getpid() != os.getsid(0) else 0; "
-    script += "child = subprocess.Popen(['sleep', '1000'], process_group=0); print(child.pid, flush=True); child.wait()"
+    script = "import os, subprocess, time; os.setpgid(0, 0) if os.getpid() != os.getsid(0) else 0; "
+    # It does not wait for the child: else it could end by itself when that is killed, before its own turn comes.
+    script += "print(subprocess.Popen(['sleep', '1000'], process_group=0).pid, flush=True); time.sleep(1000)"
     leaders = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
         for _ in range(2)
