@@ -105,7 +105,7 @@ def lab(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Enter the result in this table, from which a fleet in mode auto chooses.",
+            help="Enter the result in this table; a fleet in mode auto chooses from cluster/measured.json alone.",
         ),
     ] = None,
     as_json: JsonAtEnd = False,
