@@ -37,7 +37,7 @@ class Faults:
         Args:
             node_id: whose.
             why: as it said.
-            places: how many nodes the machines offer; None: not known yet.
+            places: how many nodes the machines offer; None or 0: not known yet.
         """
         if node_id in self._lived:
             return
@@ -47,7 +47,7 @@ class Faults:
         self._failed.add(node_id)
         if self.local:
             self._break(f"a node cannot start: {node_id}: {why}")
-        elif not self._lived - {FALLBACK} and places is not None and len(self._failed) >= places:
+        elif not self._lived - {FALLBACK} and places and len(self._failed) >= places:
             self._break(f"no node can start: {node_id}: {why}")
 
     def _break(self, why: str) -> None:

@@ -32,11 +32,19 @@ class Keeper:
         self._link: Link | None = None
         self._kept: tuple[str, bytes] = ("", b"")
 
-    def ready(self) -> tuple[str, int]:
-        """The id of a node that lives here and has no keeper (empty: there is none), and this machine's places."""
+    def placed(self) -> int:
+        """The number of nodes for which Ray says that this machine has room. Answers at once, before the nursery is
+        ready: the master learns that Ray has a machine for this keeper."""
+        import ray
+
+        here = ray.get_runtime_context().get_node_id()
+        return max([1, *(int(node["Resources"].get(RESOURCE, 1)) for node in ray.nodes() if node["NodeID"] == here)])
+
+    def orphan(self) -> str:
+        """The id of a node that lives here and has no keeper; empty: there is none. Waits for the nursery."""
         self._link = Link(self._run, starts=self._starts)
-        orphan: str = self._link.ask("orphan")
-        return orphan, _places()
+        found: str = self._link.ask("orphan")
+        return found
 
     def keep(self, node_id: str, spec: bytes) -> None:
         """Keep that node here from now on; ``spec`` is its `NodeSpec`, pickled: here nothing of it is imported."""
@@ -59,11 +67,3 @@ class Keeper:
                 self._link.ask("keep", *self._kept)
             except OSError:
                 time.sleep(_AGAIN_S)
-
-
-def _places() -> int:
-    """The number of nodes for which Ray says that this machine has room."""
-    import ray
-
-    here = ray.get_runtime_context().get_node_id()
-    return max([1, *(int(node["Resources"].get(RESOURCE, 1)) for node in ray.nodes() if node["NodeID"] == here)])

@@ -43,6 +43,9 @@ class Master(Protocol):
     def ray_refused(self, why: str) -> None:
         """There is a Ray, and it will not have us."""
 
+    def has_places(self, places: int) -> None:
+        """So many places have a machine by now: more than `ray_found` told of where machines have joined."""
+
     def is_live(self, node_id: str) -> bool:
         """Whether messages of that node arrive."""
 
@@ -163,10 +166,13 @@ class NodeSupervisor:
         """
         actor, node_id = await ray.spawn(self._run), ""
         try:
-            orphan, places = await ray.ready(actor)
+            places = await ray.placed(actor)
+            # The next one need not wait for this machine's nursery, which may have to compile, or fail.
             self._waiting.discard(place)
+            self._master.has_places(self._places - len(self._waiting))
             if not self._waiting and self._nursery is None:
                 self._keep_another()
+            orphan = await ray.orphan(actor)
             node_id = self._choose(orphan)
             self._kept.add(node_id)
             if node_id != orphan:

@@ -157,11 +157,19 @@ class RayCluster:
         result: _T = await self._ask(lambda: task.remote(self._shared[shared], *arguments))
         return result
 
-    async def ready(self, number: int) -> tuple[str, int]:
-        """`cluster.drivers.keeper.Keeper.ready`. Raises ActorDied, as all that follows."""
+    async def placed(self, number: int) -> int:
+        """Wait until a machine has room for the keeper; `cluster.drivers.keeper.Keeper.placed`.
+
+        Raises:
+            ActorDied: it ended, as all that follows.
+        """
         actor = self._actors[number]
-        orphan, places = await self._ask(lambda: actor.ready.remote())
-        return str(orphan), int(places)
+        return int(await self._ask(lambda: actor.placed.remote()))
+
+    async def orphan(self, number: int) -> str:
+        """`cluster.drivers.keeper.Keeper.orphan`."""
+        actor = self._actors[number]
+        return str(await self._ask(lambda: actor.orphan.remote()))
 
     async def keep(self, number: int, node_id: str, spec: bytes) -> None:
         """`cluster.drivers.keeper.Keeper.keep`."""

@@ -207,7 +207,7 @@ class RaySearcher(HostedSearcher):
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
-                await self._until(lambda: self._capacity is not None and self._there() >= self._capacity)
+                await self._until(lambda: 0 < (self._capacity or 0) <= self._there())
         return self._there()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
@@ -276,6 +276,10 @@ class RaySearcher(HostedSearcher):
         self._host_of_ray = facts.host
         self._capacity = facts.capacity
         self._changed.set()
+
+    def has_places(self, places: int) -> None:
+        """`cluster.drivers.node_supervisor.Master`."""
+        self._capacity = max(self._capacity or 0, places)
 
     def ray_refused(self, why: str) -> None:
         """`cluster.drivers.node_supervisor.Master`: while the fleet opens, that is the end of it."""

@@ -122,9 +122,14 @@ class RayProcess:
         result: _T = await self._ask("run_task", function, shared, *arguments)
         return result
 
-    async def ready(self, actor: int) -> tuple[str, int]:
-        """As `RayCluster.ready`."""
-        found: tuple[str, int] = await self._ask("ready", actor)
+    async def placed(self, actor: int) -> int:
+        """As `RayCluster.placed`."""
+        places: int = await self._ask("placed", actor)
+        return places
+
+    async def orphan(self, actor: int) -> str:
+        """As `RayCluster.orphan`."""
+        found: str = await self._ask("orphan", actor)
         return found
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:

@@ -22,6 +22,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,6 +40,10 @@ _PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _CLOSING_S: Final = 1.0
 """Seconds that nodes have to end by themselves when the master has gone."""
+_FINDERS: Final = 4096
+"""Nurseries that may find a node, one after the other: as many as Linux allows for a queue."""
+_FINDING_S: Final = 1.0
+"""Seconds for that; a node that is not found is made a second time, and its old process is sent away."""
 _LEAVING_S: Final = 3.0
 """The same when the machine's service ends: they say so to the master."""
 _REAPED_S: Final = 2.0
@@ -270,7 +275,8 @@ class Nursery:
             name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             with suppress(OSError):  # somebody has taken it: then no nursery after this one finds the node
                 name.bind(node_name(self._run, node.node_id))
-                name.listen(1)
+                # Nobody accepts here: each nursery that finds the node leaves one connection in the queue.
+                name.listen(_FINDERS)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             status = self._live(node.spec, node.before, node.pause_s)
         except BaseException:
@@ -282,6 +288,7 @@ class Nursery:
     def _find(self, node: _Node) -> None:
         """A node of a nursery that was killed: watch it as one of ours."""
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_FINDING_S)  # somebody else may have filled the queue
             connection.connect(node_name(self._run, node.node_id))
             node.pid, node.ours = peer_of(connection), False
             self._watch(node)
@@ -385,7 +392,13 @@ def main() -> None:
         os.setsid()
     else:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # to the whole group: that is the master's affair
-    _prepare()
+    try:
+        _prepare()
+    except Exception:
+        if begin.local:
+            raise  # the master hears the last words
+        # Each node meets the same fault, and tells the master; nobody reads what is written here.
+        traceback.print_exc()
     nursery = Nursery(begin, listener, _live)
     if begin.local:
         nursery.hear_master(0, frames)

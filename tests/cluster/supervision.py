@@ -114,6 +114,9 @@ class World:
     def ray_found(self, facts: RayFacts) -> None:
         self.said.append("ray_found")
 
+    def has_places(self, places: int) -> None:
+        pass
+
     def ray_refused(self, why: str) -> None:
         raise AssertionError(why)
 
@@ -345,20 +348,24 @@ class VirtualRay:
         self._actors += 1
         return self._actors
 
-    async def ready(self, actor: int) -> tuple[str, int]:
-        """It waits for a machine that has no keeper, and adopts a node there that has none."""
+    async def placed(self, actor: int) -> int:
+        """It waits for a machine that has no keeper."""
         while True:
             await self._takes(0.02, 0.3, actor)
             for machine in self.world.machines:
                 if machine.up and machine.keeper is None:
                     machine.keeper = self._key(actor)
                     self._at[actor] = machine
-                    await self._takes(0.05, 1.0, actor)
-                    for node in machine.nodes.values():
-                        if node.keeper is None:
-                            node.keeper = self._key(actor)
-                            return node.node_id, 1
-                    return "", 1
+                    return 1
+
+    async def orphan(self, actor: int) -> str:
+        """It adopts a node of its machine that has no keeper."""
+        await self._takes(0.05, 1.0, actor)
+        for node in self._at[actor].nodes.values():
+            if node.keeper is None:
+                node.keeper = self._key(actor)
+                return node.node_id
+        return ""
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         assert pickle.loads(spec).node_id == node_id

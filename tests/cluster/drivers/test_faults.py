@@ -31,6 +31,8 @@ def test_of_a_cluster_all_machines_must_lack_what_is_needed() -> None:
     faults = Faults(local=False)
     faults.lives(FALLBACK)
     faults.failed("node-1", "no such net: x.bin", None)
+    faults.failed("node-1", "no such net: x.bin", 0)
+    assert not faults.broken, "the machines may be on their way"
     faults.failed("node-1", "no such net: x.bin", 2)
     assert not faults.broken, "the other one may have it"
     faults.failed("node-2", "no such net: x.bin", 2)

@@ -64,6 +64,9 @@ class FakeRay:
         self.kept: dict[int, str] = {}
         self.actors = 0
         self.dying: dict[int, asyncio.Event] = {}
+        self.nurseries = asyncio.Event()
+        """All nurseries are ready."""
+        self.nurseries.set()
         self.lives.append(self)
 
     async def open(self) -> RayFacts:
@@ -75,9 +78,13 @@ class FakeRay:
         self.dying[self.actors] = asyncio.Event()
         return self.actors
 
-    async def ready(self, _actor: int) -> tuple[str, int]:
+    async def placed(self, _actor: int) -> int:
         await self._until_over(self.free.acquire())
-        return self.orphans.pop(0) if self.orphans else "", 1
+        return 1
+
+    async def orphan(self, _actor: int) -> str:
+        await self._until_over(self.nurseries.wait())
+        return self.orphans.pop(0) if self.orphans else ""
 
     async def keep(self, actor: int, node_id: str, spec: bytes) -> None:
         assert pickle.loads(spec).node_id == node_id
@@ -121,6 +128,10 @@ class Log:
         self.said: list[tuple[str, object]] = []
         self.live: set[str] = set()
         self.back: list[str] = []
+        self.places = 0
+
+    def has_places(self, places: int) -> None:
+        self.places = max(self.places, places)
 
     def ray_found(self, facts: RayFacts) -> None:
         self.said.append(("found", facts.host))
@@ -198,6 +209,29 @@ def test_one_keeper_more_than_there_are_machines_waits() -> None:
         ray.free.release()  # a machine joins
         await until(lambda: ray.actors == 4)
         assert sorted(ray.kept.values()) == ["node-1", "node-2", "node-3"]
+        await supervisor.close()
+
+    asyncio.run(play())
+
+
+def test_machines_that_join_at_once_do_not_wait_for_each_other() -> None:
+    """Nor for a machine whose nursery is never ready."""
+    FakeRay.fates = [opens]
+    log = Log()
+
+    async def play() -> None:
+        supervisor = NodeSupervisor(ADDRESS, 1, log, spec)
+        supervisor.open()
+        await until(lambda: FakeRay.lives and FakeRay.lives[0].actors == 1)
+        (ray,) = FakeRay.lives
+        ray.nurseries.clear()
+        for _ in range(10):
+            ray.free.release()
+        await until(lambda: ray.actors == 11)
+        assert log.places == 10
+        assert not ray.kept
+        ray.nurseries.set()
+        await until(lambda: len(ray.kept) == 10)
         await supervisor.close()
 
     asyncio.run(play())

@@ -8,6 +8,7 @@ import pickle
 import secrets
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -142,22 +143,45 @@ def test_an_engine_that_cannot_be_made_is_told() -> None:
     asyncio.run(play())
 
 
-def test_nodes_outlive_their_nursery_and_the_next_one_finds_them() -> None:
+def test_a_nursery_elsewhere_that_cannot_be_prepared_leaves_it_to_the_node() -> None:
+    """The node tries for itself, and tells the master where that fails too; nobody hears this nursery."""
+    script = "import cluster.node.nursery as nursery; nursery._prepare = lambda: 1 // 0; nursery.main()"
+
     async def play() -> None:
         async with a_machine() as machine:
-            first = machine.nursery()
-            machine.tell(first, ("start", "node-1", machine.spec("node-1")))
+            words, begin = [sys.executable, "-c", script], frame(Begin(machine.run, local=False))
+            await asyncio.to_thread(subprocess.run, words, input=begin, stderr=subprocess.DEVNULL, check=True)
+            keeper = await asyncio.to_thread(Link, machine.run, starts=False)
+            try:
+                assert keeper.ask("orphan") == ""
+                pid = keeper.ask("keep", "node-1", machine.spec("node-1"))
+                assert (await machine.hello()).pid == pid
+            finally:
+                os.kill(keeper.pid, signal.SIGKILL)
+                for node_id in living(machine.run):
+                    os.kill(holder(node_name(machine.run, node_id)) or 0, signal.SIGKILL)
+
+    asyncio.run(play())
+
+
+def test_nodes_outlive_their_nurseries_and_each_next_one_finds_them() -> None:
+    async def play() -> None:
+        async with a_machine() as machine:
+            nursery = machine.nursery()
+            machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
             node = await machine.hello()
-            first.kill()
-            first.wait()
+            for _ in range(4):
+                nursery.kill()
+                nursery.wait()
+                assert alive(node.pid)
+                nursery = machine.nursery()
+                machine.tell(nursery, ("start", "node-1", machine.spec("node-1")))
+                pid = nursery.pid
+                await machine.until(lambda pid=pid: holder(nursery_name(machine.run)) == pid)  # type: ignore[misc]
+                link = await asyncio.to_thread(Link, machine.run, starts=False)
+                assert await asyncio.to_thread(link.ask, "orphan") == "node-1"
+                link.close()
             assert alive(node.pid)
-            second = machine.nursery()
-            machine.tell(second, ("start", "node-1", machine.spec("node-1")))
-            await machine.until(lambda: holder(nursery_name(machine.run)) == second.pid)
-            link = await asyncio.to_thread(Link, machine.run, starts=False)
-            assert await asyncio.to_thread(link.ask, "orphan") == "node-1"
-            assert alive(node.pid)
-            link.close()
             os.kill(node.pid, signal.SIGKILL)
             assert (await machine.hello(2)).pid != node.pid
             assert len([m for _, m in machine.heard if isinstance(m, Hello)]) == 2
