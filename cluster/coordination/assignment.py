@@ -7,7 +7,7 @@ from typing import Final
 
 from cluster.api import NodeView
 from cluster.network.messages import Done, Job
-from cluster.split.tree import Leaf, TreeLine
+from cluster.split.tree import Leaf, TreeLine, replaces
 
 WHOLE_ROOT: Final = Leaf()
 _USUAL_MS: Final = 50
@@ -56,7 +56,8 @@ class Assignment:
     line: TreeLine | None = None
     """The last line it reported."""
     ballot: TreeLine | None = None
-    """The last line it reported on the whole root: its vote."""
+    """Its vote: the last line on the whole root of the job ``ballot_job``."""
+    ballot_job: int = 0
     lines: dict[int, TreeLine] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0
@@ -90,6 +91,14 @@ class Assignment:
     def can_take_job(self, limit: int | None) -> bool:
         """Whether it can be given another job; ``limit``: nodes for all its jobs of this search."""
         return self.alive and not self.failed and (limit is None or self.nodes < limit)
+
+    def vote_for(self, line: TreeLine) -> bool:
+        """Take a line on the whole root as the vote; False: an earlier job has come deeper, and its vote stays."""
+        assert self.job is not None
+        if self.ballot_job != self.job.job_id and not replaces(line, self.ballot):
+            return False
+        self.ballot, self.ballot_job = line, self.job.job_id
+        return True
 
     def give(self, job: Job, leaf: Leaf, now_ms: int) -> None:
         self.drop()

@@ -30,7 +30,18 @@ from cluster.split.dealing import deal
 from cluster.split.ranking import Presearch
 from cluster.split.redeal import contention, is_decided, match, reason, window_is_lost
 from cluster.split.standing import Standing
-from cluster.split.tree import Caution, Leaf, Legal, Tree, TreeLine, as_seen, inherit, leaves
+from cluster.split.tree import (
+    Caution,
+    Leaf,
+    Legal,
+    Tree,
+    TreeLine,
+    as_seen,
+    inherit,
+    leaves,
+    proves_mate,
+    replaces,
+)
 from cluster.split.windows import Window, windows
 from worker.engine import Bound
 from worker.states import TransitionError
@@ -98,26 +109,26 @@ class Group:
     def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
         """Enter a checked line of ``assignment``'s job. A leaf keeps a deeper line that it had from an earlier job."""
         self.furthest = max(self.furthest, assignment.nodes)
+        counts = multipv == 1
         if multipv == 1:
             assignment.line = line
             if assignment.leaf == WHOLE_ROOT:
-                assignment.ballot = line
+                counts = assignment.vote_for(line)
         if self.phase is Phase.PRESEARCH:
             if assignment not in self.root_searchers:
                 self.presearch.add(assignment.node_id, multipv, line)
         elif multipv != 1:
             return
         elif self.phase is Phase.WHOLE:
-            assignment.job_counts = True
+            assignment.job_counts |= counts
         elif assignment in self.root_searchers:
-            if self.root_result is None or line.depth >= self.root_result.depth:
+            if replaces(line, self.root_result):
                 self.root_result = line
                 self._found(assignment)
                 if self._first is not None and self._first.holds(line.pv):
                     self.lines[self._first] = line
         else:
-            known = self.lines.get(assignment.leaf)
-            if known is None or line.depth >= known.depth:
+            if replaces(line, self.lines.get(assignment.leaf)):
                 self.lines[assignment.leaf] = line
                 self._found(assignment)
                 self._learn(assignment.leaf, line)
@@ -133,8 +144,7 @@ class Group:
         if as_seen(line, len(leaf.path)).bound is Bound.UPPER and len(leaf.moves) != 1:
             return
         key = line.pv[: len(leaf.path) + 1]
-        known = self.known.get(key)
-        if known is None or line.depth >= known.depth:
+        if replaces(line, self.known.get(key)):
             self.known[key] = line
 
     def merged(self, caution: Caution) -> TreeLine | None:
@@ -152,7 +162,8 @@ class Group:
     def choose_root_searchers(
         self, nodes: Sequence[Assignment], share: float, speeds: Mapping[str, float], least: int = 0
     ) -> None:
-        """Make a share of ``nodes`` the root searchers: those that are so already, the oldest first, then the fastest.
+        """Make a share of ``nodes`` the root searchers: those that are so already, the oldest first, then those that
+        search the whole root anyway, then the fastest.
 
         Args:
             share: `Settings.root_share`.
@@ -162,7 +173,12 @@ class Group:
         wanted = max(least, 1, round(share * len(nodes))) if share else least
         places = {assignment: place for place, assignment in enumerate(self.root_searchers)}
         ordered = sorted(
-            nodes, key=lambda assignment: (places.get(assignment, len(places)), -_class(assignment, speeds))
+            nodes,
+            key=lambda assignment: (
+                places.get(assignment, len(places)),
+                not _searches_all(assignment),
+                -_class(assignment, speeds),
+            ),
         )
         self.root_searchers = dict.fromkeys(ordered[: min(wanted, len(nodes) - 1)])
 
@@ -174,11 +190,13 @@ class Group:
         """Lines found by the presearch and by the root searchers, best first; one for each move."""
         deepest = max(
             (assignment.ballot for assignment in self.root_searchers if assignment.ballot),
-            key=lambda line: line.depth,
+            key=lambda line: (proves_mate(line) and line.score > 0, line.depth),
             default=None,
         )
-        lines = (*((deepest,) if deepest else ()), *self.presearch.lines())
-        return tuple({line.pv[0]: line for line in reversed(lines)}.values())[::-1]
+        found: dict[str, TreeLine] = {}
+        for line in (*((deepest,) if deepest else ()), *self.presearch.lines()):
+            found.setdefault(line.pv[0], line)
+        return tuple(found.values())
 
     def begin_split(self, found: Sequence[TreeLine]) -> None:
         """The presearch is over; ``found``: `ranked`, one line at least."""
@@ -273,9 +291,13 @@ class Group:
         self.choose_root_searchers(nodes, settings.root_share, speeds)
         if not self.root_searchers:
             self.root_result = None
+        elif self.root_result is None:
+            self.root_result = best  # they begin now, and answer for the group only once they are as deep
         others = [assignment for assignment in nodes if assignment not in self.root_searchers]
         waiting = self._settled(windows(standing), settings)
         waiting.update(leaf for leaf in self.lines if is_decided(leaf, standing, best, patience.ahead))
+        if len(nodes) == 1:
+            waiting.clear()  # one node has the whole root
         for more in dict.fromkeys((len(waiting), len(waiting) // 2, len(waiting) // 4, 0)):  # each costs a deal
             tree = deal(self.known, legal, len(others) + bool(self.root_searchers) + more, settings.dealing, caution)
             self._first, *rest = leaves(tree)

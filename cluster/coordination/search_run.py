@@ -286,12 +286,9 @@ class SearchRun:
         if search.time_is_up(now_ms):
             self._end(now_ms)
             return
-        if search.presearching:
-            if not search.stopped:
-                for group in tuple(search.presearching):
-                    self._end_presearch(group, now_ms)
-            if search.presearching:
-                return
+        if search.presearching and not search.stopped:
+            for group in tuple(search.presearching):
+                self._end_presearch(group, now_ms)
         if search.nothing_to_gain():
             self._end(now_ms)
 

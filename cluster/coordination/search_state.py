@@ -14,10 +14,10 @@ from cluster.coordination.root import Root
 from cluster.coordination.roster import Roster
 from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SEARCH, Phase, SearchState
-from cluster.split.tree import TreeLine, as_seen
+from cluster.split.tree import TreeLine, as_seen, proves_mate
 from cluster.voting.consultation import comparable, count
 from worker.engine import Bound
-from worker.score import MATE, MATE_BOUND
+from worker.score import is_mate
 from worker.states import States
 
 
@@ -123,10 +123,12 @@ class Search:
         fits = facts.can_split and facts.engine == assignment.engine
         assignment.engine, assignment.can_split = facts.engine, facts.can_split
         assignment.alive, assignment.failed, assignment.refused = True, False, 0
+        if not fits:
+            assignment.ballot = None  # another engine's: their depths do not compare
+            self._stale = True
         if not fits and len(group.assignments) > 1:
             group.assignments.remove(assignment)
             group.root_searchers.pop(assignment, None)
-            assignment.ballot = None
             self._add(node_id, [assignment])
         self.dirty = True
         return assignment, self.group_of(assignment)
@@ -239,7 +241,7 @@ class Search:
     def changed(self, *lines: TreeLine) -> None:
         """Note that a group's lines have changed, ``lines`` among them."""
         self._stale = self.dirty = True
-        self._mate_proven |= any(proves_mate(line) for line in lines)
+        self._mate_proven |= any(wins(line) for line in lines)
 
     def lines(self) -> Iterator[TreeLine]:
         """The lines that speak for the root now: of each leaf of a tree, of a presearch, else each node's own.
@@ -249,6 +251,8 @@ class Search:
         for group in self.groups:
             if group.phase is Phase.SPLIT:
                 yield from group.lines.values()
+                if group.root_result is not None and group.root_result not in group.lines.values():
+                    yield group.root_result
             elif group.phase is Phase.PRESEARCH and (found := group.presearch.lines()):
                 yield from found
             else:
@@ -339,7 +343,7 @@ class Search:
             return False
         self._mate_proven = False
         found = self.nodes_answer()
-        return found is not None and proves_mate(found.lines[0])
+        return found is not None and wins(found.lines[0])
 
     def _nothing_runs(self) -> bool:
         return not self.busy() and (self.fallback is None or self.fallback.done)
@@ -386,9 +390,9 @@ def _share(ballots: Sequence[Ballot], move: str) -> float:
     return sum(ballot.members for ballot in ballots if ballot.move == move) / total if total else 1.0
 
 
-def proves_mate(line: TreeLine) -> bool:
-    """Whether ``line`` is a mate by the root's side to move, and no longer than the search was deep."""
-    return line.score >= MATE_BOUND and line.bound is not Bound.UPPER and MATE - line.score <= line.depth
+def wins(line: TreeLine) -> bool:
+    """Whether ``line`` proves a mate by the root's side to move."""
+    return line.score > 0 and proves_mate(line)
 
 
 def is_infinite(request: SearchRequest) -> bool:
@@ -408,7 +412,12 @@ def lines_below(before: SearchRequest, lines: Iterable[TreeLine], request: Searc
     plies = len(made)
     seen = [as_seen(line, plies) for line in lines if line.pv[:plies] == made and len(line.pv) > plies]
     return [
-        replace(line, depth=max(0, line.depth - plies), pv=line.pv[plies:])
+        replace(line, depth=max(0, line.depth - plies), score=_nearer(line.score, plies), pv=line.pv[plies:])
         for line in seen
         if line.bound is not Bound.UPPER
     ]
+
+
+def _nearer(score: int, plies: int) -> int:
+    """A score as it is ``plies`` later: a mate is so much nearer then."""
+    return score + (plies if score > 0 else -plies) if is_mate(score) else score

@@ -107,7 +107,10 @@ class Standing:
 
     def _line(self, tree: Tree) -> TreeLine | None:
         value = self._value(tree)
-        return None if value is None else as_seen(value.line, len(tree.path))
+        if value is None or isinstance(tree, Leaf) or not tree.path:
+            return None if value is None else as_seen(value.line, len(tree.path))
+        # As the side above sees it: where nothing is proven the worst bound is its, and not that of the side below.
+        return as_seen(value.seen_from_above().line, len(tree.path) - 1)
 
     def _seen_at(self, child: Tree) -> Value | None:
         value = self._value(child)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from cluster.split.ranges import check_numbers
 from worker.engine import Bound
-from worker.score import MATE_BOUND, from_child
+from worker.score import MATE_BOUND, from_child, is_mate, mate_distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +202,17 @@ def inherit(tree: Tree, known: KnownLines, legal: Legal, caution: Caution) -> di
         if line is not None:
             result[leaf] = line
     return result
+
+
+def proves_mate(line: TreeLine) -> bool:
+    """Whether ``line`` is a mate, by either side, and no longer than the search was deep."""
+    open_side = Bound.UPPER if line.score > 0 else Bound.LOWER
+    return is_mate(line.score) and line.bound is not open_side and abs(mate_distance(line.score)) <= line.depth
+
+
+def replaces(line: TreeLine, known: TreeLine | None) -> bool:
+    """Whether ``line`` takes the place of what is known of the same moves: a proven mate does however shallow it is."""
+    return known is None or line.depth >= known.depth or proves_mate(line)
 
 
 def as_seen(line: TreeLine, ply: int) -> TreeLine:

@@ -113,6 +113,37 @@ class TestDeadline:
 
 
 class TestLoss:
+    def test_a_vote_outlives_the_life_of_its_node(self) -> None:
+        bench = Bench(1)
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 24, 40, "7g7f", "3c3d")
+        bench.feed(NodeLost("n1", "died"))
+        bench.feed(NodeJoined("n1"), 100)
+        bench.report("n1", 1, 90, "2g2f")
+        bench.feed(StopSearch(1))
+        assert (bench.decisions[0].move, bench.decisions[0].depth) == ("7g7f", 24)
+
+    def test_a_node_that_comes_as_deep_again_votes_anew(self) -> None:
+        bench = Bench(1)
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 5, 40, "7g7f", "3c3d")
+        bench.feed(NodeLost("n1", "died"))
+        bench.feed(NodeJoined("n1"), 100)
+        bench.report("n1", 5, 30, "2g2f")
+        bench.report("n1", 4, 20, "5g5f")  # its last word, whatever it calls its depth
+        bench.feed(StopSearch(1))
+        assert (bench.decisions[0].move, bench.decisions[0].depth) == ("5g5f", 4)
+
+    def test_a_node_that_comes_back_with_another_engine_votes_anew(self) -> None:
+        bench = Bench(1)
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 24, 40, "7g7f", "3c3d")
+        bench.feed(NodeLost("n1", "died"))
+        bench.feed(NodeJoined("n1", engine="another"), 100)
+        bench.report("n1", 1, 90, "2g2f")
+        bench.feed(StopSearch(1))
+        assert (bench.decisions[0].move, bench.decisions[0].depth) == ("2g2f", 1)
+
     def test_the_leaf_of_a_lost_node_is_dealt_anew_at_once_and_its_line_stays(self) -> None:
         bench = Bench(3)
         bench.feed(StartSearch(TIMED))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import cluster.coordination.group
-from cluster.api import SearchRequest, StartSearch
+from cluster.api import SearchRequest, StartSearch, StopSearch
 from cluster.coordination.assignment import Assignment
 from cluster.coordination.events import NodeJoined, NodeLost, Received
 from cluster.coordination.group import Group
@@ -263,6 +263,58 @@ class TestTrunk:
         bench.report("n1", 8, 30, "7g7f", "3c3d")
         bench.report("n2", 8, mate_in(5), "2g2f", "8c8d")
         assert bench.decisions[0].move == "2g2f"
+
+    def test_a_mate_that_is_proven_at_little_depth_ends_the_search(self) -> None:
+        """As the search for mates finds it: as deep as it is long."""
+        bench = Bench(2, self.settings)
+        bench.split(TIMED)
+        bench.report("n1", 18, 30, "7g7f", "3c3d")
+        bench.report("n1", 9, mate_in(9), "2g2f", "8c8d")
+        assert bench.decisions[0].move == "2g2f"
+
+    def test_a_tested_move_that_is_mated_at_little_depth_does_not_take_over(self) -> None:
+        bench = Bench(2, self.settings)
+        bench.split(TIMED)
+        bench.report("n1", 8, 30, "7g7f", "3c3d")
+        bench.report("n2", 15, 10, "2g2f", "8c8d")
+        bench.report("n2", 7, -mate_in(7), "2g2f", "8c8d")
+        bench.report("n1", 16, -40, "7g7f", "3c3d")
+        bench.tick(700)
+        assert (bench.decisions[0].move, bench.decisions[0].score) == ("7g7f", -40)
+
+    def test_a_move_that_presearch_and_root_searcher_rank_counts_once_and_first(self) -> None:
+        bench = Bench(4, replace(EAGER, root_share=0.75))
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 25, 30, "7g7f", "3c3d")
+        for rank, move in enumerate(("2g2f", "7g7f", "5g5f"), 1):
+            bench.report("n4", 6, 40 - rank, move, multipv=rank)
+        bench.tick(300)
+        assert bench.events("dealt")
+        bench.report("n2", 7, 35, "2g2f", "8c8d")
+        bench.tick(700)
+        assert (bench.decisions[0].move, bench.decisions[0].depth) == ("7g7f", 25)
+
+    def test_a_node_that_comes_back_does_not_answer_for_one_that_has_come_deep(self) -> None:
+        bench = Bench(2, self.settings)
+        bench.split(replace(TIMED, soft_ms=5000, hard_ms=9000))
+        bench.feed(NodeLost("n1", "died"))
+        bench.report("n2", 22, 30, "7g7f", "3c3d")
+        searching = bench.job("n2")
+        bench.feed(NodeJoined("n1"))
+        assert bench.job("n2") is searching
+        assert bench.job("n1").searchmoves or bench.job("n1").ignoremoves
+        bench.report("n1", 1, 60, "2g2f")
+        bench.feed(StopSearch(1))
+        assert (bench.decisions[0].move, bench.decisions[0].depth) == ("7g7f", 22)
+
+    def test_the_last_root_searcher_goes_on_undisturbed(self) -> None:
+        bench = Bench(2, self.settings)
+        bench.split(replace(TIMED, soft_ms=5000, hard_ms=9000))
+        bench.report("n1", 18, 30, "7g7f", "3c3d")
+        bench.report("n2", 20, 10, "2g2f", bound=Bound.UPPER)
+        job = bench.job("n1")
+        bench.feed(NodeLost("n2", "died"))
+        assert bench.job("n1") is job
 
     def test_the_fastest_nodes_are_the_root_searchers(self) -> None:
         bench = Bench(0, self.settings)

@@ -43,6 +43,15 @@ def test_each_position_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert standing.survey() == {(): best, ("a",): best, ("a", "r"): best}
 
 
+def test_where_nothing_is_proven_a_move_is_worth_at_most_its_value() -> None:
+    """Its refutation may be among what is unknown: it may not be taken for at least as good."""
+    standing = Standing(TREE, {A_R_X: TreeLine(10, 50, Bound.UPPER, ("a", "r", "x")), OTHERS: KNOWN[OTHERS]}, CAUTION)
+    assert standing.survey()["a",] == TreeLine(10, 50, Bound.UPPER, ("a", "r", "x"))
+    (a, _) = standing.values(TREE)
+    assert a is not None
+    assert a.line == standing.survey()["a",]
+
+
 def test_another_standing_knows_what_has_changed() -> None:
     before = Standing(TREE, KNOWN, CAUTION)
     assert before.line == KNOWN[A_R_X]
