@@ -42,7 +42,9 @@ class Fleet:
         self.host = host
         self.members: dict[str, FleetMember] = {}
         self._superseded: set[str] = set()
-        """Peers in whose place another one has said hello."""
+        """Peers in whose place there is another one."""
+        self._order: dict[str, int] = {}
+        """The place of each peer in the order in which they were first heard."""
         self._looked_ms = 0
 
     @property
@@ -57,7 +59,7 @@ class Fleet:
     def began(self, begun: Begun) -> list[Change]:
         """A node's process began: the one before it is no more."""
         member = self.members.get(begun.node_id)
-        if member is None or member.hello.peer == begun.peer:
+        if self._is_older(begun.peer, member) or member is None or member.hello.peer == begun.peer:
             return []
         return self.gone(member.hello.peer, begun.before or "its process began anew")
 
@@ -65,7 +67,7 @@ class Fleet:
         """A node can search, or said hello once more. Of one in whose place there is another it means nothing."""
         node_id = hello.node_id
         member = self.members.get(node_id)
-        if hello.peer in self._superseded:
+        if hello.peer in self._superseded or self._is_older(hello.peer, member):
             return []
         if member is not None and member.hello.incarnation == hello.incarnation:
             return self.heard(hello.peer, now_ms)
@@ -124,6 +126,15 @@ class Fleet:
             if member.live and silent >= self.timeout_ms:
                 changes += self._lose(member, f"not heard of for {silent} ms")
         return changes
+
+    def _is_older(self, peer: str, member: FleetMember | None) -> bool:
+        """Whether that life of a node began before the one that is known: it was cut off meanwhile, and the node began
+        elsewhere. It is superseded then."""
+        place = self._order.setdefault(peer, len(self._order))
+        if member is None or place >= self._order[member.hello.peer]:
+            return False
+        self._superseded.add(peer)
+        return True
 
     def _joined(self, hello: Hello) -> NodeJoined:
         beside_master = hello.host == self.host

@@ -70,8 +70,14 @@ class Backlog:
         Raises:
             OSError: it is none any more, or none of ours.
         """
-        with contextlib.closing(socket.socket(fileno=os.dup(descriptor))) as connection:
-            if not self._is_ours(connection):
+        duplicate = os.dup(descriptor)
+        try:
+            connection = socket.socket(fileno=duplicate)
+        except OSError:  # another kind of file by now
+            os.close(duplicate)
+            raise
+        with contextlib.closing(connection):
+            if connection.family not in (socket.AF_INET, socket.AF_INET6) or not self._is_ours(connection):
                 raise ConnectionError
             info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
             (received,) = _RECEIVED.unpack_from(info, _RECEIVED_AT)

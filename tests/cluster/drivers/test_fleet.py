@@ -60,6 +60,19 @@ def test_heartbeats_keep_a_node() -> None:
         assert fleet.expire(now) == []
 
 
+def test_a_life_that_comes_back_late_takes_nobodys_place() -> None:
+    """It was cut off while its engine was made; the node began on another machine, and its greeting comes again."""
+    fleet = Fleet()
+    assert fleet.began(Begun("n1", "a")) == []
+    assert fleet.began(Begun("n1", "b")) == []
+    assert fleet.said_hello(hello("n1", "b"), 0) == [NodeJoined("n1", "engine")]
+    assert fleet.began(Begun("n1", "a")) == []
+    assert fleet.said_hello(hello("n1", "a"), 10) == []
+    assert fleet.peer("n1") == "n1/b"
+    assert fleet.is_superseded("n1/a")
+    assert not fleet.is_superseded("n1/b")
+
+
 def test_a_master_that_slept_blames_no_one() -> None:
     fleet = Fleet(timeout_ms=900)
     fleet.said_hello(hello(), 0)
