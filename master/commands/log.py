@@ -91,6 +91,6 @@ def _counts(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
-def _time(seconds: int) -> str:
-    minutes, rest = divmod(seconds, 60)
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"

@@ -175,13 +175,17 @@ def _times(blocks: dict[str, list[str]]) -> tuple[TimeControl, TimeControl]:
     return sides[BLACK], sides[WHITE]
 
 
+def time_unit_ms(text: str) -> int:
+    """The milliseconds of a ``Time_Unit``: ``1sec``, ``100msec`` … Raises SummaryError: it is none."""
+    match = re.fullmatch(r"([0-9]{1,6})(msec|sec|min)", text)
+    if match is None or int(match[1]) == 0:
+        raise SummaryError(f"Time_Unit:{text!r} is unknown")
+    return int(match[1]) * _UNITS[match[2]]
+
+
 def _time(lines: list[str]) -> TimeControl:
     keys = {key: value.strip() for key, colon, value in (line.partition(":") for line in lines) if colon}
-    unit_text = keys.get("Time_Unit", "1sec")
-    match = re.fullmatch(r"([0-9]{1,6})(msec|sec|min)", unit_text)
-    if match is None or int(match[1]) == 0:
-        raise SummaryError(f"Time_Unit:{unit_text!r} is unknown")
-    unit = int(match[1]) * _UNITS[match[2]]
+    unit = time_unit_ms(keys.get("Time_Unit", "1sec"))
     roundup = keys.get("Time_Roundup", "NO")
     if roundup not in ("YES", "NO"):
         raise SummaryError(f"Time_Roundup:{roundup!r} is neither YES nor NO")

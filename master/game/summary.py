@@ -10,11 +10,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from master.csa.events import REASONS
+from master.csa.summary import SummaryError, time_unit_ms
 from master.game.journal import BEGIN, ENTRY
 from master.logs.files import read_lines
 
@@ -40,9 +42,11 @@ class LoggedResult:
     reason: str = ""
     """The server's word."""
     moves: int = 0
-    own_s: int = 0
+    own_s: float = 0.0
     """Seconds that the server charged this player."""
-    other_s: int = 0
+    other_s: float = 0.0
+    unit_s: float = 1.0
+    """Seconds of the server's ``Time_Unit``."""
     decisions: Counter[str] = field(default_factory=Counter)
     """By source: ``split``, ``vote``, ``fallback``, ``forced``."""
 
@@ -55,9 +59,14 @@ class LoggedResult:
         name, colon, value = line.partition(":")
         if colon and name in _KEYS:
             setattr(self, _KEYS[name], value)
+        elif name == "Time_Unit":
+            with suppress(SummaryError):
+                self.unit_s = time_unit_ms(value) / 1000
+        elif name == "START":  # moves before it are those of a given position
+            self.moves, self.own_s, self.other_s = 0, 0.0, 0.0
         elif found := _MOVE.match(line):
             self.moves += 1
-            spent = int(found[2] or 0)
+            spent = int(found[2] or 0) * self.unit_s
             if found[1] == self.side:
                 self.own_s += spent
             else:
@@ -112,8 +121,8 @@ class LogSummary:
                     "result": game.result or "unfinished",
                     "reason": game.reason,
                     "moves": game.moves,
-                    "own_s": game.own_s,
-                    "other_s": game.other_s,
+                    "own_s": round(game.own_s, 3),
+                    "other_s": round(game.other_s, 3),
                     "decisions": dict(game.decisions),
                 }
                 for game in self.games

@@ -188,7 +188,7 @@ class Player:
         match wait:
             case Question():
                 self._wait = None
-                self._emit(Note("book_late", {"waited_ms": self.settings.book_ms}, error=True))
+                self._emit(Note("book_late", {"waited_ms": wait.patience_ms}, error=True))
                 self._think()
             case RunningSearch():
                 self._stop_search()
@@ -316,7 +316,8 @@ class Player:
         game, question_id = self._game, self._new_id()
         budget = game.budget(self._now_ms)
         self._to(PlayerState.BOOK)
-        self._wait = Question(question_id, self._now_ms + min(self.settings.book_ms, budget.soft_ms / 4))
+        patience_ms = min(self.settings.book_ms, budget.soft_ms // 4)
+        self._wait = Question(question_id, self._now_ms + patience_ms, patience_ms)
         self._out.append(AskBook(question_id, game.summary.start_sfen, tuple(game.moves), budget.soft_ms))
 
     def _play_from_book(self, answer: BookAnswer) -> bool:

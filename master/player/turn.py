@@ -62,6 +62,8 @@ class Question:
     question_id: int
     deadline_ms: float
     """Then the search begins without it."""
+    patience_ms: int
+    """The time until then, from the question on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,18 +120,20 @@ class BookPlayer:
     def _variation(self, book: Book, position: Position, entry: BookMove, settings: BookSettings) -> tuple[str, ...]:
         """The entry's move and what follows it: the book's first move each time, at its end the expected reply."""
         made = [position.push_usi(entry.move)]
-        while len(made) < settings.pv_moves and position.repetition() is Repetition.NONE:
-            following, _ = legal_entries(book, position, settings)
-            if following:
-                entry = following[0]
-                made.append(position.push_usi(entry.move))
-                continue
-            if entry.ponder is not None:
-                with contextlib.suppress(MoveError):
-                    made.append(position.push_usi(entry.ponder))
-            break
-        for _ in made:
-            position.pop()
+        try:
+            while len(made) < settings.pv_moves and position.repetition() is Repetition.NONE:
+                following, _ = legal_entries(book, position, settings)
+                if following:
+                    entry = following[0]
+                    made.append(position.push_usi(entry.move))
+                    continue
+                if entry.ponder is not None:
+                    with contextlib.suppress(MoveError):
+                        made.append(position.push_usi(entry.ponder))
+                break
+        finally:  # also where the book is damaged: the position is the caller's
+            for _ in made:
+                position.pop()
         return tuple(move_to_usi(move) for move in made)
 
     def _ponder(self, book: Book, position: Position, entry: BookMove, settings: BookSettings) -> str | None:

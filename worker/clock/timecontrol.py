@@ -18,7 +18,8 @@ class TimeControl:
     byoyomi_ms: int = 0
     increment_ms: int = 0
     delay_ms: int = 0
-    """Kept as the server gave it. Not counted on: to think as if it were 0 is always safe."""
+    """As the server gave it. No flag is risked for it; `worker.clock.game_clock.GameClock` spends it until the server
+    charges a move without it."""
     least_ms: int = 0
     """``Least_Time_Per_Move``: a faster move is charged this much."""
     unit_ms: int = 1000

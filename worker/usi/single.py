@@ -161,6 +161,9 @@ class SingleThinking(Thinking[_SingleSearch]):
         self._search = _SingleSearch(self._next_id(), asked, turn, endless, held, watch=watch, is_blind=is_blind)
         if not order.ponder:
             self._to(ThinkingState.SEARCHING)
+        if turn is not None:
+            # The search's own limit counts from its beginning, which may come late: a large table is cleared first.
+            self._wake_ms = self._now_ms + turn.hard_ms
         nodes, depth = self._bounds(order)
         limits = Limits(
             movetime_ms=None if turn is None else turn.hard_ms,

@@ -77,6 +77,15 @@ def test_what_is_summed_up() -> None:
     assert (facts["began"], facts["ended"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:30:00Z")
 
 
+def test_units_of_time_and_moves_that_were_given() -> None:
+    found = LogSummary()
+    given = [*offer(1, "+"), *map(received, ["Time_Unit:100msec", "+7776FU,T1", "-3334FU,T1", "START:g1"])]
+    played = [received("+2726FU,T25"), received("-8384FU,T7"), received("#ILLEGAL_MOVE"), received("#WIN")]
+    add(map(json.dumps, [begin("anna"), *given, *played]), found)
+    (game,) = found.facts()["games"]
+    assert (game["moves"], game["own_s"], game["other_s"]) == (2, 2.5, 0.7)
+
+
 def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [json.dumps(line) + "\n" for line in LOG]
     name = "gougi-20261121-101500-4711"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.book import BookMove, BookPlayer, BookSettings, select
+from worker.book import Book, BookError, BookMove, BookPlayer, BookSettings, select
 from worker.shogi import STARTPOS, Position
 
 ANY = BookSettings(file=Path("book.db"), depth_limit=0, eval_diff=99_999, eval_limits=(-99_999, -99_999))
@@ -113,6 +113,22 @@ class TestPlayer:
         assert position.sfen() == STARTPOS
         short = self.player(settings).reply(position, replace(settings, pv_moves=1))
         assert [candidate.pv for candidate in short.candidates] == [("7g7f",), ("2g2f",)]
+
+    def test_a_book_that_is_damaged_further_on_leaves_the_position_as_it_was(
+        self, settings: BookSettings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        player, position = self.player(settings), Position.startpos()
+        find = Book.find
+
+        def damaged(book: Book, sfen: str, any_ply: bool = False) -> list[BookMove]:
+            if sfen.endswith(" 2"):
+                raise BookError("book.db: line 7: damaged")
+            return find(book, sfen, any_ply)
+
+        monkeypatch.setattr(Book, "find", damaged)
+        with pytest.raises(BookError, match="line 7"):
+            player.reply(position, settings)
+        assert position.sfen() == STARTPOS
 
     def test_an_impossible_reply_is_not_expected(self, settings: BookSettings) -> None:
         position = Position.startpos()

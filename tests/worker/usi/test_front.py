@@ -143,7 +143,9 @@ class TestGo:
 
     def test_a_long_iteration_is_left_to_the_hard_limit(self) -> None:
         bench = thinking()
-        assert bench.front.wake_ms() is None
+        limit_ms = bench.search.limits.movetime_ms
+        assert limit_ms is not None
+        assert bench.front.wake_ms() == bench.now + limit_ms
 
     def test_a_search_that_fails_is_answered_by_some_legal_move(self) -> None:
         bench = thinking("go depth 3 searchmoves 7g7e")
@@ -194,6 +196,19 @@ class TestPonder:
         bench.send("ponderhit")
         assert bench.ended == []
         bench.tick(60_000)
+        assert bench.ended == [bench.search.search_id]
+        bench.find("2g2f")
+        assert bench.moves() == ["bestmove 2g2f"]
+        assert bench.front.wake_ms() is None
+
+    def test_a_search_that_begins_late_ends_in_time(self) -> None:
+        """Its own limit counts from its beginning, and a large table may still be cleared then."""
+        bench = thinking("go btime 0 wtime 0 byoyomi 10000")
+        limit_ms = bench.search.limits.movetime_ms
+        assert limit_ms is not None
+        bench.tick(limit_ms - 1)
+        assert bench.ended == []
+        bench.tick(1)
         assert bench.ended == [bench.search.search_id]
         bench.find("2g2f")
         assert bench.moves() == ["bestmove 2g2f"]
