@@ -223,6 +223,19 @@ class GameClock:
         plan = self._running_plan()
         return max(0, int(min(self._soft(plan.lost_ms, plan), plan.hard_ms) - plan.gone_ms))
 
+    def free_until_ms(self, elapsed_ms: float) -> int:
+        """The time of this turn's move up to which it costs no more than at ``elapsed_ms``; both counted as its budget
+        was.
+
+        Raises:
+            ValueError: no budget was asked for in this turn.
+        """
+        plan, unit = self._running_plan(), self.controls[self.turn].unit_ms
+        if unit <= _FINE_MS:
+            return int(elapsed_ms)
+        units = math.floor((elapsed_ms + plan.gone_ms + plan.margin_ms) / unit) + 1
+        return max(int(elapsed_ms), int(min(units * unit - plan.margin_ms, plan.hard_ms) - plan.gone_ms))
+
     def _running_plan(self) -> _Plan:
         if self._plan is None:
             raise ValueError("no budget of this turn to reconsider")

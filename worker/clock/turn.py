@@ -69,6 +69,13 @@ class Turn:
         self.reconsidered(signs)
         return now_ms - self.told_ms < max(self.soonest_ms, self.soft_ms * _BEGIN_SHARE)
 
+    def free_until_ms(self, now_ms: float) -> float:
+        """The time up to which the move costs no more than now: whole seconds are charged, and the rest of one is free.
+        """
+        if self.clock is None:
+            return now_ms
+        return self.told_ms + self.clock.free_until_ms(now_ms - self.told_ms)
+
     def answered(self, now_ms: float, *, aimed: bool = True) -> Answered:
         """The move goes out.
 

@@ -116,7 +116,12 @@ class SingleThinking(Thinking[_SingleSearch]):
         if search.turn is None:
             search.watch.see(signs)
         elif not search.turn.goes_on(signs, now_ms):
-            self._halt(search_id)
+            # What is left of the second that is charged costs nothing.
+            free_until_ms = search.turn.free_until_ms(now_ms)
+            if free_until_ms <= now_ms:
+                self._halt(search_id)
+            else:
+                self._wake_ms = free_until_ms
 
     def _searched(self, search_id: int, result: SearchResult, now_ms: float) -> None:
         search = self._find(search_id)

@@ -158,6 +158,21 @@ def test_what_is_not_saved_is_searched_to_its_end() -> None:
     assert turn(movetime=3_000).goes_on(sure, 50 + 2_999)
 
 
+def test_the_rest_of_any_second_that_is_charged_is_free() -> None:
+    found = turn(habits(), btime=600_000)
+    margin = 1000 - found.free_until_ms(50 + 1) + 50
+    assert 0 < margin < 500
+    for second in (1, 3, 6):
+        for elapsed in (1000 * second - margin, 1000 * second, 1000 * second + 999 - margin):
+            assert found.free_until_ms(50 + elapsed) == 50 + 1000 * (second + 1) - margin
+    assert found.free_until_ms(50 + 3_600_000) == 50 + 3_600_000
+    late = turn(habits(), gone=300, btime=600_000)
+    assert late.free_until_ms(350 + 10) == 50 + 1000 - margin
+    fine = turn(habits(RoundUpToFullSecond="false"), btime=600_000)
+    assert fine.free_until_ms(50 + 1234) == 50 + 1234
+    assert turn(movetime=3_000).free_until_ms(777) == 777
+
+
 def test_no_iteration_begins_that_would_hardly_end_in_time() -> None:
     found = turn(habits(), btime=600_001)
     share = found.soft_ms * 0.7 * 0.6

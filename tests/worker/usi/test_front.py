@@ -141,6 +141,17 @@ class TestGo:
         assert bench.iterate(1)
         assert not bench.iterate(50_000)
 
+    def test_the_rest_of_a_second_is_used_before_it_ends(self) -> None:
+        bench = thinking("go btime 600000 wtime 600000")
+        assert bench.iterate(5_000)
+        began = bench.now
+        assert bench.iterate(10_050), "not at once"
+        wake = bench.front.wake_ms()
+        assert wake is not None
+        assert began + 10_050 < wake < began + 11_050
+        bench.tick(wake - bench.now)
+        assert bench.ended == [bench.search.search_id]
+
     def test_a_long_iteration_is_left_to_the_hard_limit(self) -> None:
         bench = thinking()
         limit_ms = bench.search.limits.movetime_ms
