@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.engine import Bound, EngineError, InfoCallback, Limits, SearchInfo, SearchResult
@@ -218,6 +218,8 @@ class UsiEngine:
         give_up: float | None = None
         nodes = 0
         lines: dict[int, SearchInfo] = {}
+        newest: dict[str, SearchInfo] = {}
+        """The last line of each first move, also where it is a bound."""
         while True:
             now = time.monotonic()
             if give_up is None and (self._stopped_at is not None or (end is not None and now >= end)):
@@ -229,12 +231,13 @@ class UsiEngine:
                     raise EngineError(f"{process.label}: no bestmove {self._patience.stop_s:g} s after stop: killed")
                 continue
             if text.startswith("bestmove"):
-                return self._result(process, text, allowed, nodes, began, lines)
+                return self._result(process, text, allowed, nodes, began, lines, newest)
             nodes = max(nodes, parse_nodes(text) or 0)
             info = parse_info(text, self._legal_pv)
             if info is not None and info.multipv <= limits.multipv:
                 if info.bound == info.bound.EXACT:
                     lines[info.multipv] = info
+                newest[info.pv[0]] = info
                 if on_info is not None:
                     on_info(info)
 
@@ -246,6 +249,7 @@ class UsiEngine:
         nodes: int,
         began: float,
         lines: Mapping[int, SearchInfo],
+        newest: Mapping[str, SearchInfo],
     ) -> SearchResult:
         move, ponder = parse_bestmove(text)
         if move != "resign" and move not in allowed:
@@ -258,6 +262,10 @@ class UsiEngine:
         if not found and move not in ("resign", "win"):
             # From its own book, it may be: its move counts all the same, with an even score.
             found = (SearchInfo(0, 0, 0, Bound.EXACT, nodes, elapsed_ms, 0, (move,)),)
+        elif found and move in allowed and found[0].pv[0] != move:
+            # Its mind has changed since its last exact line: what it plays is its word.
+            best = newest.get(move) or replace(found[0], pv=(move,))
+            found = (replace(best, multipv=1), *(line for line in found[1:] if line.pv[0] != move))
         return SearchResult(move, ponder, nodes, elapsed_ms, found)
 
     def _legal_pv(self, moves: Sequence[str]) -> tuple[str, ...]:

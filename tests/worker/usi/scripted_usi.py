@@ -2,7 +2,7 @@
 
 Faults: ``silent`` (no usiok), ``slow-start``, ``no-ready``, ``crash-on-go``, ``crash-once FILE``, ``hang``,
 ``illegal``, ``false-win``, ``garbage``, ``noisy`` (fills the stderr pipe), ``die-at-start``, ``refuse-ready``,
-``blank`` (empty lines everywhere), ``book`` (moves without a search).
+``blank`` (empty lines everywhere), ``book`` (moves without a search), ``changes`` (its mind, at the end).
 ``log FILE`` appends each line that it hears to FILE; ``named NAME`` is its ``id name``.
 """
 
@@ -90,6 +90,9 @@ def main() -> None:
                     say("bestmove 1a9i")
                 elif "false-win" in FAULTS:
                     say("bestmove win")
+                elif "changes" in FAULTS:
+                    say("info depth 5 score cp 40 lowerbound nodes 130 pv 2g2f 8c8d")
+                    say("bestmove 2g2f")
                 elif "hang" not in FAULTS and "infinite" not in words:
                     move = words[words.index("searchmoves") + 1] if "searchmoves" in words else "7g7f"
                     say(f"bestmove {move} ponder 3c3d")

@@ -66,6 +66,16 @@ def test_a_move_of_its_own_book_is_a_line_with_an_even_score(make: Make) -> None
     assert [(line.pv, line.score, line.depth) for line in result.lines] == [(("7g7f",), 0, 0)]
 
 
+def test_the_move_that_it_plays_counts_and_not_its_last_exact_line(make: Make) -> None:
+    engine = make("changes")
+    engine.set_position(STARTPOS)
+    infos: list[SearchInfo] = []
+    result = engine.go(Limits(nodes=100), infos.append)
+    assert result.bestmove == "2g2f"
+    assert result.lines == (infos[-1],)
+    assert (infos[-1].pv, infos[-1].score, infos[-1].bound) == (("2g2f", "8c8d"), 40, Bound.LOWER)
+
+
 def test_position_limits_and_options_reach_the_engine(make: Make, tmp_path: Path) -> None:
     log = tmp_path / "heard"
     options = {"Skill Level": "3", "Style": "wild one", "Clear": "", "USI_Ponder": "false"}
