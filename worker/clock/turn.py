@@ -70,7 +70,7 @@ class Turn:
         return now_ms - self.told_ms < max(self.soonest_ms, self.soft_ms * _BEGIN_SHARE)
 
     def free_until_ms(self, now_ms: float) -> float:
-        """The time up to which the move costs no more than now: whole seconds are charged, and the rest of one is free."""
+        """The time up to which the move costs no more than now, where whole seconds are charged."""
         if self.clock is None:
             return now_ms
         return self.told_ms + self.clock.free_until_ms(now_ms - self.told_ms)
