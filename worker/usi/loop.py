@@ -71,6 +71,10 @@ class UsiLoop:
         """The search that runs, or ran last, and its engine, which another one may have taken the place of."""
         self._ended = 0
         """The number of the last search that was told to end; so were all before it."""
+        self._clearing = 0
+        """The number of `NewGame` that are not done yet."""
+        self._asked = 0
+        """Times that a GUI asked meanwhile whether the engine is ready."""
         self._book = BookPlayer(random.Random())
         self._mates = Mates(self._handle)
         self._warming = Warming()
@@ -123,10 +127,14 @@ class UsiLoop:
             case SendToGui(text):
                 self._say(text)
             case Prepare(plan, book) if plan is None and self._book.has(book):
-                self._events.put(Prepared())
+                if self._clearing:  # of a large table that takes seconds, which are nobody's move
+                    self._asked += 1
+                else:
+                    self._events.put(Prepared())
             case Prepare():
                 threading.Thread(target=self._prepare, args=(instruction,), name="prepare", daemon=True).start()
             case NewGame() | BeginSearch():
+                self._clearing += isinstance(instruction, NewGame)
                 self._jobs.put(instruction)
             case EndSearch(search_id):
                 self._end(search_id)
@@ -185,13 +193,22 @@ class UsiLoop:
                 self._handle(self._search(engine, job))
             else:
                 engine.new_game()
+                with self._lock:
+                    self._clearing -= 1
+                    while self._asked and not self._clearing:
+                        self._asked -= 1
+                        self._events.put(Prepared())
 
     def _search(self, engine: NumbaEngine, job: BeginSearch) -> Event | Searched:
         number = job.search_id
 
         def goes_on(signs: Signs) -> bool:
             with self._lock:
-                return not self._front.handle(Iterated(number, signs), _now_ms())
+                wake_ms = self._front.wake_ms()
+                ends = bool(self._front.handle(Iterated(number, signs), _now_ms()))
+                if self._front.wake_ms() != wake_ms:
+                    self._events.put(Tick())  # who waits for the old time looks again
+                return not ends
 
         try:
             with self._search_lock:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 
 import pytest
 
+from worker.clock.turn import Turn
+from worker.search.engine import NumbaEngine
 from worker.usi.door import Door
 from worker.usi.loop import UsiLoop
 from worker.warm import warm_up
@@ -41,11 +44,49 @@ class Session:
         for line in lines:
             self._lines.put(line)
 
+    def until(self, word: str) -> None:
+        """Wait for a line that begins with this."""
+        deadline = time.monotonic() + 60
+        while not any(line.startswith(word) for line in self.said):
+            assert time.monotonic() < deadline, self.said
+            time.sleep(0.01)
+
     def end(self) -> list[str]:
         """Wait for its end; returns what it said."""
         self._thread.join(60)
         assert not self._thread.is_alive()
         return self.said
+
+
+def test_it_is_ready_when_its_table_is_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, clear = threading.Event(), threading.Event()
+
+    def new_game(_engine: NumbaEngine) -> None:
+        begun.set()
+        assert clear.wait(60)
+
+    session = Session()
+    session.send("setoption name USI_Hash value 1", "isready")
+    session.until("readyok")
+    monkeypatch.setattr(NumbaEngine, "new_game", new_game)
+    session.send("usinewgame")
+    assert begun.wait(60)
+    session.send("isready")
+    time.sleep(0.3)
+    assert session.said.count("readyok") == 1
+    clear.set()
+    session.send("quit")
+    assert session.end().count("readyok") == 2
+
+
+def test_a_search_that_need_not_go_on_ends_when_that_begins_to_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Turn, "goes_on", lambda *_: False)
+    monkeypatch.setattr(Turn, "free_until_ms", lambda _turn, now_ms: now_ms + 100)
+    session = Session()
+    session.send("setoption name USI_Hash value 1", "isready", "position startpos", "go btime 7200000 wtime 7200000")
+    session.until("bestmove")  # its hard limit is minutes away
+    session.send("quit")
+    session.end()
 
 
 @pytest.mark.parametrize("end", ["quit", None])
