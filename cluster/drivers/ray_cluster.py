@@ -131,6 +131,10 @@ class RayCluster:
                 raise RayRefused(f"no Ray cluster {where}: its token is not ours (RAY_AUTH_TOKEN)") from error
             raise FleetError(f"no Ray cluster {where}: {_last_line(error)}") from error
 
+    async def places(self) -> int:
+        """The number of nodes for which the machines have room now."""
+        return await self._call(_places)
+
     async def spawn(self, run: str) -> int:
         """Ask for a keeper of that master's run; it starts as soon as a machine has room for it."""
         number = next(self._numbers)
@@ -261,9 +265,8 @@ class RayCluster:
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
         if self._address is not None:
             ray.init(address=self._address, **quiet)
-            capacity = int(ray.cluster_resources().get(RESOURCE, 0))
             address = ray.get_runtime_context().gcs_address
-            return RayFacts(str(ray.util.get_node_ip_address()), capacity, address, {}, "")
+            return RayFacts(str(ray.util.get_node_ip_address()), _places(), address, {}, "")
         assert self._folder is not None
         _leave_out_what_is_not_needed()
         ray.init(
@@ -308,6 +311,12 @@ class RayCluster:
 
     async def _call(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _places() -> int:
+    import ray
+
+    return int(ray.cluster_resources().get(RESOURCE, 0))
 
 
 def _leave_out_what_is_not_needed() -> None:

@@ -107,8 +107,13 @@ class RayProcess:
             raise FleetError(f"Ray's process: {error}") from error
         return facts
 
+    async def places(self) -> int:
+        """As `RayCluster.places`. Raises RayLost, as all that follows."""
+        found: int = await self._ask("places")
+        return found
+
     async def spawn(self, run: str) -> int:
-        """As `RayCluster.spawn`. Raises RayLost, as all that follows."""
+        """As `RayCluster.spawn`."""
         actor: int = await self._ask("spawn", run)
         return actor
 

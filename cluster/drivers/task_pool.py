@@ -89,9 +89,9 @@ async def run_tasks(
         facts = await ray.open()
         source.opened(facts.capacity)
         reference = await ray.share(shared)
-        most = max(_LEAST_AHEAD, _AHEAD * facts.capacity)
+        places = facts.capacity
         while True:
-            while len(running) < most and (task := source.take()) is not None:
+            while len(running) < max(_LEAST_AHEAD, _AHEAD * places) and (task := source.take()) is not None:
                 name, arguments = task
                 running[asyncio.ensure_future(ray.run_task(function, reference, *arguments))] = name
             if not running:
@@ -107,6 +107,7 @@ async def run_tasks(
                     source.lost(name, str(error))
                 else:
                     source.done(result)
+            places = await ray.places()  # machines have joined, or left
     except RayLost as error:
         raise refused(f"Ray is gone: {error}") from error
     finally:

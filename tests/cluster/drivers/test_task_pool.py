@@ -1,0 +1,72 @@
+"""Tasks on a fleet that grows; over a Ray that is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cluster.api import FleetError
+from cluster.drivers import task_pool
+from cluster.drivers.ray_cluster import RayFacts
+from cluster.drivers.task_pool import run_tasks
+
+
+class GrowingRay:
+    """A Ray to which a machine comes with each task that is done."""
+
+    machines = 1
+    most = 0
+
+    def __init__(self, _address: str | None, _nodes: int) -> None:
+        self._out = 0
+
+    async def open(self) -> RayFacts:
+        return RayFacts("10.0.0.1", self.machines, "10.0.0.1:6379", {}, "")
+
+    async def share(self, _value: object) -> int:
+        return 1
+
+    async def places(self) -> int:
+        type(self).machines += 1
+        return self.machines
+
+    async def run_task(self, function: Callable[..., int], _shared: int, number: int) -> int:
+        self._out += 1
+        type(self).most = max(self.most, self._out)
+        await asyncio.sleep(0)
+        self._out -= 1
+        return function(number)
+
+    async def close(self) -> None:
+        pass
+
+
+class Squares:
+    """A `cluster.drivers.task_pool.TaskSource`."""
+
+    def __init__(self) -> None:
+        self.tasks = list(range(200))
+        self.results: list[int] = []
+
+    def opened(self, nodes: int) -> None:
+        assert nodes == 1
+
+    def take(self) -> tuple[Any, tuple[object, ...]] | None:
+        return (str(self.tasks[-1]), (self.tasks.pop(),)) if self.tasks else None
+
+    def done(self, result: int) -> None:
+        self.results.append(result)
+
+    def lost(self, name: str, why: str) -> None:
+        raise AssertionError((name, why))
+
+
+def test_machines_that_join_get_tasks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_pool, "RayProcess", GrowingRay)
+    source = Squares()
+    asyncio.run(run_tasks("10.0.0.1:6379", 1, None, lambda number: number**2, source, FleetError))
+    assert sorted(source.results) == [number**2 for number in range(200)]
+    assert GrowingRay.most > 16
