@@ -94,7 +94,7 @@ NODE_ANSWER: Final = Metric(
 )
 NODE_JOINS: Final = Metric("gougi_node_joins_total", Kind.COUNTER, "Nodes that came, or came back.")
 NODE_LOSSES: Final = Metric(
-    "gougi_node_losses_total", Kind.COUNTER, "Losses of a node, whatever the reason.", ("node",)
+    "gougi_node_losses_total", Kind.COUNTER, "Losses of a node that did not leave of itself.", ("node",)
 )
 NODE_STARVED: Final = Metric(
     "gougi_node_starved_total", Kind.COUNTER, "Times that a node said that others take its cores.", ("node",)

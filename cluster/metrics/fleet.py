@@ -50,6 +50,8 @@ class FleetMetrics:
         self._meters = Meters([metric for metric in FLEET if metric not in _VIEWS], registry)
         self._now = now
         self._states: dict[str, str] = {}
+        self._leaving: set[str] = set()
+        """Nodes that have said so, or were sent away; their loss is none."""
         self._urls: dict[str, str] = {}
         self._view: Progress | Decision | None = None
         self._searching = False
@@ -66,6 +68,7 @@ class FleetMetrics:
             silences: gives the seconds since the last message of each live node; called from any thread.
         """
         self._states, self._urls, self._view, self._searching = {}, {}, None, False
+        self._leaving.clear()
         self._silences = silences
         searches = listener.searches
 
@@ -153,6 +156,11 @@ class FleetMetrics:
                 self._states[node] = "ready"
                 self._meters.begin(catalogue.NODE_LOSSES, node)
                 self._meters.begin(catalogue.NODE_STARVED, node)
+            case "node_leaves" | "node_drained":
+                self._leaving.add(node)
+            case "node_lost" if node in self._leaving:
+                self._leaving.discard(node)
+                self._states.pop(node, None)  # nobody misses it
             case "node_lost":
                 self._states[node] = "lost"
                 self._meters.add(catalogue.NODE_LOSSES, 1, node)

@@ -14,7 +14,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -144,6 +145,19 @@ class FleetFolder:
         except OSError as error:
             raise FolderError(f"{error.filename or self.path}: {error.strerror or error}") from error
 
+    @contextmanager
+    def root_module_of_success(self) -> Iterator[None]:
+        """Around a plan: if it fails, the root module is again what it was, by which the fleet can still be ended."""
+        file = self.path / ROOT_MODULE
+        before = file.read_bytes() if file.is_file() else None
+        try:
+            yield
+        except BaseException:
+            if before is not None:
+                with suppress(OSError):
+                    replace_file(file, before)
+            raise
+
     def config_file(self, settings: FleetConfig, given: Path | None) -> Path:
         """The head's configuration; ``given``: the operator's own, None: the one to begin with.
 
@@ -241,11 +255,14 @@ class FleetFolder:
         release = self.path / _RELEASE
         if rebuild or not release.exists():
             script = module.parent / "deploy" / "scripts" / "bundle.sh"
-            done = subprocess.run(["bash", str(script), str(release)], capture_output=True, text=True, check=False)
+            # Under another name: a fleet that runs needs the one that it was made with, for its next plan and its end.
+            made = release.with_suffix(".new.tar")
+            done = subprocess.run(["bash", str(script), str(made)], capture_output=True, text=True, check=False)
             if done.returncode:
-                release.unlink(missing_ok=True)
+                made.unlink(missing_ok=True)
                 words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
                 raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
+            made.replace(release)
         return release.absolute()
 
 

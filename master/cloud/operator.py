@@ -118,10 +118,11 @@ class Operator:
         for warning in warnings:
             tell(f"warning: {warning}")
         prices = {} if self.folder.root_is_given else self._listed(tell)
-        self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
-        tell(f"account {account}, folder {self.folder.path}; terraform plans")
-        self._init()
-        planned = self._planned(self.nodes(nodes))
+        with self.folder.root_module_of_success():
+            self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
+            tell(f"account {account}, folder {self.folder.path}; terraform plans")
+            self._init()
+            planned = self._planned(self.nodes(nodes))
         if self._settings.price_cap_usd and planned.unpriced:
             raise PriceUnknown(
                 f"[fleet] price_cap_usd: the price of the {' and the '.join(planned.unpriced)} is not known "

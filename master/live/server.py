@@ -251,7 +251,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._client = transport.get_extra_info("peername")
+        self._client = tuple(transport.get_extra_info("peername")[:2])  # of IPv6 there is more, and not in the scope
         self._idle = False
         self._patience = self.loop.call_later(SLOW_S, self._look)
         if len(self._open) >= MOST_CONNECTIONS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from prometheus_client import CollectorRegistry
 
 from cluster.metrics.catalogue import Meters
@@ -21,6 +23,7 @@ class GameMetrics:
     def __init__(self, registry: CollectorRegistry, version: str, player: str) -> None:
         self._meters = Meters(GAME, registry)
         self._meters.set(catalogue.BUILD, 1, version, player)
+        self._forget_margins()
         self._summary: GameSummary | None = None
         self._clocks = Clocks((0, 0), 0)
         self._least_s: float | None = None
@@ -31,6 +34,7 @@ class GameMetrics:
         match event:
             case GameBegan(summary, _, clocks):
                 self._summary, self._least_s = summary, None
+                self._forget_margins()
                 meters.set(catalogue.RUNNING, 1)
                 meters.set(catalogue.PLY, len(summary.moves))
                 self._set_clocks(clocks)
@@ -62,6 +66,11 @@ class GameMetrics:
         self._least_s = margin_s if self._least_s is None else min(self._least_s, margin_s)
         meters.set(catalogue.FLAG_MARGIN, margin_s)
         meters.set(catalogue.FLAG_MARGIN_LEAST, self._least_s)
+
+    def _forget_margins(self) -> None:
+        """There is none yet: no number, so that no alarm takes it for a small one."""
+        self._meters.set(catalogue.FLAG_MARGIN, math.nan)
+        self._meters.set(catalogue.FLAG_MARGIN_LEAST, math.nan)
 
     def _set_clocks(self, clocks: Clocks) -> None:
         self._clocks = clocks

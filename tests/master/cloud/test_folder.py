@@ -26,7 +26,8 @@ def module(tmp_path: Path) -> Path:
     (tmp_path / "terraform" / "variables.tf").touch()
     scripts = tmp_path / "deploy" / "scripts"
     scripts.mkdir(parents=True)
-    (scripts / "bundle.sh").write_text('echo made >>"$1"\n')
+    # Each release says how many there were.
+    (scripts / "bundle.sh").write_text('at=$(dirname "$0"); echo made >>"$at/count"; cat "$at/count" >"$1"\n')
     return tmp_path / "terraform"
 
 
@@ -114,6 +115,27 @@ def test_a_release_is_made_once_or_when_asked_for(tmp_path: Path, module: Path) 
     for rebuild in (False, False, True):
         folder.prepare(settings(module), None, rebuild=rebuild)
     assert (folder.path / "release.tar").read_text() == "made\nmade\n"
+    (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo half >$1; echo no network >&2; exit 1\n")
+    with pytest.raises(FolderError, match="the release cannot be made: no network"):
+        folder.prepare(settings(module), None, rebuild=True)
+    assert (folder.path / "release.tar").read_text() == "made\nmade\n", "the fleet that runs was made with it"
+    assert not list(folder.path.glob("*.new.tar"))
+
+
+def prepared(folder: FleetFolder, wanted: FleetConfig) -> None:
+    folder.prepare(wanted, None, rebuild=False)
+    assert wanted.name in (folder.path / "gougi.tf.json").read_text()
+    raise KeyError  # as terraform, which finds a fault in it
+
+
+def test_a_plan_that_fails_leaves_the_root_module_as_it_was(tmp_path: Path, module: Path) -> None:
+    folder = FleetFolder(tmp_path / "fleet")
+    with pytest.raises(KeyError), folder.root_module_of_success():
+        prepared(folder, settings(module))
+    written = (folder.path / "gougi.tf.json").read_bytes()
+    with pytest.raises(KeyError), folder.root_module_of_success():
+        prepared(folder, settings(module, name="another"))
+    assert (folder.path / "gougi.tf.json").read_bytes() == written
 
 
 def test_a_root_module_of_ones_own_is_left_alone(tmp_path: Path) -> None:

@@ -198,8 +198,8 @@ def test_where_it_cannot_listen(text: str) -> None:
 
 
 def test_loopback() -> None:
-    assert all(map(is_loopback, ("127.0.0.1", "127.1.2.3", "localhost", "::1")))
-    assert not any(map(is_loopback, ("0.0.0.0", "10.0.0.1", "::", "example.org")))
+    assert all(map(is_loopback, ("127.0.0.1", "localhost", "::1")))
+    assert not any(map(is_loopback, ("127.1.2.3", "0.0.0.0", "10.0.0.1", "::", "example.org")))
 
 
 def drain(sock: socket.socket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -73,6 +74,18 @@ def test_the_least_margin_is_the_games(game: Game) -> None:
     began = GameBegan(SUMMARY, STARTPOS, Clocks((60_000, 60_000), 0))
     game.tell(began, MINE, YOURS, TIGHT, began, MINE)
     assert game.value("gougi_flag_margin_least_seconds") == pytest.approx(61.0)
+
+
+def test_before_the_first_move_of_a_game_there_is_no_margin(game: Game) -> None:
+    """A game's alarm looks for a small one."""
+    names = ("gougi_flag_margin_seconds", "gougi_flag_margin_least_seconds")
+    began = GameBegan(SUMMARY, STARTPOS, Clocks((60_000, 60_000), 0))
+    for events in ((), (began,), (MINE, YOURS, TIGHT, began)):
+        game.tell(*events)
+        for name in names:
+            value = game.value(name)
+            assert value is not None
+            assert math.isnan(value)
 
 
 def test_the_other_colour(game: Game) -> None:
