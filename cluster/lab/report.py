@@ -103,6 +103,14 @@ def undecided(records: Sequence[GameRecord], point: Point, sprt: Sprt) -> bool:
     return sprt.verdict(tally(own).pairs) is Verdict.OPEN
 
 
+def check_for_table(settings: LabSettings) -> None:
+    """Raises LabError: the games are against something that a table of strategies has no place for."""
+    if settings.against != "1x":
+        raise LabError(
+            f"a table holds what a strategy is worth over one node (1x), and this is against {settings.against}"
+        )
+
+
 def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Measured]:
     """The points that a table of strategies can hold: over one node with the same budget, of two nodes and more, all
     alike but for the depths that they leave out, and without pondering. In real time the budget is what the one node
@@ -111,10 +119,7 @@ def measured(settings: LabSettings, results: Sequence[PointResult]) -> list[Meas
     Raises:
         LabError: the games are against something else.
     """
-    if settings.against != "1x":
-        raise LabError(
-            f"a table holds what a strategy is worth over one node (1x), and this is against {settings.against}"
-        )
+    check_for_table(settings)
     points = [_facts(result) for result in results if result.point.nodes > 1 and _for_any_fleet(result.point.strategy)]
     return [
         Measured(

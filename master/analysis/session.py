@@ -116,7 +116,7 @@ class Session:
         self._searcher.start(request, SearchListener(on_decision=self._decided))
         decision = await self._waiting
         self._fault.check()
-        if decision.score is None:
+        if decision.score is None or not decision.is_of_nodes:  # what the fallback finds is no analysis
             raise FleetError(f"the fleet has no score after {len(moves)} moves; is a node there?")
         return Evaluation(
             decision.score,

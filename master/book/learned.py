@@ -250,7 +250,9 @@ class LearnedBook(Tables):
         return BookStats(searches, int(studied), seconds, games, lessons, lesson_seconds, positions, moves, self.nps())
 
     def export(self) -> Iterator[tuple[str, list[WrittenMove]]]:
-        """All positions as `master.book.dbfile.write_positions` takes them. The move of our own search stands first."""
+        """All positions as `master.book.dbfile.write_positions` takes them. Our own search's move stands first, and
+        counts as played most: readers go by that.
+        """
         for (key,) in self.cursor("SELECT position FROM searches UNION SELECT position FROM imported ORDER BY 1"):
             sfen = f"{key} 1"
             moves = self.find(sfen)
@@ -260,7 +262,7 @@ class LearnedBook(Tables):
                 reply = search.pv[1] if len(search.pv) > 1 else None
                 most = max((move.count for move in moves), default=0)
                 moves = [move for move in moves if move.move != search.move]
-                moves.insert(0, BookMove(search.move, reply, search.score, search.depth, max(1, most)))
+                moves.insert(0, BookMove(search.move, reply, search.score, search.depth, most + 1))
             row = self.row(
                 "SELECT min(ply) FROM (SELECT ply FROM searches WHERE position = ?1"
                 " UNION ALL SELECT ply FROM imported WHERE position = ?1)",

@@ -1,9 +1,9 @@
 """Method II: the choice of own moves of a lost game that are searched again. Pure.
 
 The **turn** is the first own move at which the evaluation is bad and stays so. What went wrong was played before it, so
-the own moves before the turn are searched again, the nearest first, each for twice the time that it has had. The better
-evaluation of a longer search moves the turn towards its cause: where a position turns out to be bad already, whatever
-is played, the own move before it is studied too, and so on back.
+the turn and the own moves before it are searched again, the nearest first, each for twice the time that it has had. The
+better evaluation of a longer search moves the turn towards its cause: where a position turns out to be bad already,
+whatever is played, the own move before it is studied too, and so on back.
 
 A lesson may be longer than any gap between two games. So it is searched in **pieces**, whose times add up until it has
 had all of its time. It is judged by them all: a mate that was found, else the move that most of the time has found.
@@ -119,9 +119,12 @@ def earlier_lesson(
         settings: what is bad, and how much longer to think.
 
     Returns:
-        None where the position is not bad, or nothing was searched before it, or that was studied already.
+        None where the position is not bad, or nothing was searched before it, or that was studied already, or had as
+        much time as anything gets.
     """
     if found.score > -settings.bad_score or before is None or before.studied:
+        return None
+    if before.seconds >= settings.most_seconds:
         return None
     seconds = min(before.seconds * settings.factor, settings.most_seconds)
     return Lesson(lesson.start_sfen, lesson.moves[:-2], sfen, lesson.ply - 2, seconds)

@@ -31,8 +31,8 @@ def look_ahead(
 ) -> list[BookMove]:
     """The candidates, in their order, with the value that the opponent's reply leaves them; ``position`` stays.
 
-    Where the book knows no reply a candidate keeps its value. One that the opponent answers by mate, or that ends the
-    game, keeps it too: the book's maker knew.
+    Where the book knows no reply a candidate keeps its value. One that ends the game keeps it too: the book's maker
+    knew.
     """
     if how is LookAhead.OFF:
         return list(candidates)

@@ -151,8 +151,9 @@ class BookService:
             self._submit(lambda: self._add_game(notes, event.outcome), "a game")
 
     def searched(self, decision: Decision) -> None:
-        """A search of the fleet is over: how fast was it?"""
-        if self._speed.searched(decision.nodes, decision.elapsed_ms + decision.pondered_ms):
+        """A search of the fleet is over: how fast was it? While it pondered a part of the fleet had other replies, so a
+        hit does not tell."""
+        if not decision.pondered_ms and self._speed.searched(decision.nodes, decision.elapsed_ms):
             self._submit(self._note_speed, "the speed")
 
     # Study between the games

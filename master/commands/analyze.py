@@ -183,7 +183,8 @@ class _Analysis:
 
         known = [one.nodes for one in found if one.nodes]
         mixed = not self.single and self.config.cluster.kinds
-        if not known or mixed:
+        # The levels are those of one line's scores, on the network's own scale.
+        if not known or mixed or self.pace.multipv > 1 or self.config.engine.fv_scale:
             return None
         calibration = read_calibration()
         return calibration if calibration.fits(self.net(), statistics.median(known)) else None

@@ -175,6 +175,10 @@ def lab(
         )
         test = _test(sprt)
         folder = LabFolder(out)
+        if table is not None:
+            from cluster.lab.report import check_for_table
+
+            check_for_table(settings)
         with folder.held():
             code = _run(folder, settings, plan, test, net, concurrency, machine, as_json)
             if table is not None and code == 0:

@@ -64,7 +64,7 @@ def match(
     openings: Openings = None,
     opening_plies: OpeningPlies = 12,
     opening_margin: OpeningMargin = 120,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings made, and of their order.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the openings made.")] = 1,
     resign: Annotated[
         int, typer.Option(min=0, metavar="CP", help="Centipawns behind at which a side loses. 0: play to the end.")
     ] = 2000,
@@ -144,6 +144,8 @@ def _pace(nodes: int | None, depth: int | None, byoyomi_s: float, time: str | No
     from master.arena.settings import Pace
 
     main_s = increment_s = 0.0
+    if not math.isfinite(byoyomi_s):
+        raise SettingsError(f"--byoyomi {byoyomi_s}: expected seconds")
     if time is not None:
         main, _, increment = time.partition("+")
         try:

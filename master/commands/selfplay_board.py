@@ -102,6 +102,8 @@ class Board(Bars):
 
 def stats_text(facts: dict[str, Any]) -> str:
     """The counts of ``gougi selfplay stats`` as a table."""
+    from worker.training.replay import QUIET_SCORE
+
     games, length, scale = facts["games"], facts["length"], facts["win_rate_scale"]
     played = {name: count for name, count in facts["ends"].items() if count}
     rows = [
@@ -112,7 +114,7 @@ def stats_text(facts: dict[str, Any]) -> str:
         ("in check", f"{facts['in_check_share']:.1%}"),
         ("best move captures", f"{facts['capture_share']:.1%}"),
         ("best move promotes", f"{facts['promotion_share']:.1%}"),
-        ("score 3000 and more", f"{facts['decided_share']:.1%}"),
+        (f"score {QUIET_SCORE} and more", f"{facts['decided_share']:.1%}"),
         ("duplicates", f"{facts['duplicate_share']:.2%} of {facts['duplicates_among']:,}"),
         ("black / draw / white", f"{facts['black_wins']:,} / {facts['draws']:,} / {facts['white_wins']:,}"),
         ("ends", ", ".join(f"{name} {count:,} ({count / games:.1%})" for name, count in played.items())),

@@ -34,8 +34,8 @@ from worker.training.shard import Game, Shard, ShardError, read_shard
 from worker.training.tally import BINS, add_points, fitted_scale
 
 CHUNK_SHARDS: Final = 32
-"""Shards that are in memory at a time, and whose positions are shuffled together: of 1,000 games each, some 2 million
-positions, 190 MB."""
+"""Shards whose positions are shuffled together: of 1,000 games each, some 2 million positions, 190 MB. Three such
+chunks are in memory: one is used, one waits, and one is made."""
 _SHARD_FILE: Final = re.compile(r"shard-\d{6,}\.games")
 _FAULTS: Final = {CUT: "it ends too early", NO_POSITION: "its start is no position", ILLEGAL: "move {} is not legal"}
 

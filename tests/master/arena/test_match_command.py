@@ -64,6 +64,7 @@ def played(folder: Path) -> list[PlayedGame]:
         (("sh", "cat", "--nodes", "5", "--byoyomi", "1"), "not several"),
         (("sh", "cat", "--time", "soon"), "expected MAIN[+]INC"),
         (("sh", "cat", "--time", "inf+1"), "two times from 0 up"),
+        (("sh", "cat", "--byoyomi", "inf"), "^--byoyomi inf: expected seconds$"),
         (("sh", "cat", "--nodes", "5", "--games", "5"), "even number"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5"), "expected two numbers"),
         (("sh", "cat", "--nodes", "5", "--sprt", "5,0"), "elo0"),

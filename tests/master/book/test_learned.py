@@ -192,7 +192,7 @@ def test_export_is_in_order_with_searches_first(tmp_path: Path) -> None:
         exported = {tuple(sfen.rsplit(" ", 1)): [move.entry for move in moves] for sfen, moves in book.export()}
     assert list(exported) == sorted(exported)
     assert exported[STARTPOS.removesuffix(" 1"), "1"] == [
-        BookMove("7g7f", "3c3d", 35, 12, 8),
+        BookMove("7g7f", "3c3d", 35, 12, 9),  # readers go by the count
         BookMove("2g2f", None, 10, 0, 8),
     ]
     assert all(int(ply) % 2 == 1 for _, ply in exported)

@@ -98,6 +98,7 @@ def test_a_position_that_was_bad_already_leads_further_back() -> None:
     assert following(-299) is None
     assert following(-900, None) is None
     assert following(-900, replace(before, studied=True)) is None
+    assert following(-900, replace(before, seconds=settings.most_seconds)) is None
 
 
 @pytest.mark.parametrize(("reason", "lessons"), [("RESIGN", 3), ("TIME_UP", 0), ("ILLEGAL_MOVE", 0), (UNKNOWN, 0)])
