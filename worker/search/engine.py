@@ -242,7 +242,8 @@ class NumbaEngine:
 
         Args:
             goes_on: asked after each iteration whether another one is worth its time; None: it is, up to the limits. A
-                search that is asked so ends by itself, the only legal move's soon.
+                search that asks ends by itself, also without a limit: the only legal move's soon, and where a mate is
+                found.
         """
         with nullcontext() if self._parameters is None else tuning.in_force(self._parameters):
             return self._go(limits, on_info, goes_on)
@@ -285,10 +286,7 @@ class NumbaEngine:
                 for info in infos:
                     on_info(info)
 
-        enough = False
-
         def on_iteration(depth: int) -> bool:
-            nonlocal enough
             show(self._infos(main.lines, elapsed_ms()))
             if goes_on is None:
                 return True
@@ -296,8 +294,7 @@ class NumbaEngine:
             effort = main.effort if depth >= _EFFORT_FROM_DEPTH else None
             changes = main.take_changes()
             signs = Signs(elapsed_ms(), move_to_usi(top.pv[0]), top.score, changes=changes, effort=effort)
-            enough = not goes_on(signs) or (len(moves) == 1 and depth >= _ONE_MOVE_DEPTH)
-            return not enough
+            return goes_on(signs) and (len(moves) > 1 or depth < _ONE_MOVE_DEPTH)
 
         def on_news(line: PvLine) -> None:
             if limits.multipv > 1:
@@ -311,6 +308,7 @@ class NumbaEngine:
         with self._lock:
             for thread in self._threads:
                 thread.set_stop(self._stopped)
+                thread.fields.nodes[0] = 0  # a helper that begins late still has those of its last search
         helpers = [
             threading.Thread(target=self._help, args=(thread, task, number + i))
             for i, thread in enumerate(rest, start=1)
@@ -320,7 +318,7 @@ class NumbaEngine:
         self._look_for_mate(limits)
         try:
             main.run(task, on_iteration, on_news)
-            if limits.infinite and not enough:
+            if limits.infinite and goes_on is None:
                 if self._root_mate.line:
                     show(self._infos(self._or_mate(main.lines), elapsed_ms()))
                 # Every depth is done, or a mate found, but an infinite search ends by `stop` only.

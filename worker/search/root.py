@@ -129,14 +129,15 @@ def _note_tried(th: Any, move: int, captured: int) -> None:
 
 
 @jit()
-def _learn(pos: Any, th: Any, best_move: int, best: int) -> None:
-    """Learn from an iteration that has searched all its moves; ``best_move`` 0: none raised alpha."""
+def _learn(pos: Any, th: Any, best_move: int, best: int, first: int) -> None:
+    """Learn from an iteration that has searched all its moves from the place ``first`` on; ``best_move`` 0: none raised
+    alpha."""
     at = OFFSET
     zero = np.int64(0)
     if best_move != 0:
         learn_best(pos, th, zero, True, best_move, th.root_table_move, th.root_left, th.root_quiets, th.root_captures)
     # Of some of the moves the best score is a lower bound of the root's.
-    exact = th.root_whole != 0 or best > th.static_eval[at]
+    exact = (th.root_whole != 0 and first == 0) or best > th.static_eval[at]
     if exact and th.checked[at] == 0 and (best > th.static_eval[at]) == (best_move != 0):
         if best_move == 0 or (best_move & DROP_BIT) or pos.board[best_move & 127] == 0:
             learn_correction(th, zero, best - th.static_eval[at], th.root_left, correction_slope(best_move))
@@ -248,7 +249,7 @@ def search_root(pos: Any, nn: Any, th: Any, alpha: int, beta: int, depth: int, f
         if _BLENDING and best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
             best = toward_zero(best * th.root_left + beta, th.root_left + 1)
         kept = th.root_moves[first] if has_best else zero
-        _learn(pos, th, kept, best)
+        _learn(pos, th, kept, best, first)
         if first == 0:
             bound = LOWER if best >= beta else (EXACT if has_best else UPPER)
             if th.root_whole == 0:

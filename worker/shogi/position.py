@@ -211,7 +211,8 @@ class Position:
         return move
 
     def push_all(self, moves: Sequence[str], first: int = 1) -> None:
-        """Make several USI moves. Raises `MoveError` and takes back those already made where one is not legal.
+        """Make several USI moves. Raises `MoveError` and takes back those already made, as far as they are remembered,
+        where one is not legal.
 
         Args:
             first: the number that the first of them has in messages.
@@ -222,7 +223,7 @@ class Position:
                 self.push_usi(text)
                 done += 1
         except MoveError as error:
-            for _ in range(done):
+            for _ in range(min(done, self.plies)):
                 self.pop()
             raise MoveError(f"move {first + done}: {error}") from None
 

@@ -12,7 +12,7 @@ from benchmarks.playouts import positions
 from worker.clock import Signs
 from worker.engine import Bound, EngineError, Limits, SearchInfo
 from worker.rules import EnteringKingRule, Rules
-from worker.score import DRAW, MATE, mate_distance, mated_in
+from worker.score import DRAW, MATE, mate_distance, mate_in, mated_in
 from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
 from worker.search.node import POLL_NODES, REPETITION_WIN
@@ -422,6 +422,15 @@ def test_who_is_asked_after_each_iteration_ends_the_search() -> None:
     assert 0 < (seen[-1].effort or 0) <= 1
     assert sum(signs.changes or 0 for signs in seen) > 0
     assert [signs.elapsed_ms for signs in seen] == sorted(signs.elapsed_ms for signs in seen)
+
+
+def test_who_asks_hears_of_a_mate_at_once() -> None:
+    """As while pondering: there is no limit, and nothing more to search for."""
+    engine = NumbaEngine(hash_mb=4)
+    engine.root_mate_nodes = 10_000
+    engine.set_position("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+    result = engine.go(Limits(), goes_on=lambda _signs: True)
+    assert (result.bestmove, result.lines[0].score) == ("G*5b", mate_in(1))
 
 
 def test_without_anybody_to_ask_time_is_used_to_its_end() -> None:

@@ -75,3 +75,7 @@ def test_games_longer_than_what_a_position_remembers() -> None:
     for end in (1023, 1024, 1030, 1028, 1100, 1060):
         a, b = replay.position(STARTPOS, moves[:end]), fresh(STARTPOS, moves[:end])
         assert (a.sfen(), a.key, a.repetition()) == (b.sfen(), b.key, b.repetition())
+    replay.position(STARTPOS, moves[:10])
+    with pytest.raises(MoveError, match="move 1101"):
+        replay.position(STARTPOS, [*moves, "1a1b"])
+    assert same(replay.position(STARTPOS, moves[:10]), fresh(STARTPOS, moves[:10]))
