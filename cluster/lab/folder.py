@@ -83,10 +83,10 @@ class LabFolder(GamesFolder[GameRecord]):
 
 
 def sources() -> str:
-    """A hash of the sources that decide a game: the searcher and the cluster."""
+    """A hash of all that decides a game: the sources of searcher and cluster, and the table of mode ``auto``."""
     digest = hashlib.sha256()
     for package in (worker, cluster):
         root = Path(package.__path__[0])
-        for path in sorted(root.rglob("*.py")):
+        for path in sorted((*root.rglob("*.py"), *root.glob("measured.json"))):
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]

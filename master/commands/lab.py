@@ -157,6 +157,8 @@ def lab(
         if table is not None:
             check_folder(table.parent, "--table")
             _known_points(table)
+            if oversubscribe:
+                raise LabError("--table has no place for nodes that share a core: leave out --oversubscribe")
         plan = Plan(tuple(_words(strategy)) or offered(), tuple(_numbers(nodes)), games)
         machine = real_machine(plan, against, concurrency, real, ms, cores, oversubscribe, budget)
         settings = LabSettings(

@@ -100,7 +100,7 @@ class GameRecord:
         if self._variations is None:
             self._variations = Variations(self.start_sfen)
         comments = self._variations.texts([(move.usi, move.pv) for move in self.moves])
-        if self.ending is not None and comments and (self.ending.comment or _result(self.ending) is None):
+        if self.ending is not None and comments and (_is_to_be_told(self.ending) or _result(self.ending) is None):
             # KIF has no comment on an ending: what is to be said of it is said of the last move.
             comments[-1] = "\n".join(filter(None, (comments[-1], _say(self.ending))))
         # rsshogi takes a score for the mover's and turns white's round in KIF, where it is to be black's.
@@ -142,7 +142,7 @@ class GameRecord:
         result = _result(ending)
         if result is None:
             return _interrupted(ending)
-        return SpecialMoveEntry.from_result(result, comment=_say(ending) if ending.comment else None)
+        return SpecialMoveEntry.from_result(result, comment=_say(ending) if _is_to_be_told(ending) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +252,11 @@ def _out_of_turn(ending: Ending) -> SpecialMoveEntry:
     anyway."""
     result = None if ending.reason != "RESIGN" or ending.winner is None else _FOUL_WINS[ending.winner]
     return _interrupted(ending) if result is None else SpecialMoveEntry.from_result(result, comment=_say(ending))
+
+
+def _is_to_be_told(ending: Ending) -> bool:
+    """Whether the formats' own word says too little: for a perpetual check they have that of an illegal move."""
+    return bool(ending.comment) or ending.reason in ("OUTE_SENNICHITE", "ILLEGAL_ACTION")
 
 
 def _say(ending: Ending) -> str:

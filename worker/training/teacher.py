@@ -106,7 +106,9 @@ class TeacherSettings:
 def code_version() -> str:
     """A digest of all sources that decide a shard's bytes."""
     digest = hashlib.sha256(source_digest().encode())
-    for source in (__file__, entering.__file__, shard.__file__):
+    folder = Path(__file__).parents[1]
+    plain = (str(folder / name) for name in ("rules.py", "score.py", "shogi/position.py", "shogi/sfen.py"))
+    for source in (__file__, entering.__file__, shard.__file__, *plain):
         digest.update(Path(source).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -34,6 +34,7 @@ def run(*arguments: str) -> object:
         (("--games", "5"), "even number"),
         (("--against", "soon"), "against soon"),
         (("--against", "2x", "--table", "table.json"), "over one node .1x., and this is against 2x"),
+        (("--real", "--ms", "9", "--oversubscribe", "--table", "table.json"), "no place for nodes that share a core"),
         (("--sprt", "5"), "--sprt 5: expected two numbers"),
         (("--sprt", "5,5"), "elo0"),
         (("--ms", "300"), "--ms is for real time: give --real too"),

@@ -118,6 +118,14 @@ def test_an_ending_with_a_comment() -> None:
     assert text.splitlines()[-1] == "'*OUTE_SENNICHITE, black wins: perpetual check"
 
 
+def test_a_perpetual_check_is_told_from_an_illegal_move() -> None:
+    """No format has a word for it."""
+    check, foul = (record(ending=Ending(reason, 0)) for reason in ("OUTE_SENNICHITE", "ILLEGAL_MOVE"))
+    for text, other in ((check.to_csa(), foul.to_csa()), (check.to_kif(), foul.to_kif())):
+        assert "OUTE_SENNICHITE, black wins" in text
+        assert "wins" not in other
+
+
 def test_a_loss_by_leaving_is_a_loss_in_both_formats() -> None:
     left = record(ending=Ending("RESIGN", 1, comment="stopped by us, left on the opponent's turn"))
     assert left.to_csa().splitlines()[-2:] == [

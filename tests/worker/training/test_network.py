@@ -162,6 +162,7 @@ def test_a_run_learns_and_ends_in_integers(corpus: Corpus) -> None:
     first, last = outcome.rows[0], outcome.rows[-1]
     assert last.training_loss < first.training_loss * 0.7
     assert not first.quantised and last.quantised
+    assert last.epoch == 7, "from 0 on"
     records = corpus.validation_records(500)
     found = measure(outcome.net, to_file(outcome.net, SMALL), records, 16)
     assert found.rms < 10

@@ -126,6 +126,8 @@ class Trainer:
             self.model.parameters.values(), lr=settings.rate, betas=(0.9, 0.999), weight_decay=settings.decay
         )
         self._next_batch = START
+        self._epoch = START.epoch
+        """That of the last batch."""
         self._positions = self._over = 0
         self._rows: list[Row] = []
         self._sum, self._count = 0.0, 0
@@ -141,6 +143,7 @@ class Trainer:
                 value.copy_(state["parameters"][name])
         self._optimizer.load_state_dict(state["optimizer"])
         self._next_batch = BatchNumber(*state["place"])
+        self._epoch = self._next_batch.epoch
         self._positions, self._over = state["positions"], state["over"]
         self._rows = [Row(**row) for row in state["rows"]]
         self._sum, self._count = state["sum"], state["count"]
@@ -220,7 +223,7 @@ class Trainer:
             self._positions,
             self._over,
             self._schedule.total,
-            self._next_batch.epoch,
+            self._epoch,
             self._sum / max(1, self._count),
             last,
             self._schedule.is_quantised(self._over),
@@ -252,7 +255,7 @@ class Trainer:
         self._count += len(batch)
         self._positions += len(batch)
         self._over = min(schedule.total, over + len(batch))
-        self._next_batch = batch.after
+        self._epoch, self._next_batch = self._next_batch.epoch, batch.after
 
     def _validate(self) -> Row:
         """Measure, note whether it is the best of its part, and end the part where nothing gets better."""
@@ -260,7 +263,7 @@ class Trainer:
         quantised = schedule.is_quantised(max(0, over - 1))
         blend, score, result = self.losses(quantised=quantised)
         row = Row(
-            self._positions, over, self._next_batch.epoch, quantised, schedule.rate(over), schedule.score_share(over),
+            self._positions, over, self._epoch, quantised, schedule.rate(over), schedule.score_share(over),
             self._sum / max(1, self._count), blend, score, result,
         )  # fmt: skip
         self._rows.append(row)
