@@ -127,7 +127,7 @@ class Trainer:
         )
         self._next_batch = START
         self._epoch = START.epoch
-        """That of the last batch."""
+        """The epoch of the last batch."""
         self._positions = self._over = 0
         self._rows: list[Row] = []
         self._sum, self._count = 0.0, 0
