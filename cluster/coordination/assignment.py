@@ -58,6 +58,7 @@ class Assignment:
     ballot: TreeLine | None = None
     """Its vote: the last line on the whole root of the job ``ballot_job``."""
     ballot_job: int = 0
+    """The id of that job; 0: there is no ballot yet."""
     lines: dict[int, TreeLine] = field(default_factory=dict)
     """The last ones on the whole root, by MultiPV number, where several are asked for."""
     seldepth: int = 0

@@ -23,6 +23,7 @@ from cluster.api import (
     StartSearch,
     StopSearch,
 )
+from cluster.coordination.settings import Settings
 from master.usi.options import FleetOptions
 from master.usi.report import Reporter, error_line
 from worker.clock import Signs, Watch
@@ -32,9 +33,9 @@ from worker.usi.words import best_line
 
 LINGER_MS: Final = 2000
 """Time for which the fleet goes on pondering after a ``stop``, for the ``go`` that follows it."""
-_BEYOND_MS: Final = 10
-"""The hard deadline of a fixed time (``movetime``) is so much later: no flag falls, so the fleet need not leave early
-(`cluster.coordination.settings.Settings.deadline_margin_ms`), and its nodes search to the end."""
+_BEYOND_MS: Final = Settings().deadline_margin_ms
+"""The hard deadline of a fixed time (``movetime``) is so much later: no flag falls, so the fleet need not leave early,
+and its nodes search to the end."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class Replay:
         Raises:
             SfenError, MoveError: they say what is wrong; the next call is none the worse for it.
         """
-        last, self._last = self._last, None  # it is nowhere, if a fault comes in between
+        last, self._last = self._last, None  # a fault in between leaves none to go on from
         common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._moves, moves, strict=False)))
         taken_back = len(self._moves) - common
         if last is not None and sfen == self._sfen and taken_back <= _MOST_TAKEN_BACK:

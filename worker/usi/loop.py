@@ -127,7 +127,7 @@ class UsiLoop:
             case SendToGui(text):
                 self._say(text)
             case Prepare(plan, book) if plan is None and self._book.has(book):
-                if self._clearing:  # of a large table that takes seconds, which are nobody's move
+                if self._clearing:  # a large table takes seconds, for which the clock of a move should not run
                     self._asked += 1
                 else:
                     self._events.put(Prepared())

@@ -121,7 +121,8 @@ class SingleThinking(Thinking[_SingleSearch]):
             if free_until_ms <= now_ms:
                 self._halt(search_id)
             else:
-                self._wake_ms = free_until_ms
+                # After a ponderhit it ends at the soft time at the latest.
+                self._wake_ms = min(free_until_ms, free_until_ms if self._wake_ms is None else self._wake_ms)
 
     def _searched(self, search_id: int, result: SearchResult, now_ms: float) -> None:
         search = self._find(search_id)

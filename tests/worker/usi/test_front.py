@@ -143,12 +143,10 @@ class TestGo:
 
     def test_the_rest_of_a_second_is_used_before_it_ends(self) -> None:
         bench = thinking("go btime 600000 wtime 600000")
-        assert bench.iterate(5_000)
-        began = bench.now
-        assert bench.iterate(10_050), "not at once"
+        assert bench.iterate(5_000), "not at once"
         wake = bench.front.wake_ms()
         assert wake is not None
-        assert began + 10_050 < wake < began + 11_050
+        assert bench.now < wake < bench.now + 1000
         bench.tick(wake - bench.now)
         assert bench.ended == [bench.search.search_id]
 
