@@ -44,7 +44,12 @@ def check(search: Search, live: Collection[str]) -> None:
 
 def _check_fallback(search: Search) -> None:
     fallback = search.fallback
-    if fallback is None or fallback.job is None or not fallback.busy:
+    if fallback is None:
+        return
+    if fallback.job is None:
+        assert search.fallback_ms is not None or search.nodes_answer() is not None, "the fallback waits for ever"
+        return
+    if not fallback.busy:
         return
     limit = search.settings.fallback_nodes
     for assignment in search.usable():

@@ -89,16 +89,27 @@ class FallbackTerms(NamedTuple):
     """Whether it gives way to everything else there: nodes will answer."""
     nodes: int | None
     """Its node limit; None: it searches all the time."""
+    waits: bool
+    """Whether it begins only if the nodes bring no line soon."""
 
 
 def fallback_terms(search: Search) -> FallbackTerms:
-    """While there are nodes the fallback is in the background, and bounded where one of them runs beside it: that node
-    needs the CPU."""
+    """While there are nodes the fallback is in the background; where one of them runs beside it, that node needs the
+    CPU, so the fallback waits for it first, and is bounded."""
     usable = search.usable()
-    limits = [search.request.nodes]
-    if any(search.roster.facts(assignment.node_id).beside_master for assignment in usable):
-        limits.append(search.settings.fallback_nodes)
-    return FallbackTerms(bool(usable), min((limit for limit in limits if limit is not None), default=None))
+    beside = any(search.roster.facts(assignment.node_id).beside_master for assignment in usable)
+    limits = (search.request.nodes, search.settings.fallback_nodes if beside else None)
+    nodes = min((limit for limit in limits if limit is not None), default=None)
+    return FallbackTerms(background=bool(usable), nodes=nodes, waits=beside)
+
+
+def fallback_begins_ms(search: Search, now_ms: int) -> int:
+    """The time at which a fallback that waits begins where no node has brought a line: half of a short search is its
+    own."""
+    wait_ms = search.settings.fallback_wait_ms
+    if search.soft_ms is not None:
+        wait_ms = min(wait_ms, max(0, search.soft_ms - now_ms) // 2)
+    return now_ms + wait_ms
 
 
 def _job(

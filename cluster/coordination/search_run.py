@@ -14,7 +14,7 @@ from cluster.api import Answer, Decision, SearchRequest
 from cluster.coordination.assignment import WHOLE_ROOT, Assignment
 from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNode
 from cluster.coordination.group import Group
-from cluster.coordination.jobs import Dispatch, fallback_job, fallback_terms
+from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_job, fallback_terms
 from cluster.coordination.search_state import Search
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Report
@@ -155,11 +155,13 @@ class SearchRun:
         self._withdrawn(assignment, now_ms, f"{node_id} lost")
 
     def fallback_joined(self, now_ms: int) -> None:
-        self.search.fallback = Assignment(FALLBACK)
-        self._dispatch.give_fallback(self.search, self.search.fallback, now_ms)
+        search = self.search
+        search.fallback = Assignment(FALLBACK)
+        search.fallback_ms = fallback_begins_ms(search, now_ms)
+        self._mind_fallback(now_ms)
 
     def fallback_lost(self) -> None:
-        self.search.fallback = None
+        self.search.fallback = self.search.fallback_ms = None
 
     def _withdrawn(self, assignment: Assignment, now_ms: int, why: str) -> None:
         """A node can no longer be used in this search: what it did goes to those that are left of its group."""
@@ -286,6 +288,8 @@ class SearchRun:
         if search.time_is_up(now_ms):
             self._end(now_ms)
             return
+        if search.fallback_ms is not None and (now_ms >= search.fallback_ms or search.stopped):
+            self._begin_fallback(now_ms)
         if search.presearching and not search.stopped:
             for group in tuple(search.presearching):
                 self._end_presearch(group, now_ms)
@@ -297,7 +301,7 @@ class SearchRun:
         search, settings = self.search, self.search.settings
         if search.asking:
             return now_ms + 1
-        times = [search.soft_ms, search.hard_ms]
+        times = [search.soft_ms, search.hard_ms, search.fallback_ms]
         if search.soft_ms is not None:
             times.append(search.soft_ms + settings.answer_grace_ms)
         if search.dirty:
@@ -383,17 +387,30 @@ class SearchRun:
 
     def _mind_fallback(self, now_ms: int) -> None:
         """Change what the fallback does where nodes that came or went change its terms. One that rests goes on if it
-        may search more than it did."""
+        may search more than it did; one that has not begun begins where it has nobody to wait for."""
         assignment = self.search.fallback
-        if assignment is None or assignment.job is None:
+        if assignment is None:
             return
         job, terms = assignment.job, fallback_terms(self.search)
-        if assignment.busy:
-            changed = (job.background, job.nodes) != terms
+        if job is None:
+            changed = not terms.waits
+        elif assignment.busy:
+            changed = (job.background, job.nodes) != (terms.background, terms.nodes)
         else:
             changed = job.nodes is not None and (terms.nodes is None or terms.nodes > job.nodes)
         if changed:
-            self._dispatch.give_fallback(self.search, assignment, now_ms)
+            self._give_fallback(assignment, now_ms)
+
+    def _begin_fallback(self, now_ms: int) -> None:
+        """The nodes had their time for a first line: without one the fallback searches beside them."""
+        search = self.search
+        search.fallback_ms = None
+        if search.fallback is not None and search.nodes_answer() is None:
+            self._give_fallback(search.fallback, now_ms)
+
+    def _give_fallback(self, assignment: Assignment, now_ms: int) -> None:
+        self.search.fallback_ms = None
+        self._dispatch.give_fallback(self.search, assignment, now_ms)
 
     # --- the end --------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ class Search:
     """Assignments by node id, in the order in which the nodes came; the dead stay, for viewers."""
     fallback: Assignment | None = None
     """None: there is no fallback now."""
+    fallback_ms: int | None = None
+    """The time at which it begins, if no node has brought a line by then; None: it waits for nothing."""
     fallback_line: TreeLine | None = None
     earlier: TreeLine | None = None
     """The line that the search before it expected here."""

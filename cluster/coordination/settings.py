@@ -95,11 +95,14 @@ class Settings:
     share_bytes_per_s: int = 8_000_000
     """Bytes a second that a node may send to all its listeners together; the same amount comes in."""
 
+    fallback_wait_ms: int = 50
+    """Time that the nodes have for their first line (the usual one comes after 3 ms) before the fallback begins, while
+    a node runs beside it on the master's own machine and so needs the CPU. If those nodes die later their lines are
+    still there, and the fallback begins at once."""
     fallback_nodes: int = 3_000
-    """Nodes that the fallback searches (9 to 12 ms) before it rests, while a node runs beside it on the master's own
-    machine. If those nodes die later its last lines are still there, and it goes on without this limit. 20,000 nodes
-    took 8 % of a core at 300 ms a move, whatever its priority: where the kernel shares the cores between sessions
-    first, that counts for little."""
+    """Nodes that a fallback which waited in vain searches (9 to 12 ms) before it rests, as long as there is a node
+    beside it. 20,000 nodes took 8 % of a core at 300 ms a move, whatever its priority: where the kernel shares the
+    cores between sessions first, that counts for little."""
     validate: bool = False
     """Check the coordinator's invariants after every event (tests; costs time)."""
 

@@ -5,8 +5,8 @@ for the case that Ray or every node is gone.
 
 While nodes live its searches have the lowest priority; the moment it is the only one left they have the usual one, or a
 busy machine would starve it (`cluster.coordination.jobs.fallback_job`). Priorities count within a session only where
-the kernel shares the cores between sessions (``sched_autogroup``), and Ray's nodes have theirs: so on their machine its
-work is bounded besides.
+the kernel shares the cores between sessions (``sched_autogroup``), and Ray's nodes have theirs: so on their machine it
+begins only if they bring no line soon, and its work is bounded.
 """
 
 from __future__ import annotations

@@ -45,14 +45,81 @@ class TestDeadline:
         bench.tick(1000)
         assert bench.decisions[0].source == "fallback"
 
-    def test_the_fallback_spares_the_nodes_beside_it_until_they_are_gone(self) -> None:
+    def test_the_fallback_waits_for_the_nodes_beside_it(self) -> None:
         bench = Bench(0, replace(SETTINGS, fallback_nodes=5000), fallback=True)
         bench.feed(NodeJoined("n1", beside_master=True))
         bench.feed(StartSearch(TIMED))
+        bench.tick(49)
+        assert FALLBACK not in bench.jobs
+        assert bench.coordinator.wake_ms(bench.now) == bench.now + 1
+        bench.tick(1)
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (5000, True)
         bench.done(FALLBACK, 5000)
         bench.feed(NodeLost("n1", "test"))
         assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
+
+    def test_the_fallback_does_nothing_where_the_nodes_beside_it_answer(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(NodeJoined("n1", beside_master=True))
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 1, 3, "7g7f")
+        bench.tick(50)
+        bench.feed(NodeJoined("n2", beside_master=True))
+        bench.tick(949)
+        assert FALLBACK not in bench.jobs
+        bench.tick(1)
+        assert bench.decisions[0].move == "7g7f"
+
+    def test_a_fallback_that_was_not_needed_begins_when_the_nodes_beside_it_are_gone(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(NodeJoined("n1", beside_master=True))
+        bench.feed(StartSearch(TIMED))
+        bench.report("n1", 1, 3, "7g7f")
+        bench.tick(100)
+        bench.feed(NodeLost("n1", "test"))
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, False)
+
+    @pytest.mark.parametrize("left", [0, 1])
+    def test_the_fallback_waits_no_longer_where_the_last_node_beside_it_goes(self, left: int) -> None:
+        bench = Bench(left, fallback=True)
+        bench.feed(NodeJoined("beside", beside_master=True))
+        bench.feed(StartSearch(TIMED))
+        bench.feed(NodeLost("beside", "test"), 10)
+        assert (bench.job(FALLBACK).nodes, bench.job(FALLBACK).background) == (None, bool(left))
+        begun = bench.job(FALLBACK)
+        bench.tick(100)
+        assert bench.job(FALLBACK) == begun
+
+    def test_the_fallback_has_half_of_a_short_search(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(NodeJoined("n1", beside_master=True))
+        bench.feed(StartSearch(replace(TIMED, soft_ms=20)))
+        bench.tick(9)
+        assert FALLBACK not in bench.jobs
+        bench.tick(1)
+        bench.report(FALLBACK, 3, 10, "2g2f")
+        bench.tick(260)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_the_fallback_begins_at_a_stop(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(NodeJoined("n1", beside_master=True))
+        bench.feed(StartSearch(replace(TIMED, soft_ms=None, hard_ms=None)))
+        bench.feed(StopSearch(1), 5)
+        bench.report(FALLBACK, 3, 10, "2g2f")
+        bench.tick(100)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
+
+    def test_a_node_without_an_answer_leaves_it_to_the_fallback(self) -> None:
+        bench = Bench(0, fallback=True)
+        bench.feed(NodeJoined("n1", beside_master=True))
+        bench.feed(StartSearch(replace(TIMED, soft_ms=None, hard_ms=None, depth=4)))
+        bench.done("n1")
+        assert not bench.decisions
+        bench.tick(50)
+        bench.report(FALLBACK, 4, 10, "2g2f")
+        bench.done(FALLBACK)
+        assert (bench.decisions[0].move, bench.decisions[0].source) == ("2g2f", "fallback")
 
     def test_a_fallback_on_a_machine_without_nodes_searches_all_the_time(self) -> None:
         bench = Bench(1, replace(SETTINGS, fallback_nodes=5000), fallback=True)
@@ -72,6 +139,7 @@ class TestDeadline:
         for node_id in ("n1", "n2"):
             bench.feed(NodeJoined(node_id, beside_master=True))
         bench.feed(StartSearch(replace(TIMED, nodes=4000)))
+        bench.tick(50)
         first = bench.job(FALLBACK)
         assert first.nodes == 4000
         bench.done(FALLBACK, 4000)
@@ -85,6 +153,7 @@ class TestDeadline:
         for node_id in ("n1", "n2"):
             bench.feed(NodeJoined(node_id, beside_master=beside))
         bench.feed(StartSearch(TIMED))
+        bench.tick(50)
         first = bench.job(FALLBACK)
         bench.feed(NodeLost("n1", "test"))
         assert bench.job(FALLBACK) == first
