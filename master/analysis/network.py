@@ -14,5 +14,5 @@ def network_hash(eval_file: str) -> str:
     """
     from worker.nnue.network import default_file
 
-    file = Path(eval_file).expanduser() if eval_file else default_file()
+    file = Path(eval_file) if eval_file else default_file()
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

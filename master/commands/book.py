@@ -68,11 +68,11 @@ def show(
     """
     from master.commands.book_show import print_board, print_candidates, print_search
     from master.ui.console import Console
-    from worker.book import Book, BookError, legal_entries
+    from worker.book import BookError, legal_entries
 
     here = _position(position or [])
     settings = load(config)
-    files = book or [Path(file).expanduser() for file in (*settings.book.files, settings.book.learn) if file]
+    files = book or [Path(file) for file in (*settings.book.files, settings.book.learn) if file]
     if not files:
         raise CommandError("no book: give --book FILE, or name one in the configuration ([book] files, learn)")
     choice = choice_settings(settings.book)
@@ -85,8 +85,24 @@ def show(
                     print_search(console, str(path), here, learned.search_of(here.sfen()))
                     entries, _ = legal_entries(learned, here, choice)
             else:
-                entries, _ = legal_entries(Book(path, on_the_fly=True), here, choice)
+                entries, _ = legal_entries(_open_file(path, settings.book.on_the_fly), here, choice)
             print_candidates(console, str(path), here, entries)
+
+
+def _open_file(path: Path, on_the_fly: bool) -> Book:
+    """A book file, mapped where that can be; one that is not sorted is sorted in memory, as the player does it.
+
+    Raises:
+        BookError: as `Book`'s.
+    """
+    from worker.book import Book, BookError
+
+    try:
+        return Book(path, on_the_fly=True)
+    except BookError:
+        if on_the_fly:
+            raise
+        return Book(path)
 
 
 @app.command(cls=PlainCommand)

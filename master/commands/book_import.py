@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 SQLITE = (".sqlite", ".sqlite3")
 
 
+RECORDS_ALONE = (
+    "min_rating", "max_gap", "min_plies", "plies", "one_sided", "min_games", "min_wins", "scores", "depth",
+    "merge_colours", "jobs",
+)  # fmt: skip
+"""Options that mean nothing where books are merged."""
+
+
 def import_(
+    context: typer.Context,
     sources: Annotated[
         list[Path],
         typer.Option("--from", metavar="FOLDER|FILE", help="Records (CSA), or books (.db); may be repeated."),
@@ -94,6 +102,8 @@ def import_(
     books = [source for source in sources if source.suffix == ".db"]
     if books and len(books) < len(sources):
         raise CommandError("--from: records and books cannot be mixed in one go")
+    if books:
+        _refuse_records_options(context)
     with EndsOn(BookError):
         if books:
             _import_books(books, out)
@@ -102,6 +112,14 @@ def import_(
             # A book that learns knows a position and its turned twin as one.
             candidates = CandidateRules(min_games, min_wins, scores, depth, merge_colours or out.suffix in SQLITE)
             _import_records(sources, out, rules, candidates, jobs)
+
+
+def _refuse_records_options(context: typer.Context) -> None:
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name in RECORDS_ALONE and source is not None and source.name == "COMMANDLINE":
+            raise CommandError(f"{parameter.opts[0]}: it chooses from records, and --from names books")
 
 
 def _import_records(sources: list[Path], out: Path, rules: GameRules, candidates: CandidateRules, jobs: int) -> None:

@@ -24,12 +24,12 @@ def open_books(settings: Config) -> BookService:
 
     book = settings.book
     opening = OpeningSettings(
-        files=tuple(Path(file).expanduser() for file in book.files),
+        files=tuple(map(Path, book.files)),
         choice=choice_settings(book),
         look_ahead=LookAhead(book.look_ahead),
         style=StyleWeights({style: getattr(book, style.value) for style in Style}),
     )
-    learn = Path(book.learn).expanduser() if book.learn else None
+    learn = Path(book.learn) if book.learn else None
     service = BookService(opening, learn, study_settings(book))
     with EndsOn(BookError):
         service.open()
@@ -65,4 +65,4 @@ def learned_path(settings: Config) -> Path:
     """The book that learns; where none is named the command ends."""
     if not settings.book.learn:
         raise CommandError("no book that learns: give --book FILE, or name one in the configuration ([book] learn)")
-    return Path(settings.book.learn).expanduser()
+    return Path(settings.book.learn)

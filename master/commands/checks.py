@@ -33,15 +33,17 @@ def check_fleet(settings: Config, *, single: bool = False) -> None:
             raise CommandError(f"{where}: {kind.command[0]}: no such program")
 
 
-def check_net(file: str, where: str) -> None:
-    """End the command where ``file`` is no network; empty: the one that ships."""
+def check_net(file: str, where: str) -> str:
+    """The path of a network's file, with the home folder for ``~``. End the command where it is no network; empty: the
+    one that ships."""
     from worker.nnue import NetworkFileError
     from worker.nnue.format import read_network
 
-    if not file:
-        return
-    with EndsOn(NetworkFileError, OSError, where=where):
-        read_network(Path(file).expanduser())
+    path = os.path.expanduser(file)
+    if path:
+        with EndsOn(NetworkFileError, OSError, where=where):
+            read_network(Path(path))
+    return path
 
 
 def network_file(net: Path | None, fv_scale: int | None) -> bytes:

@@ -81,7 +81,7 @@ def evaluate(
 
     if sfen and file:
         raise CommandError("give --sfen or --file, not both")
-    check_net(net, "--net")
+    net = check_net(net, "--net")
     network = load_network(net, fv_scale=fv_scale) if net else default_network()
     scale = fv_scale or network.fv_scale
     positions = list(_sfen_lines(file)) if file else [("--sfen", sfen or STARTPOS)]
@@ -128,7 +128,7 @@ def bench(
 
       gougi bench --json --depth 10
     """
-    check_net(net, "--net")
+    net = check_net(net, "--net")
     compile_searcher()
     from worker.engine import EngineError
     from worker.search.bench import DEFAULT_DEPTH, run_bench

@@ -33,9 +33,11 @@ def log(
       gougi log records/gougi-*.jsonl --json
     """
     from master.game.summary import LogSummary, read
+    from master.logs.files import run_of
 
     found = LogSummary()
-    for file in files:
+    logs = {(file.resolve().parent, run_of(file) or file.name): file for file in files}
+    for file in logs.values():
         try:
             read(file, found)
         except (OSError, ValueError) as error:

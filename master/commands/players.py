@@ -114,4 +114,4 @@ def _kind(engine: EngineSpec, kind: NodeKindConfig) -> NodeKind:
 
 
 def _path(eval_file: str) -> str | None:
-    return str(Path(eval_file).expanduser().absolute()) if eval_file else None
+    return str(Path(eval_file).absolute()) if eval_file else None

@@ -205,16 +205,24 @@ def _run(
 
 
 def _settle_openings(folder: TuningFolder, settings: TuneSettings, network: bytes, file: Path | None) -> None:
-    """Have the folder hold openings: those of ``file``, or made ones that ``network`` finds even."""
+    """Have the folder hold openings: those of ``file``, or made ones that ``network`` finds even.
+
+    Raises:
+        TuningError: it holds others than those of ``file``, or the file has none.
+    """
     from cluster.tuning.settings import TuningError
     from master.commands.openings import made_openings
     from worker.arena.openings import OpeningError, read_openings
 
-    if folder.known_openings():
-        return
+    known = folder.known_openings()
     try:
-        if file is not None:
-            folder.keep_openings(read_openings(file))
+        given = [] if file is None else read_openings(file)
+        if known:
+            if given not in ([], known):
+                raise TuningError(f"{folder.path}: begun with other openings than those of {file}")
+            return
+        if given:
+            folder.keep_openings(given)
             return
         count = min(MOST_OPENINGS, settings.pairs * settings.spsa.iterations)
 

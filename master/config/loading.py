@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import tomllib
@@ -59,6 +60,7 @@ def load_config(options: Mapping[str, Mapping[str, Any]] | None = None, file: Pa
     path = file or find_file()
     in_file = _read_file(path) if path else {}
     _refuse_unknown_variables()
+    _refuse_no_json()
     given: dict[str, Any] = {
         section: {key: value for key, value in keys.items() if value is not None}
         for section, keys in (options or {}).items()
@@ -98,7 +100,7 @@ def csa_password(config: Config) -> str:
         return config.csa.password.get_secret_value()
     if not config.csa.password_file:
         return ""
-    path = Path(config.csa.password_file).expanduser()
+    path = Path(config.csa.password_file)
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077 and path.is_file():
@@ -158,6 +160,22 @@ def _refuse_unknown_variables() -> None:
         raise ConfigError(
             "\n".join(f"environment: {name}: no such variable; `gougi config` lists the keys" for name in unknown)
         )
+
+
+def _refuse_no_json() -> None:
+    """A list or a table has to be JSON in a variable; pydantic's error names neither the variable nor that."""
+    shapes: dict[Any, str] = {tuple: '["A", "B"]', dict: '{"KEY": "VALUE"}'}
+    wrong = []
+    for section, key in _keys():
+        annotation = _table_at((section,)).model_fields[key].annotation
+        name, shape = variable(section, key), shapes.get(typing.get_origin(annotation))
+        if shape is not None and name in os.environ:
+            try:
+                json.loads(os.environ[name])
+            except (ValueError, RecursionError):
+                wrong.append(f"environment: {name}: {os.environ[name]!r} is not JSON, such as {shape}")
+    if wrong:
+        raise ConfigError("\n".join(wrong))
 
 
 def _origin(location: _Location, given: Mapping[str, Mapping[str, Any]], path: Path | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
@@ -17,6 +18,10 @@ SECRETS = frozenset({("csa", "password"), ("page", "token")})
 """Keys that no file holds and nothing prints: they come from the environment."""
 
 
+_Path = Annotated[str, AfterValidator(os.path.expanduser)]
+"""A file or folder; ``~`` is the home folder, also where no shell has seen it."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -29,7 +34,7 @@ class EngineConfig(_Section):
     threads: Annotated[int, Field(ge=0, le=512)] = 0
     """Search threads of each node. 0: the nodes of a machine share out its processors (each gets 16 at most); a single
     searcher has one."""
-    eval_file: str = ""
+    eval_file: _Path = ""
     """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
     """Raw network output to a centipawn. 0: what the network file names, else 16."""
@@ -42,7 +47,7 @@ class NodeKindConfig(_Section):
     """A USI engine: its program, by its path on the node's own machine, and arguments. Empty: our own searcher."""
     options: dict[str, str] = {}
     """The USI engine's options."""
-    eval_file: str | None = None
+    eval_file: _Path | None = None
     fv_scale: Annotated[int, Field(ge=0, le=1024)] | None = None
     hash_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1, le=512)] | None = None
@@ -116,7 +121,7 @@ class CsaConfig(_Section):
     """Login name."""
     password: SecretStr | None = None
     """Not here: GOUGI_CSA_PASSWORD or password_file holds it (a "trip", on servers that pair by game name)."""
-    password_file: str = ""
+    password_file: _Path = ""
     """A file with the password on its first line, which only its owner can read (mode 600)."""
     games: Annotated[int, Field(ge=0)] = 1
     """Games to play, one after the other. 0: without end."""
@@ -126,7 +131,7 @@ class CsaConfig(_Section):
     The delays between grow to two minutes, so 30 take 50 minutes. 0: never."""
     tls: bool = False
     """Speak TLS, with a server (or a tunnel) that offers it. Its certificate and name are verified."""
-    tls_ca_file: str = ""
+    tls_ca_file: _Path = ""
     """The certificates to trust (PEM). Empty: those that this machine trusts."""
 
 
@@ -163,7 +168,7 @@ class PlayConfig(_Section):
 class BookConfig(_Section):
     """Opening books, and the book that learns. docs/how-to/books.md explains them."""
 
-    files: tuple[str, ...] = ()
+    files: tuple[_Path, ...] = ()
     """YaneuraOu DB files; the first one that has a move for the position is used. Empty: none."""
     on_the_fly: bool = False
     """Leave the files on the disk (they have to be sorted): for books of many GB."""
@@ -202,7 +207,7 @@ class BookConfig(_Section):
     """Weight of openings with the rook on the eighth file."""
     answer_ms: Annotated[int, Field(ge=1, le=10_000)] = 300
     """Milliseconds that a book has to answer, at most a quarter of the move's time. After that the search begins."""
-    learn: str = ""
+    learn: _Path = ""
     """File (SQLite) of the book that learns from the player's own games. Made when needed. Empty: no such book."""
     study: bool = True
     """Between games, search the moves before the turn of a lost game again, for twice the time."""
@@ -215,7 +220,7 @@ class BookConfig(_Section):
 class RecordsConfig(_Section):
     """Records and logs of games."""
 
-    folder: str = "records"
+    folder: _Path = "records"
     """Folder for game records (CSA) and logs. Made when needed."""
 
 

@@ -179,7 +179,7 @@ def _take(fields: dict[str, Any], game: LoggedResult, into: LogSummary) -> None:
     kind = fields.get("kind")
     if kind == "ServerLine":
         game.hear(str(fields.get("line", "")))
-    elif kind == "Decision":
+    elif kind == "Decision" and fields.get("sent"):  # else it came too late, and another move had been played
         game.decisions[str(fields.get("source"))] += 1
     if game.game_id and not offered:
         into.games.append(game)

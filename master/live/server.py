@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, ClassVar, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from master.live.cursor import Cursor
-from master.live.page import Site
+from master.live.page import GAME_SECTIONS, Site
 from worker.text import japanese
 
 STATIC: Final = Path(__file__).with_name("static")
@@ -91,7 +91,7 @@ class Hub:
 
     def text(self, key: str | None, name: str, version: int) -> str:
         """A section as JSON."""
-        place = (key if name in ("game", "thoughts") else None, name)
+        place = (key if name in GAME_SECTIONS else None, name)
         kept = self._texts.get(place)
         if kept is None or kept[0] != version:
             kept = (version, _json(self.site.section(name, key)))
@@ -307,7 +307,7 @@ def listen(host: str, port: int) -> socket.socket:
 def address_of(sock: socket.socket, host: str, token: str) -> str:
     """The address to open, the token in it."""
     name = f"[{host}]" if ":" in host else socket.gethostname() if host == "0.0.0.0" else host
-    return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
 
 
 def make_server(app: ASGIApp) -> uvicorn.Server:

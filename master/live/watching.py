@@ -25,13 +25,13 @@ class Watch:
     time.
 
     Args:
-        log: a log; or a folder, whose newest log is followed, with this machine's fleets beside it. None: ``facts``
-            are all there is.
+        log: a log; or a folder, whose newest log is followed, with this machine's fleets beside it, and which may still
+            have to be made. None: ``facts`` are all there is.
         facts: what is shown from the beginning.
     """
 
     def __init__(self, log: Path | None, facts: list[Fact]) -> None:
-        self._folder = log if log is not None and log.is_dir() else None
+        self._folder = log if log is not None and (log.is_dir() or not log.exists()) else None
         self._reader = None if log is None or self._folder is not None else LogReader(log)
         self._first = facts
         self._sizes: tuple[object, ...] = ()

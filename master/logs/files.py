@@ -52,7 +52,12 @@ def newest_log(folder: Path) -> Path | None:
         return None
     if not found:
         return None
-    return folder / f"{_order(max(found, key=_order))[0]}.jsonl"
+    return folder / f"{run_of(max(found, key=_order))}.jsonl"
+
+
+def run_of(path: Path) -> str:
+    """The name that all files of one log share; empty: it has not the name of a log."""
+    return _order(path)[0]
 
 
 def read_lines(path: Path, gap: Callable[[str], None]) -> Iterator[tuple[Path, int, str]]:

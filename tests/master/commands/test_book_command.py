@@ -96,6 +96,8 @@ def test_stats(capsys: pytest.CaptureFixture[str]) -> None:
         (("import", "--from", ".", "--out", "book.db"), "no .csa files in ."),
         (("import", "--from", "a.db", "--from", "games", "--out", "book.db"), "cannot be mixed"),
         (("import", "--from", "a.db", "--out", "a.db"), "merged into itself"),
+        (("import", "--from", "a.db", "--out", "b.db", "--min-games", "2"), "--min-games: it chooses from records"),
+        (("import", "--from", "a.db", "--out", "b.db", "--merge-colours"), "--merge-colours: it chooses from records"),
         (("import", "--from", "a.db", "--out", "b.db"), "a.db: no such file"),
         (("stats",), "no book that learns"),
         (("stats", "none.sqlite"), "none.sqlite: no such file"),
@@ -119,6 +121,18 @@ def test_no_game_is_left(games: Path, capsys: pytest.CaptureFixture[str]) -> Non
         run("import", "--from", "games", "--out", "book.db", "--min-rating", "4000", "--min-plies", "1")
     assert "rating too low, or unknown: 4" in capsys.readouterr().out
     assert not Path("book.db").exists()
+
+
+def test_an_unsorted_book_is_shown_unless_it_stays_on_the_disk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = "sfen 9/9/9/9/9/9/9/9/9 b - 1\n7g7f\n"
+    Path("a.db").write_text(f"sfen {STARTPOS}\n2g2f none 0 0 5\n" + late)
+    run("show", "--book", "a.db")
+    assert "☗２六歩" in capsys.readouterr().out
+    monkeypatch.setenv("GOUGI_BOOK_ON_THE_FLY", "true")
+    with pytest.raises(CommandError, match="not sorted"):
+        run("show", "--book", "a.db")
 
 
 def test_an_unsorted_book_cannot_be_merged() -> None:

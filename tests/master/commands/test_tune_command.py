@@ -91,6 +91,9 @@ def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
 
     other = gougi(*words, "--out", "broken", "--seed", "2", cwd=tmp_path, env=OTHER)
     assert other.returncode == 2 and "seed was 1 and is 2" in other.stderr
+    (tmp_path / "others").write_text(OPENINGS.splitlines()[0])
+    other = gougi(*words, "--out", "broken", "--openings", "others", cwd=tmp_path, env=OTHER)
+    assert other.returncode == 2 and "broken: begun with other openings than those of others" in other.stderr
     shown = gougi("tune", "show", "whole", "--plot", "plot.svg", cwd=tmp_path).stdout
     assert "RAZOR_BASE" in shown and "24/24 iterations, 48/48 games" in shown
     assert (tmp_path / "plot.svg").read_bytes() == (tmp_path / "whole" / "parameters.svg").read_bytes()

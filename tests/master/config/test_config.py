@@ -226,3 +226,46 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
     assert VotersConfig().model_dump() == variety
     assert not EngineConfig().eval_file
     assert EngineSpec().eval_file is None
+
+
+def test_the_home_folder_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/us")
+    monkeypatch.setenv("GOUGI_RECORDS_FOLDER", "~/shogi")
+    text = """\
+[engine]
+eval_file = "~/nn.bin"
+[cluster]
+kinds = [{eval_file = "~/other.bin"}]
+[csa]
+password_file = "~/secret"
+tls_ca_file = "~/ca.pem"
+[book]
+files = ["~/a.db", "b~.db"]
+learn = "~/learn.sqlite"
+"""
+    config = load_config(file=write(tmp_path / "paths.toml", text))
+    assert (config.records.folder, config.engine.eval_file) == ("/home/us/shogi", "/home/us/nn.bin")
+    assert config.cluster.kinds[0].eval_file == "/home/us/other.bin"
+    assert (config.csa.password_file, config.csa.tls_ca_file) == ("/home/us/secret", "/home/us/ca.pem")
+    assert (config.book.files, config.book.learn) == (("/home/us/a.db", "b~.db"), "/home/us/learn.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("GOUGI_BOOK_FILES", "floodgate.db", "'floodgate.db' is not JSON, such as [\"A\", \"B\"]"),
+        ("GOUGI_CLUSTER_KINDS", "", "'' is not JSON, such as ["),
+        ("GOUGI_FLEET_VARIABLES", "{a: 1}", "'{a: 1}' is not JSON, such as {\"KEY\": \"VALUE\"}"),
+        ("GOUGI_BOOK_FILES", "3", "[book] files: 3 is not a list"),
+    ],
+)
+def test_a_list_or_a_table_in_a_variable_is_json(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=re.escape(f"environment: {name}: ") + ".*" + re.escape(words)):
+        load_config()
+    monkeypatch.setenv("GOUGI_BOOK_FILES", '["a.db", "b.db"]')
+    monkeypatch.delenv("GOUGI_CLUSTER_KINDS", raising=False)
+    monkeypatch.delenv("GOUGI_FLEET_VARIABLES", raising=False)
+    assert load_config().book.files == ("a.db", "b.db")

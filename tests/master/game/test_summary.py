@@ -31,6 +31,7 @@ DECIDED = {
     "at_ms": 2.0,
     "kind": "Decision",
     "source": "vote",
+    "sent": ["+7776FU"],
     "level": "debug",
 }
 LOG: list[dict[str, object]] = [
@@ -98,6 +99,11 @@ def test_several_files_and_packed_parts(tmp_path: Path, capsys: pytest.CaptureFi
     assert "games: 5: 1 won, 1 lost, 1 drawn, 2 unfinished" in told
     assert "time used: 1:14" in told and "nodes lost: 1 (node-2 1)" in told and "1 times: its process died" in told
     assert "Ray lost: 1" in told and "vote 2" in told
+    # Each of the log's files stands for all of it, as where a shell has put them all.
+    again = tmp_path / "up" / ".." / f"{name}.jsonl"
+    (tmp_path / "up").mkdir()
+    assert run(["log", *map(str, (tmp_path / f"{name}.0001.jsonl.gz", tmp_path / f"{name}.jsonl", other, again))]) == 0
+    assert capsys.readouterr().out == told
     assert run(["log", str(other), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["lines"] == 3
 
@@ -113,3 +119,11 @@ def test_what_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert run(["log", str(tmp_path)]) == 2
     assert run(["log", str(tmp_path / "gone")]) == 2
     assert "gone: no such file" in capsys.readouterr().err
+
+
+def test_a_decision_that_came_too_late_was_not_played() -> None:
+    found = LogSummary()
+    late = {name: value for name, value in DECIDED.items() if name != "sent"}
+    add(map(json.dumps, [begin("anna"), *offer(1, "+"), late, DECIDED]), found)
+    (game,) = found.games
+    assert game.decisions == {"vote": 1}

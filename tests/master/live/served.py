@@ -27,8 +27,8 @@ class Served:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     def __enter__(self) -> Self:
-        self._sock = listen("127.0.0.1", 0)
-        self.port: int = self._sock.getsockname()[1]
+        self.sock = listen("127.0.0.1", 0)
+        self.port: int = self.sock.getsockname()[1]
         self._thread.start()
         self._loop, self.hub = self._begun.result(30)
         return self
@@ -45,7 +45,7 @@ class Served:
         self._server = make_server(make_app(hub, self._token))
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         self._begun.set_result((asyncio.get_running_loop(), hub))
-        await self._server.serve(sockets=[self._sock])
+        await self._server.serve(sockets=[self.sock])
 
     def _end(self) -> None:
         self.hub.close()

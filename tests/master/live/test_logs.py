@@ -114,18 +114,22 @@ def test_a_folder_shows_its_newest_log_and_the_fleets(
     lost = {"at": 60.0, "node": "node-3", "why": "w"}
     fleets = [{**master, "nodes": [{**node, "nps": 5000, "lost": 1}], "last_losses": [lost]}]
     monkeypatch.setattr("master.live.watching.masters", lambda: list(fleets))
-    (tmp_path / "gougi-20200101-000000-1.jsonl").write_text("{}\n")
-    watch, site = Watch(tmp_path, []), Site(HEAD)
-    for fact in watch.poll():
-        site.take(fact)
-    assert not site.games
+    records = tmp_path / "records"
+    watch, site = Watch(records, []), Site(HEAD)
+    for begun in (False, True):
+        if begun:
+            records.mkdir()
+            (records / "gougi-20200101-000000-1.jsonl").write_text("{}\n")
+        for fact in watch.poll():
+            site.take(fact)
+        assert not site.games
     fleet = site.section("fleet", None)
     assert [(node["node"], node["host"], node["nps"], node["since"]) for node in fleet["nodes"]] == [
         ("node-3", "h", 5000, 50.0)
     ]
     assert (fleet["losses"], fleet["searching"]) == (1, True)
-    (tmp_path / log.name).write_bytes(log.read_bytes())
-    assert newest_log(tmp_path) == tmp_path / log.name
+    (records / log.name).write_bytes(log.read_bytes())
+    assert newest_log(records) == records / log.name
     while True:
         for fact in watch.poll():
             site.take(fact)

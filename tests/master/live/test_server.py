@@ -120,6 +120,29 @@ def test_without_a_token_only_this_machines_names_are_answered(host: str, status
         assert served.get("/", Host=host).status == status
 
 
+def test_the_printed_address_opens_the_page_whatever_the_token() -> None:
+    token = "a+b/c==&d#e%20f-of-24-chars"
+    with Served(token=token) as served:
+        address = server.address_of(served.sock, "127.0.0.1", token)
+        assert address.startswith(f"http://127.0.0.1:{served.port}/?token=")
+        answer = served.get(address.removeprefix(f"http://127.0.0.1:{served.port}"))
+        assert answer.status == 303
+        cookie = answer.getheader("Set-Cookie") or ""
+        assert served.get("/", Cookie=cookie.partition(";")[0]).status == 200
+
+
+def test_each_game_has_its_own_sections() -> None:
+    """Texts are kept for other viewers; versions of two games may be equal."""
+    shown = site()
+    for fact in facts(begin=2000):
+        shown.take(fact)
+    hub = server.Hub(shown)
+    for name in ("game", "thoughts", "ended"):
+        assert shown.section(name, "1") != shown.section(name, "2"), name
+        first, second = (hub.text(key, name, 1) for key in ("1", "2"))
+        assert first != second, name
+
+
 def test_a_token_opens_the_page() -> None:
     with Served(token=TOKEN) as served:
         for path in ("/", "/events", "/main.js", "/?token=wrong", "/?token="):
