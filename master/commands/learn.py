@@ -149,7 +149,7 @@ def learn(
 
       gougi learn --against yardstick=other/nn.bin --against gpsusi=gpsusi
 
-      gougi learn --history docs/nets.json --net best.bin --generations 4
+      gougi learn --history docs/nets.json --net worker/nnue/data/gougi.bin --generations 13
 
       gougi learn show runs/learn
     """

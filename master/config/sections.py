@@ -33,7 +33,7 @@ class EngineConfig(_Section):
     """Transposition table of each node, in MiB."""
     threads: Annotated[int, Field(ge=0, le=512)] = 0
     """Search threads of each node. 0: the nodes of a machine share out its processors (each gets 16 at most); a single
-    searcher has one."""
+    searcher and the nodes of `gougi analyze` have one."""
     eval_file: _Path = ""
     """Network file (nn.bin), by its path on the node's own machine. Empty: the one that ships with Gougi."""
     fv_scale: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -99,7 +99,7 @@ class VotersConfig(_Section):
     """Differences between nodes that run our own searcher, so that a vote of theirs is more than one opinion."""
 
     dropout: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    """Share of the network's hidden units that each node but the first leaves out, others on each."""
+    """Share of the network's hidden units that each node but the first leaves out; each node leaves out other ones."""
     noise: Annotated[float, Field(ge=0, le=1000)] = 0.0
     """Noise on each node's evaluation but the first's: its standard deviation in centipawns."""
     depths: bool = True
@@ -142,8 +142,8 @@ class ClockConfig(_Section):
     """Milliseconds that the clock keeps back on each move for the way to the server and back, at first; never fewer.
     It keeps back more if the connection, or this machine, turns out to be slower."""
     most_reserve_ms: Annotated[int, Field(ge=0, le=60_000)] = 1200
-    """Most milliseconds that the clock keeps back besides in front of the flag: a tenth of the time at stake, up to
-    this; more if the connection has once been slower than that."""
+    """When the flag is near, the clock keeps back a tenth of the time at stake besides, but at most these milliseconds.
+    It keeps back more if the connection has once been slower than that."""
 
 
 class PlayConfig(_Section):
