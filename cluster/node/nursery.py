@@ -302,6 +302,8 @@ class Nursery:
     def _ended(self, node: _Node) -> None:
         from cluster.node.process import AGAIN, ALONE, NOT_NEEDED
 
+        if self._nodes.get(node.node_id) is not node:
+            return  # another order of the same moment has ended it
         self._selector.unregister(node.pidfd)
         os.close(node.pidfd)
         status: int | None = None

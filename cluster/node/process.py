@@ -25,7 +25,7 @@ from cluster.machine.status import sweep
 from cluster.metrics.node import NodeEndpoint
 from cluster.metrics.server import ListenAddress
 from cluster.network.channel import ChannelAddress, ChannelClient
-from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Leave, Order, Peers, Stop
+from cluster.network.messages import EVERY_JOB, Begun, End, Failed, Hello, Job, Leave, Order, Peers, Stop
 from cluster.network.own_host import machine_name
 from cluster.node.runner import NodeRunner
 from cluster.sharing.node import TableSharing
@@ -167,7 +167,7 @@ class NodeService:
             self._runner.handle(order)
             if order == Stop(EVERY_JOB):
                 self._now(NodeState.DISMISSED)
-            if self._sharing is not None:
+            if self._sharing is not None and isinstance(order, Job):
                 self._sharing.wake()
 
     def _end(self, status: int) -> None:

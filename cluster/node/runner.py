@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from cluster.network.messages import Done, Job, NewGame, Report, Starves, Stop
 from cluster.node.appetite import Appetite
@@ -27,6 +28,9 @@ from worker.threads import core_time, give_way
 _log = logging.getLogger(__name__)
 
 Emit = Callable[[Report | Done | Starves], None]
+
+_SEARCHES: Final = 0.5
+"""Share of a search that a thread which searches runs, or waits for a core, at the least."""
 
 
 class NodeRunner:
@@ -169,7 +173,7 @@ class NodeRunner:
             self._emit(Report.of(self.node_id, job, info))
 
         error, result = "", SearchResult("", None, 0, 0)
-        before = core_time()
+        began_s, before = time.monotonic(), core_time()
         try:
             result = self.engine.go(job.limits(), on_info)
         except EngineError as failure:
@@ -184,7 +188,10 @@ class NodeRunner:
             self._running = None
         self._emit(Done(self.node_id, job.search_id, job.job_id, result.nodes, result.time_ms, error))
         if not job.background:
+            now_s = time.monotonic()
             ran_s, waited_s = (after - earlier for after, earlier in zip(core_time(), before, strict=True))
-            percent = self._appetite.note(ran_s, waited_s, time.monotonic())
+            # A thread that slept most of the time only listened to an engine that searches in a process of its own.
+            searched = ran_s + waited_s >= _SEARCHES * (now_s - began_s)
+            percent = self._appetite.note(ran_s, waited_s, now_s) if searched else None
             if percent is not None:
                 self._emit(Starves(self.node_id, percent, processors()))

@@ -137,6 +137,7 @@ class TableSharing:
                 self._tell()
             self._link.wait(None, or_batch=True)
             self._judged = self._refilled = self._marked = self._began = time.monotonic()
+            self._written = 0  # by the search before: no part of this one's rate
         self._searching = self._busy()
         # Also where only others search: not a round for each of their batches.
         self._link.wait(min(_LATEST_S, max(_SOONEST_S, (time.monotonic() - self._began) * _PART)))

@@ -45,6 +45,7 @@ class Peering:
                 groups.setdefault(hello.share_meaning, []).append(hello)
         found: list[tuple[str, Peers]] = []
         for group in groups.values():
+            rate = self._bytes_per_s if len(group) > 1 else 0  # alone it would look for listeners all the time
             heard = [listens_to(index, len(group)) for index in range(len(group))]
             for index, hello in enumerate(group):
                 others = sorted((group[i] for i in heard[index]), key=lambda other: other.node_id)
@@ -55,7 +56,7 @@ class Peering:
                     listeners=tuple(
                         sorted(self._key_of(group[i].node_id) for i, those in enumerate(heard) if index in those)
                     ),
-                    bytes_per_s=self._bytes_per_s,
+                    bytes_per_s=rate,
                 )
                 if self._told.get(hello.node_id) != peers:
                     self._told[hello.node_id] = peers

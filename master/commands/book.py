@@ -19,6 +19,7 @@ from master.commands.settings import ConfigFile, load
 
 if TYPE_CHECKING:
     from master.book.learned import LearnedBook
+    from worker.book import Book
     from worker.shogi import Position
 
 app = typer.Typer(

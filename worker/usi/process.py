@@ -60,7 +60,7 @@ class UsiProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                start_new_session=True,
+                process_group=0,  # Ctrl-C is not for it; in our session, so that whoever ends that ends it too
                 env={name: value for name, value in os.environ.items() if name not in _SECRETS},
             )
         except (OSError, ValueError) as error:

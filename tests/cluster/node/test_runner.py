@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -243,3 +244,15 @@ def test_a_node_that_waits_for_its_core_says_so(bench: Bench, monkeypatch: pytes
     bench.runner.handle(job(2, depth=2, background=True))
     bench.done(2)
     assert sum(isinstance(message, Starves) for message in bench.messages) == 1
+
+
+def test_a_thread_that_only_listens_to_an_engine_does_not_starve(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process has cores of its own: what the thread that reads its lines waits for tells nothing of them."""
+    times, now = iter([(0.0, 0.0), (1.2, 1.8)]), iter([100.0])
+    monkeypatch.setattr("cluster.node.runner.core_time", lambda: next(times, (1.2, 1.8)))
+    monkeypatch.setattr("cluster.node.runner.time", SimpleNamespace(monotonic=lambda: next(now, 200.0)))
+    bench.runner.handle(job(1, depth=2))
+    bench.done(1)
+    bench.runner.handle(job(2, depth=2, background=True))
+    bench.done(2)
+    assert not any(isinstance(message, Starves) for message in bench.messages)

@@ -178,6 +178,20 @@ def test_the_rate_is_kept_and_the_depth_follows(start: Start) -> None:
     assert said.bytes_out <= 100_000 * (said.time_ms / 1000 + 0.3)
 
 
+def test_what_earlier_searches_wrote_is_no_part_of_a_searchs_rate(start: Start) -> None:
+    a, b = start("a", "b")
+    connect(a, b, bytes_per_s=40_000)
+    for number in range(1, 21):
+        a.call("search")
+        a.call("put", some_entries(1000 * number, 100))
+        until(lambda number=number: arrived(b, 1000 * number))  # type: ignore[misc]
+        a.call("stop")
+        until(lambda number=number: len(a.call("reports")) == number)  # type: ignore[misc]
+    a.call("search")
+    time.sleep(0.3)
+    assert a.call("depth") == 2
+
+
 def test_nothing_is_collected_where_nobody_listens(start: Start) -> None:
     a, b = start("a", "b")
     a.call("search")

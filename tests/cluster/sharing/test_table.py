@@ -245,6 +245,15 @@ def test_all_hear_all_others_and_are_told_once() -> None:
     assert set(left) == {"n1", "n3"}
 
 
+def test_a_node_that_is_alone_has_nothing_to_do_until_another_comes() -> None:
+    peering = Peering(1000, key)
+    for number, meaning in ((1, "aa"), (2, "bb"), (3, "aa")):
+        peering.said_hello(hello(number, meaning))
+    assert [peers.bytes_per_s for _, peers in peering.orders(["n1", "n2"])] == [0, 0]
+    assert {node: peers.bytes_per_s for node, peers in peering.orders(["n1", "n2", "n3"])} == {"n1": 1000, "n3": 1000}
+    assert dict(peering.orders(["n1", "n2"]))["n1"].bytes_per_s == 0
+
+
 def test_only_those_of_one_meaning_hear_each_other_and_others_take_no_part() -> None:
     peering = Peering(1000, key)
     for number, meaning in ((1, "aa"), (2, "bb"), (3, "aa"), (4, "bb")):

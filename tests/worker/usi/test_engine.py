@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -16,6 +17,7 @@ from worker.rules import Rules
 from worker.score import mated_in
 from worker.shogi import STARTPOS
 from worker.usi.engine import Patience, UsiEngine
+from worker.usi.process import UsiProcess
 
 SCRIPT = Path(__file__).with_name("scripted_usi.py")
 SHORT = Patience(start_s=10.0, ready_s=10.0, stop_s=0.3)
@@ -263,6 +265,15 @@ def test_bad_position_leaves_the_old_one(make: Make) -> None:
         engine.go(Limits(searchmoves=("5e5d",)))
     with pytest.raises(EngineError, match="no root move is left"):
         engine.go(Limits(searchmoves=("7g7f",), ignoremoves=("7g7f",)))
+
+
+def test_the_program_is_in_our_session_but_not_of_our_group() -> None:
+    """Whoever ends a node's session ends a program that hangs, and Ctrl-C does not reach it."""
+    process = UsiProcess([sys.executable, "-u", str(SCRIPT)], 10.0)
+    try:
+        assert (os.getsid(process.pid), os.getpgid(process.pid)) == (os.getsid(0), process.pid)
+    finally:
+        process.kill()
 
 
 def installed(name: str) -> str:
