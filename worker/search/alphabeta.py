@@ -47,6 +47,7 @@ from worker.search.node import (
     ALL,
     CUT,
     PV,
+    beyond_limit,
     do_move,
     do_null_move,
     enter_node,
@@ -171,6 +172,8 @@ def search(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, depth: A
         if table_bound != 0:
             table_score = entry_score(data, ply)
             table_depth = entry_depth(data)
+            if beyond_limit(pos, th, ply, table_score):
+                table_score, table_depth, table_bound = np.int64(NO_SCORE), np.int64(-1), np.int64(0)
         table_move = entry_move(pos, data)
         if table_move != 0 and not is_pseudo_legal(pos, table_move):
             table_move = np.int64(0)

@@ -12,7 +12,7 @@ from worker.jit.fields import sixteen_equal
 from worker.jit.handover import hand_over
 from worker.jit.inlining import never_inline
 from worker.jit.memory import atomic_ld64
-from worker.score import MATE, MAX_EVAL, NO_SCORE
+from worker.score import MATE, MATE_BOUND, MAX_EVAL, NO_SCORE
 from worker.search.correction import correction_row, follow_keys
 from worker.search.history import continuation_row, slot_of
 from worker.search.parts import part
@@ -38,6 +38,9 @@ POLL_NODES: Final = 1024
 """Nodes between two looks at the stop flag and the clock: about a millisecond."""
 REPETITION_WINDOW: Final = 16
 """Plies back in which a repetition is looked for."""
+NEAR_ROOT: Final = 2
+"""Plies from the root up to which a fourth occurrence is looked for in the whole game, and not in those sixteen alone:
+the root's move and its answer are what a player chooses from."""
 _SAME_SIDE: Final = 0x1555
 """The plies with the same side to move among the last sixteen (bit 0: the oldest), but for the last two: a side needs
 two moves to come back."""
@@ -116,8 +119,18 @@ def repetition_score(pos: Any, th: Any, ply: int) -> Any:
     # Most positions are new: one look at the boards of the last sixteen plies. Before the game's first ply the field
     # before `st_board` is read, which at worst costs time.
     if sixteen_equal(pos.st_board, pos.ply - REPETITION_WINDOW, pos.board_key) & _SAME_SIDE == 0:
-        return np.int64(NO_SCORE)
+        return _fourth(pos, th, ply) if ply <= NEAR_ROOT else np.int64(NO_SCORE)
     return _known_board(pos, th, ply)
+
+
+@jit()
+def _fourth(pos: Any, th: Any, ply: int) -> Any:
+    """The score of a position that stands for the fourth time; `NO_SCORE` otherwise, and where a null move led here."""
+    never_inline()
+    distance = fourth_time(pos)
+    if distance == 0 or _passes(pos, ply):
+        return np.int64(NO_SCORE)
+    return _repeated(pos, th, ply, distance)
 
 
 @jit()
@@ -138,10 +151,8 @@ def _known_board(pos: Any, th: Any, ply: int) -> Any:
                 if change != 0:
                     return change * REPETITION_WIN - change * ply
         distance += 2
-    if repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW)) != 0:
-        distance = fourth_time(pos)
-        if distance != 0 and (window < 4 or not _passes(pos, window & ~1)):
-            return _repeated(pos, th, ply, distance)
+    if ply <= NEAR_ROOT or repetition_distance(pos, max(np.int64(0), pos.ply - REPETITION_WINDOW)) != 0:
+        return _fourth(pos, th, ply)
     return np.int64(NO_SCORE)
 
 
@@ -168,6 +179,13 @@ def game_end_score(pos: Any, th: Any, ply: int) -> Any:
     if score == NO_SCORE and wins_by(pos, th.entering_rule):
         return np.int64(MATE - 1) - ply
     return score
+
+
+@jit()
+def beyond_limit(pos: Any, th: Any, ply: int, score: int) -> Any:
+    """Whether ``score`` is a mate that would come when the move limit has ended the game: it was found with more plies
+    left."""
+    return abs(score) >= MATE_BOUND and pos.ply - ply + MATE - abs(score) >= th.draw_ply
 
 
 @jit()

@@ -15,7 +15,7 @@ from worker.search.check_squares import checks_by, note_checks
 from worker.search.correction import corrected, correction_of
 from worker.search.exchange import exchange_at_least
 from worker.search.mate1 import mate_in_one
-from worker.search.node import do_move, enter_node, game_end_score, poll, update_pv
+from worker.search.node import beyond_limit, do_move, enter_node, game_end_score, poll, update_pv
 from worker.search.parts import part
 from worker.search.picker import EVASIONS, QUIESCENCE, next_move, start_picker
 from worker.search.state import OFFSET
@@ -77,6 +77,8 @@ def quiescence(pos: Any, nn: Any, th: Any, ply: int, alpha: int, beta: int, is_p
         table_bound = entry_bound(data)
         if table_bound != 0:
             table_score = entry_score(data, ply)
+            if beyond_limit(pos, th, ply, table_score):
+                table_score, table_bound = np.int64(NO_SCORE), np.int64(0)
         was_pv = entry_is_pv(data)
         # An entry without a search is weighed like a fresh evaluation, below.
         known = table_score != NO_SCORE and entry_depth(data) > UNSEARCHED

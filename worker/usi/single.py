@@ -7,7 +7,7 @@ search anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from worker.clock import Signs, Watch
@@ -178,6 +178,9 @@ class SingleThinking(Thinking[_SingleSearch]):
             multipv=self.options.number("MultiPV"),
             searchmoves=order.searchmoves,
         )
+        rules = self.options.rules
+        if is_blind:  # the opponent is to move at the root, and a draw is worth what it will be after the hit
+            rules = replace(rules, draw_black=-rules.draw_white, draw_white=-rules.draw_black)
         times = CLOCK_WORDS & order.numbers.keys() or (order.ponder and not order.numbers)
         self.out.append(
             BeginSearch(
@@ -185,7 +188,7 @@ class SingleThinking(Thinking[_SingleSearch]):
                 sfen,
                 moves[:-1] if is_blind else moves,
                 limits,
-                self.options.rules,
+                rules,
                 self.options.number("RootMateSearchNodesLimit"),
                 asks=bool(times) and not order.infinite and "movetime" not in order.numbers,
             )

@@ -291,7 +291,8 @@ class Thinking(ABC, Generic[S]):
         self._states.to(state, self._now_ms)
 
     def _think(self, asked: Asked) -> None:
-        if asked.order.infinite:
+        # The book's move goes out at once: it would overtake the bestmove that a search before still owes.
+        if asked.order.infinite or self._ending:
             self._begin(asked)
             return
         self._asked = asked

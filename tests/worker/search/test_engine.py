@@ -6,6 +6,7 @@ import random
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from benchmarks.playouts import positions
@@ -15,8 +16,9 @@ from worker.rules import EnteringKingRule, Rules
 from worker.score import DRAW, MATE, mate_distance, mate_in, mated_in
 from worker.search import engine as engine_module
 from worker.search.engine import NumbaEngine
-from worker.search.node import POLL_NODES, REPETITION_WIN
+from worker.search.node import POLL_NODES, REPETITION_WIN, beyond_limit
 from worker.search.smp import Ballot
+from worker.search.state import NEVER, ThreadState, begin_search
 from worker.search.thread import Task
 from worker.search.tt import TranspositionTable, entry_depth, entry_score
 from worker.shogi import STARTPOS, Position, move_to_usi
@@ -258,6 +260,15 @@ def test_a_stop_before_the_search_is_not_lost(engine: NumbaEngine) -> None:
     assert engine.go(Limits(nodes=5_000)).nodes == 5_000
 
 
+def test_a_stop_before_the_first_move_plays_no_blunder(engine: NumbaEngine) -> None:
+    fresh(engine, "4k4/9/4P4/9/9/9/9/r8/R3K4 b - 1")
+    engine.stop()
+    assert engine.go(Limits()).bestmove == "9i9h"
+    engine.set_position("4k4/9/4P4/9/9/9/9/r8/R3K4 b - 1")
+    engine.stop()
+    assert engine.go(Limits(searchmoves=("5i4i", "9i8i"))).bestmove == "9i8i", "the other one loses the rook"
+
+
 def test_a_finished_mate_search_without_limits_waits_for_the_stop(engine: NumbaEngine) -> None:
     fresh(engine, MATE_IN_1)
     done = threading.Event()
@@ -283,6 +294,24 @@ def test_only_the_fourth_time_of_a_game_position_is_a_draw(engine: NumbaEngine) 
             history = (*cycle * rounds, *cycle[:3])
             result = fresh(engine, STARTPOS, history).go(Limits(depth=1, searchmoves=("7b8b",)))
             assert (result.lines[0].score == 777) == (rounds == 2), rounds
+    finally:
+        engine.rules = Rules()
+
+
+@pytest.mark.parametrize("replies", [0, 1])
+def test_the_fourth_time_is_seen_however_long_the_way_back(engine: NumbaEngine, replies: int) -> None:
+    """Both kings walk around for nine moves: the last time is eighteen plies ago."""
+    black = ("5e6e", "6e7e", "7e8e", "8e8f", "8f7g", "7g6g", "6g5g", "5g4f", "4f5e")
+    white = ("5a6a", "6a7a", "7a8a", "8a8b", "8b7c", "7c6c", "6c5c", "5c4b", "4b5a")
+    walk = tuple(move for pair in zip(black, white, strict=True) for move in pair)
+    engine.rules = Rules(draw_black=-3000, draw_white=3000)
+    try:
+        for rounds in range(3):
+            history = (*walk * rounds, *walk[: 17 - replies])
+            only = walk[17 - replies]
+            sfen = "4k4/9/9/9/4K4/9/9/9/9 b - 1"
+            score = fresh(engine, sfen, history).go(Limits(depth=4, searchmoves=(only,))).lines[0].score
+            assert (abs(score) == 3000) == (rounds == 2), (rounds, score)
     finally:
         engine.rules = Rules()
 
@@ -397,6 +426,20 @@ def test_the_move_limit_draws_and_a_draw_has_its_value(engine: NumbaEngine) -> N
         assert fresh(engine, ahead.replace(" b ", " w ")).go(Limits(depth=6)).lines[0].score == 70
     finally:
         engine.rules = Rules()
+
+
+@pytest.mark.parametrize(("ply", "root"), [(0, 2), (2, 0)])
+@pytest.mark.parametrize(("limit", "distance"), [(8, 3), (6, 5), (5, 5), (4, 3), (NEVER, 99)])
+def test_a_mate_of_the_table_counts_only_within_the_move_limit(ply: int, root: int, limit: int, distance: int) -> None:
+    """It may have been found with more plies left. ``distance``: plies from the root, which ``root`` plies led to."""
+    state, position = ThreadState(), Position.startpos()
+    begin_search(state.record)
+    position.push_all(["7g7f", "3c3d"])
+    state.fields.draw_ply[0] = limit
+    for score in (MATE - distance, distance - MATE):
+        found = beyond_limit(position.record, state.record, np.int64(ply), np.int64(score))
+        assert bool(found) == (root + distance >= limit)
+    assert not beyond_limit(position.record, state.record, np.int64(ply), np.int64(500))
 
 
 def test_rules_out_of_range_are_refused() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.usi_bench import TIMES
 from tests.worker.usi.bench import Bench, info, thinking
+from worker.book import BookReply
 from worker.engine import SearchResult
 from worker.mate import MateResult, MateStatus
 from worker.shogi import STARTPOS
@@ -172,6 +173,18 @@ class TestGo:
         bench.find("2g2f")
         assert bench.moves() == ["bestmove 7g7f", "bestmove 2g2f"]
 
+    @pytest.mark.parametrize("first", ["go infinite", "go ponder btime 9000 wtime 9000"])
+    def test_the_books_move_does_not_overtake_the_first_answer(self, first: str) -> None:
+        bench = thinking(first)
+        before, bench.book = bench.search, BookReply("2g2f")
+        bench.send("stop", "position startpos", "go btime 9000 wtime 9000")
+        assert bench.take() == []
+        bench.find("7g7f", search=before)
+        bench.find("9g9f")
+        assert bench.moves() == ["bestmove 7g7f", "bestmove 9g9f"]
+        bench.send("go btime 9000 wtime 9000")
+        assert bench.moves() == ["bestmove 2g2f"]
+
     def test_an_analysis_does_not_resign(self) -> None:
         for go, answer in (("go depth 3", "bestmove resign"), ("go infinite", "bestmove 7g7f")):
             bench = Bench()
@@ -272,10 +285,13 @@ class TestPonder:
 
     def test_stochastic_pondering_leaves_the_reply_open(self) -> None:
         bench = Bench()
+        bench.send("setoption name DrawValueBlack value -300", "setoption name DrawValueWhite value 50")
         bench.send("setoption name Stochastic_Ponder value true", GAME, PONDER)
         blind = bench.search
         assert blind.moves == ("7g7f",)
         bench.send("ponderhit")
+        # We are black, after the hit and, though white is to move, before it.
+        assert bench.search.rules.draw_values(0)[0] == blind.rules.draw_values(1)[0] == -300
         assert bench.ended == [blind.search_id]
         assert bench.search.moves == ("7g7f", "3c3d")
         assert bench.search.limits.movetime_ms is not None
