@@ -16,6 +16,7 @@ from cluster.coordination.events import FALLBACK, AskLastResort, SendJob, StopNo
 from cluster.coordination.group import Group
 from cluster.coordination.jobs import Dispatch, fallback_begins_ms, fallback_job, fallback_terms
 from cluster.coordination.search_state import Search
+from cluster.coordination.settings import Mode
 from cluster.coordination.states import Phase, SearchState
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.ranking import Presearch
@@ -78,7 +79,9 @@ class SearchRun:
             self._log_start()
             self.decide(now_ms)
             return
-        if soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
+        # Where each node searches all, one that joins costs the others nothing.
+        alone = search.settings.mode is Mode.CONSULT
+        if alone or soft_ms is None or soft_ms - now_ms >= search.settings.min_redeal_ms:
             new = [node_id for node_id in search.roster if node_id not in search.assignments]
             self._add_nodes(new, now_ms, "ponder hit")
         self._log_start()

@@ -127,6 +127,7 @@ class Search:
         assignment.alive, assignment.failed, assignment.refused = True, False, 0
         if not fits:
             assignment.ballot = None  # another engine's: their depths do not compare
+            assignment.lines.clear()
             self._stale = True
         if not fits and len(group.assignments) > 1:
             group.assignments.remove(assignment)
@@ -235,9 +236,13 @@ class Search:
 
     def take_line(self, assignment: Assignment, line: TreeLine, multipv: int) -> None:
         """Enter a checked line of ``assignment``'s job."""
-        if self.request.multipv > 1:
-            assignment.lines[multipv] = line
+        voted = assignment.ballot_job
         self.group_of(assignment).take_line(assignment, line, multipv)
+        # All lines of a node are of one job: that of its vote, which a later job gets when it has come as deep.
+        if self.request.multipv > 1 and assignment.job is not None and assignment.ballot_job == assignment.job.job_id:
+            if assignment.ballot_job != voted:
+                assignment.lines.clear()
+            assignment.lines[multipv] = line
         self.changed(line)
 
     def changed(self, *lines: TreeLine) -> None:

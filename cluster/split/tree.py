@@ -211,7 +211,10 @@ def proves_mate(line: TreeLine) -> bool:
 
 
 def replaces(line: TreeLine, known: TreeLine | None) -> bool:
-    """Whether ``line`` takes the place of what is known of the same moves: a proven mate does however shallow it is."""
+    """Whether ``line`` takes the place of what is known of the same moves: a proven mate does however shallow it is.
+    Only another one takes the place of a proven win."""
+    if known is not None and known.score > 0 and proves_mate(known) and not proves_mate(line):
+        return False
     return known is None or line.depth >= known.depth or proves_mate(line)
 
 

@@ -19,10 +19,11 @@ class ServerAddress:
         host, colon, port = text.rpartition(":")
         if not colon or text.endswith("]"):
             host, port = text, str(DEFAULT_PORT)
+        bare = ":" in host and not (host.startswith("[") and host.endswith("]"))
         host = host.removeprefix("[").removesuffix("]")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        if not host or bare or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
             raise ValueError(f"{text!r} is not HOST:PORT, such as wdoor.c.u-tokyo.ac.jp:4081")
         return cls(host, int(port))
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

@@ -339,7 +339,8 @@ class Player:
         known = None if self._pondering is None else self._pondering.known(request, self._now_ms)
         self._pondering = None  # it is a part of this search now, or over
         self._to(PlayerState.SEARCHING)
-        self._wait = search = RunningSearch.begin(search_id, game, known, self._now_ms, self.settings.guard_ms)
+        guard_ms = min(self.settings.guard_ms, self.settings.clock.network_margin_ms)  # it is taken from that
+        self._wait = search = RunningSearch.begin(search_id, game, known, self._now_ms, guard_ms)
         clocks = game.clocks(self._now_ms)
         self._emit(ThinkingBegan(search_id, len(game.moves), search.soft_ms, search.hard_ms, clocks, known))
         self._out.append(StartSearch(replace(request, soft_ms=search.soft_ms, hard_ms=search.hard_ms)))

@@ -39,4 +39,4 @@ class Variations:
             behind = self._position.copy()
             words = " ".join(line_texts(behind, pv, move & 0x7F, behind.parse_csa)).translate(_SIGNS)
             self._texts.append(f"*読み筋={words}" if words else "")
-        return self._texts
+        return list(self._texts)

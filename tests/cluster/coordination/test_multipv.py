@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.api import Decision, Progress, SearchRequest, StartSearch, StopSearch
-from cluster.coordination.events import NodeJoined
+from cluster.coordination.events import NodeJoined, NodeLost
 from cluster.coordination.multipv import best_lines
 from cluster.coordination.settings import Mode, Settings
 from cluster.drivers.local_driver import LocalSearcher
@@ -109,6 +109,35 @@ class TestCoordinator:
         bench.report("n1", 9, 10, "6g6f", multipv=2)
         bench.feed(StopSearch(1))
         assert shown(bench.decisions[0].lines) == [("7g7f", 9, 30), ("6g6f", 9, 10)]
+
+    def test_a_node_that_begins_anew_keeps_its_deep_lines_until_it_has_come_as_deep(self) -> None:
+        bench = Bench(1)
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=2)))
+        bench.report("n1", 25, 300, "7g7f", multipv=1)
+        bench.report("n1", 25, -500, "2g2f", multipv=2)
+        bench.feed(NodeLost("n1", "test"))
+        bench.feed(NodeJoined("n1"))
+        for depth in (1, 24):
+            bench.report("n1", depth, 10, "7g7f", multipv=1)
+            bench.report("n1", depth, 5, "6g6f", multipv=2)
+            bench.tick(200)
+            [progress] = [i for i in bench.out if isinstance(i, Progress)]
+            assert shown(progress.lines) == [("7g7f", 25, 300), ("2g2f", 25, -500)], depth
+        bench.report("n1", 25, 20, "6g6f", multipv=1)
+        bench.report("n1", 25, 7, "7g7f", multipv=2)
+        bench.feed(StopSearch(1))
+        assert shown(bench.decisions[0].lines) == [("6g6f", 25, 20), ("7g7f", 25, 7)]
+
+    def test_lines_of_another_engine_go_with_it(self) -> None:
+        bench = Bench(0)
+        bench.feed(NodeJoined("n1", engine="deep"))
+        bench.feed(StartSearch(SearchRequest(1, STARTPOS, multipv=2)))
+        bench.report("n1", 25, 300, "7g7f", multipv=1)
+        bench.feed(NodeLost("n1", "test"))
+        bench.feed(NodeJoined("n1", engine="other"))
+        bench.report("n1", 6, 10, "2g2f", multipv=1)
+        bench.feed(StopSearch(1))
+        assert shown(bench.decisions[0].lines) == [("2g2f", 6, 10)]
 
     def test_one_line_is_the_answers(self) -> None:
         bench = Bench()

@@ -316,6 +316,13 @@ class TestHit:
         bench.feed(StartSearch(replace(HIT, nodes=5000)))
         assert (bench.decisions[1].move, bench.decisions[1].nodes) == ("2g2f", 5000)
 
+    def test_with_little_time_all_search_the_reply_where_each_searches_all(self) -> None:
+        bench = pondering(4, CONSULT)
+        bench.tick(1000)
+        assert {reply: len(nodes) for reply, nodes in replies(bench).items()} == {"3c3d": 3, "8c8d": 1}
+        bench.feed(StartSearch(replace(HIT, soft_ms=300, hard_ms=400)))
+        assert {reply: len(nodes) for reply, nodes in replies(bench).items()} == {"3c3d": 4}
+
     def test_the_fallback_rests_until_the_hit(self) -> None:
         bench = pondering(fallback=True)
         assert FALLBACK not in bench.jobs

@@ -17,6 +17,7 @@ from cluster.split.tree import (
     inherit,
     leaves,
     line_from_root,
+    replaces,
     takes_over,
 )
 from tests.cluster.split.trees import negamax, trees
@@ -228,3 +229,13 @@ def test_labels() -> None:
     assert Leaf().label == "all"
     assert Leaf(("7g7f",), (), ("3c3d",)).label == "7g7f others"
     assert replace(Leaf(("7g7f",)), moves=("3c3d", "8c8d")).label == "7g7f 3c3d/8c8d"
+
+
+def test_a_proven_win_gives_way_to_another_one_alone() -> None:
+    mate = TreeLine(9, mate_in(7), Bound.EXACT, ("7g7f",))
+    deeper = TreeLine(12, 300, Bound.EXACT, ("2g2f",))
+    assert replaces(deeper, replace(mate, score=mate_in(11))), "longer than its search was deep: not proven"
+    assert not replaces(deeper, mate)
+    assert replaces(mate, deeper)
+    assert replaces(replace(mate, depth=5, score=mate_in(5)), mate)
+    assert replaces(deeper, replace(mate, score=mated_in(6))), "of a loss a deeper search may know better"

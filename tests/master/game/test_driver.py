@@ -410,9 +410,13 @@ def test_the_searchers_time_is_that_of_the_clock() -> None:
 )
 def test_addresses(text: str, address: ServerAddress) -> None:
     assert ServerAddress.parse(text) == address
+    assert ServerAddress.parse(str(address)) == address
 
 
-@pytest.mark.parametrize("text", ["", ":4081", "host:", "host:port", "host:0", "host:65536", "host:-1", "host:４"])
+@pytest.mark.parametrize(
+    "text",
+    ["", ":4081", "host:", "host:port", "host:0", "host:65536", "host:-1", "host:４", "::1", "2001:db8::5", "[::1:99"],
+)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         ServerAddress.parse(text)

@@ -10,6 +10,7 @@ from master.player.inputs import SearchFailed, Tick
 from master.player.instructions import PlayerSettings
 from tests.answers import make_known, root_line
 from tests.master.player.table import BLACK, Table, decision, progress
+from worker.clock import ClockSettings
 from worker.clock.timecontrol import TimeControl
 from worker.shogi import Position
 
@@ -43,6 +44,14 @@ def test_the_hard_deadline_ends_the_turn_with_the_best_that_is_known() -> None:
     assert table.player.deadline_ms is None
     assert table.tell(decision(1, "7g7f")) == []
     assert table.tell(progress(1, "7g7f")) == []
+
+
+def test_the_guard_never_goes_beyond_the_margin() -> None:
+    """Or a silent searcher would lose on time where nearly nothing is kept back."""
+    table = Table(PlayerSettings(clock=ClockSettings(network_margin_ms=20))).begin()
+    request = table.requests[0]
+    assert request.hard_ms is not None
+    assert table.player.deadline_ms == table.now + request.hard_ms + 20
 
 
 def test_what_pondering_knew_is_played_where_the_search_says_nothing() -> None:

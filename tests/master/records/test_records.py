@@ -66,8 +66,10 @@ def test_endings(plies: int, ending: Ending, line: str) -> None:
 
 
 def test_kif_says_in_a_comment_what_it_has_no_word_for() -> None:
-    text = record(ending=Ending("disconnected", comment="the line broke")).to_kif()
+    broken = record(ending=Ending("disconnected", comment="the line broke"))
+    text = broken.to_kif()
     assert "*disconnected: the line broke" in text.splitlines()
+    assert broken.to_kif() == text, "said once, however often it is written"
     assert "中断" in text
 
 
