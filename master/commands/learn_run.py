@@ -81,12 +81,12 @@ def run(
         ledger = folder.take_over(history, default if first is None else first, default)
     spent = False
     with Stoppable() as block:
-        while (step := next_step(ledger, recipe, generations, folder.with_games())) is not None:
+        while (step := next_step(ledger, recipe, generations, folder.with_games(), folder.with_nets())) is not None:
             if spent := ledger.spent_s >= budget.seconds:
                 break
             ledger = _take(folder, recipe, ledger, step, budget)
     ledger = folder.read()
-    whole = next_step(ledger, recipe, generations, folder.with_games()) is None
+    whole = next_step(ledger, recipe, generations, folder.with_games(), folder.with_nets()) is None
     if as_json:
         print(json.dumps({"folder": str(folder.path), "finished": whole, "best": ledger.best, **ledger.as_json()}))
     else:

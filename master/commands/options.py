@@ -11,7 +11,10 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object, for program
 JsonAtEnd = Annotated[bool, typer.Option("--json", help="One JSON object at the end, for programs.")]
 
 Nodes = Annotated[
-    int | None, typer.Option(metavar="N", help="Nodes on this machine, as many as it has processors for. Default: 1, or one of each kind.")
+    int | None,
+    typer.Option(
+        metavar="N", help="Nodes on this machine, as many as it has processors for. Default: 1, or one of each kind."
+    ),
 ]
 Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="A running Ray cluster. Default: one of our own.")

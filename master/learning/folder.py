@@ -60,7 +60,8 @@ class LearnFolder(RunFolder):
     def take_over(self, history: Path, best: bytes, default: bytes) -> Ledger:
         """Begin where a run of another machine ended, with its ledger and its best net, without its games.
 
-        Where this folder's run began so, it goes on.
+        A last generation whose gate has not decided begins anew: its games and nets are not here. Where this folder's
+        run began so, it goes on.
 
         Args:
             history: the other run's ``learn.json``.
@@ -71,7 +72,7 @@ class LearnFolder(RunFolder):
             LearnFolderError: this folder has another run, or the nets are not those of the ledger.
             OSError: a file cannot be read or written.
         """
-        ledger = self._ledger(history)
+        ledger = self._ledger(history).decided()
         if self.ledger_path.exists():
             own = self.read()
             if own.continues(ledger):
@@ -116,6 +117,11 @@ class LearnFolder(RunFolder):
         """Numbers of the generations whose games are here: not those that another machine made."""
         games = self.path.glob(f"generation-*/{Kind.GAMES.value}")
         return frozenset(int(path.parent.name.removeprefix("generation-")) for path in games)
+
+    def with_nets(self) -> frozenset[int]:
+        """Numbers of the generations whose nets are here, among them 0, the first net."""
+        numbers = (path.stem.removeprefix("generation-") for path in self.path.glob("nets/generation-*.bin"))
+        return frozenset(int(number) for number in numbers if number.isdecimal())
 
     def promote(self, one: Generation) -> None:
         """Let a generation's net be the best one. Raises OSError. Done twice it does no harm."""

@@ -133,6 +133,11 @@ class Ledger:
             and all(theirs.sha256 in (None, mine.sha256) for mine, theirs in pairs)
         )
 
+    def decided(self) -> Ledger:
+        """Without a last generation whose gate has not decided."""
+        over = tuple(one for one in self.generations if one.promoted is not None)
+        return replace(self, generations=over)
+
     def begun(self, number: int) -> Ledger:
         """With the generation of this number, the next one, begun; as it is where it was before."""
         if self.generation(number) is not None:

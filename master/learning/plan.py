@@ -29,7 +29,13 @@ class Step:
         return f"{words} against {self.name}" if self.kind is Kind.MATCH else f"{words} {self.name}"
 
 
-def next_step(ledger: Ledger, recipe: Recipe, generations: int, here: frozenset[int] = frozenset()) -> Step | None:
+def next_step(
+    ledger: Ledger,
+    recipe: Recipe,
+    generations: int,
+    here: frozenset[int] = frozenset(),
+    nets: frozenset[int] | None = None,
+) -> Step | None:
     """The step that is to be done next; None: all generations are whole.
 
     Generations come in order, the steps of each in theirs. An opponent that was added later meets the nets that were
@@ -38,13 +44,15 @@ def next_step(ledger: Ledger, recipe: Recipe, generations: int, here: frozenset[
     Args:
         generations: of the whole run; more may be asked later.
         here: numbers of the generations that this folder made; no other one's gate can go on.
+        nets: numbers of the generations whose promoted nets are here; no other one plays matches. None: all.
     """
     for number in range(1, max(generations, len(ledger.generations)) + 1):
         one = ledger.generation(number)
         if one is None:
             return Step(number, Kind.GAMES)
         step = _missing(one, recipe)
-        if step is not None:
+        plays = nets is None or number in nets
+        if step is not None and (plays or step.kind is not Kind.MATCH):
             return step
         is_last = number == len(ledger.generations)
         if is_last and number in here and one.open_after is not None and one.open_after < recipe.gate_games:

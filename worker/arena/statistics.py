@@ -174,6 +174,10 @@ class Verdict(enum.Enum):
     H1 = "H1"
 
 
+_MOST_ELO: Final = 1000.0
+"""Of a hypothesis: far beyond it a score is 0 or 1 to a float's precision."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sprt:
     """A test of H0 "A is ``elo0`` stronger" against H1 "A is ``elo1`` stronger".
@@ -183,7 +187,8 @@ class Sprt:
         beta: probability to accept H0 where H1 holds.
 
     Raises:
-        ValueError: ``elo0`` is not below ``elo1``, or an error probability is not within 0 .. 1/2.
+        ValueError: ``elo0`` is not below ``elo1``, one of them is beyond 1,000 either way, or an error probability is
+            not within 0 .. 1/2.
     """
 
     elo0: float
@@ -194,6 +199,9 @@ class Sprt:
     def __post_init__(self) -> None:
         if not self.elo0 < self.elo1:
             raise ValueError(f"SPRT: elo0 ({self.elo0:g}) must be below elo1 ({self.elo1:g})")
+        for name, value in (("elo0", self.elo0), ("elo1", self.elo1)):
+            if not abs(value) <= _MOST_ELO:
+                raise ValueError(f"SPRT: {name} is {value:g}: expected -{_MOST_ELO:g} to {_MOST_ELO:g}")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
                 raise ValueError(f"SPRT: {name} is {value:g}: expected between 0 and 0.5")

@@ -270,7 +270,11 @@ class GameClock:
         self, control: TimeControl, holding: Holding, target_ms: float, ply: int, max_moves: int | None
     ) -> float:
         """The part of the target that is lost where this move is made sooner: byoyomi, the cost of any move, and all of
-        it on the last move."""
+        it on the last move.
+
+        Byoyomi also while there is main time, though the server takes it from that: what were kept would be used at the
+        end of the game alone, where moves need less.
+        """
         if control.unlimited or moves_to_limit(ply, max_moves) == 1:
             return target_ms
         return min(control.byoyomi_ms + (holding.cost_ms or 0.0), target_ms)

@@ -149,7 +149,7 @@ def _read(source: Source) -> Shard:
 
 
 def shard_files(folders: Sequence[Path]) -> list[Path]:
-    """The shards of folders of ``gougi selfplay``, in order.
+    """The shards of folders of ``gougi selfplay``, in order, by their whole paths.
 
     Raises:
         CorpusError: a folder has none; the text names it.
@@ -157,7 +157,7 @@ def shard_files(folders: Sequence[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for folder in folders:
-        files = sorted(path for path in folder.iterdir() if _SHARD_FILE.fullmatch(path.name))
+        files = sorted(path for path in folder.resolve().iterdir() if _SHARD_FILE.fullmatch(path.name))
         if not files:
             raise CorpusError(f"{folder}: no shards of gougi selfplay in it")
         found += files

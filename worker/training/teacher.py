@@ -39,6 +39,8 @@ _UNUSUAL_NODES: Final = 20
 """Soft limit of the searches on this way."""
 _UNUSUAL_BALANCE: Final = 0.85
 """Probability, at most, with which the better side of an unusual position wins."""
+_MOST_TWINS: Final = 1000
+"""Openings in a row that the shard has already; then one may come twice: there are hardly others so short."""
 _FEW_PIECES: Final = 24
 """On the board: of a game with so few an end is to be seen."""
 
@@ -188,17 +190,20 @@ class Teacher:
     def _open(
         self, th: Any, sp: Any, rng: random.Random, flags: int, even: Position, seen: set[int]
     ) -> tuple[Position, int]:
-        """An opening that this shard does not have yet, and its plies."""
+        """An opening, and its plies: one that this shard does not have yet, unless there seems to be none left."""
         settings = self._settings
         margin = settings.score_of(_UNUSUAL_BALANCE if flags & UNUSUAL else settings.balance)
         first, last = _ENTERING_PLIES if flags & ENTERING else (settings.plies_from, settings.plies_to)
+        twins = 0
         while True:
             position = entering_start(rng) if flags & ENTERING else even
             plies = first + int(below(sp, np.uint64(last - first + 1)))
             quick = 1 + int(below(sp, np.uint64(_UNUSUAL_PLIES))) if flags & UNUSUAL else 0
-            if open_game(position.record, self._nnue.record, th, sp, plies, quick, margin) and position.key not in seen:
-                seen.add(position.key)
-                return position, plies + quick
+            if open_game(position.record, self._nnue.record, th, sp, plies, quick, margin):
+                twins += 1
+                if position.key not in seen or twins > _MOST_TWINS:
+                    seen.add(position.key)
+                    return position, plies + quick
             rewind(position.record)
 
     def _play(self, position: Position, plies: int, th: Any, sp: Any, flags: int) -> Game:

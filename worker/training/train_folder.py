@@ -70,7 +70,7 @@ class TrainFolder(RunFolder):
             corpus = Corpus.from_json(self.known_facts(self.data), split)
         except (KeyError, TypeError) as error:
             raise TrainFolderError(f"{self.data}: not readable: {error!r}") from error
-        known = {source.path for source in corpus.sources}
+        known = {str(Path(source.path).resolve()) for source in corpus.sources}
         if more := sum(str(path) not in known for path in files):
             return corpus, [f"{more} shards came later than this run: it goes on with its own {len(known)}"]
         return corpus, []

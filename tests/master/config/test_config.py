@@ -253,9 +253,9 @@ learn = "~/learn.sqlite"
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("GOUGI_BOOK_FILES", "floodgate.db", "'floodgate.db' is not JSON, such as [\"A\", \"B\"]"),
+        ("GOUGI_BOOK_FILES", "floodgate.db", '\'floodgate.db\' is not JSON, such as ["A", "B"]'),
         ("GOUGI_CLUSTER_KINDS", "", "'' is not JSON, such as ["),
-        ("GOUGI_FLEET_VARIABLES", "{a: 1}", "'{a: 1}' is not JSON, such as {\"KEY\": \"VALUE\"}"),
+        ("GOUGI_FLEET_VARIABLES", "{a: 1}", '\'{a: 1}\' is not JSON, such as {"KEY": "VALUE"}'),
         ("GOUGI_BOOK_FILES", "3", "[book] files: 3 is not a list"),
     ],
 )

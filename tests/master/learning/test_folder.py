@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from master.learning.folder import LearnFolder, LearnFolderError
-from master.learning.ledger import Done, Generation, Kind, Ledger
+from master.learning.ledger import Done, Generation, Kind, Ledger, from_json
 from tests.master.learning.ledgers import RESULTS, match, with_generation
 
 FIRST, BEST = b"the first net", b"the best net"
@@ -77,6 +77,18 @@ def test_a_run_of_another_machine_is_taken_over_without_its_games(tmp_path: Path
     other.open(BEST, FIRST)
     with pytest.raises(LearnFolderError, match=r"a run that does not go on from .*learn\.json"):
         other.take_over(tmp_path / "learn.json", BEST, FIRST)
+
+
+def test_a_generation_that_was_broken_off_elsewhere_begins_anew(tmp_path: Path) -> None:
+    """Its games and its net are on the other machine."""
+    file = history(tmp_path / "learn.json")
+    whole = from_json(json.loads(file.read_text()))
+    for broken in (whole.begun(2), with_generation(whole, upto=Kind.COMPARE)):
+        file.write_text(json.dumps(broken.as_json()))
+        folder = opened(tmp_path / f"run-{len(broken.generations[-1].steps)}")
+        for _ in range(2):
+            assert folder.take_over(file, BEST, FIRST) == whole
+        assert folder.with_nets() == {0, 1}
 
 
 def test_nets_that_are_not_the_ledgers_are_refused(tmp_path: Path) -> None:

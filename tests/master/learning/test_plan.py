@@ -68,6 +68,9 @@ def test_an_opponent_that_comes_later_meets_earlier_nets_too() -> None:
     assert next_step(ledger, Recipe(), 2) is None
     assert next_step(ledger, RECIPE, 2) == Step(1, Kind.MATCH, "other")
     assert next_step(with_match(ledger, 1, "other"), RECIPE, 2) == Step(2, Kind.MATCH, "other")
+    # Of a run of another machine only the best net is here.
+    assert next_step(ledger, RECIPE, 2, nets=frozenset({0, 2})) == Step(2, Kind.MATCH, "other")
+    assert next_step(ledger, RECIPE, 3, nets=frozenset({0})) == Step(3, Kind.GAMES)
 
 
 def test_fewer_generations_than_are_there_leave_the_last_one_no_half_thing() -> None:

@@ -119,7 +119,16 @@ def test_error_rates_are_those_asked_for(elo: float, wrong: Verdict) -> None:
     assert errors / 150 < 0.16
 
 
-@pytest.mark.parametrize(("values", "words"), [((5, 5), "elo0"), ((0, 5, 0.5), "alpha"), ((0, 5, 0.1, 0), "beta")])
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((5, 5), "elo0"),
+        ((0, 5, 0.5), "alpha"),
+        ((0, 5, 0.1, 0), "beta"),
+        ((0, 10_000), "elo1"),
+        ((-math.inf, 5), "elo0"),
+    ],
+)
 def test_senseless_tests_are_refused(values: tuple[float, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Sprt(*values)

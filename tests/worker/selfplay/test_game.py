@@ -95,6 +95,14 @@ def test_openings_are_even_different_and_as_long_as_asked() -> None:
     assert max(abs(int(game.scores[0])) for game in games) < 600
 
 
+@pytest.mark.timeout(60)
+def test_openings_come_twice_where_there_are_no_others() -> None:
+    """Thirty moves are legal at the beginning, and some of these positions are not even enough."""
+    games = games_of(made(games=40, plies_from=1, plies_to=1, entering=0, nodes=30, max_moves=2))
+    assert len(games) == 40
+    assert 10 < len({game.start for game in games}) <= 30
+
+
 def test_kings_that_begin_far_up_are_marked() -> None:
     games = games_of(made(games=10, entering=1, max_moves=10))
     assert all(game.flags & ENTERING and 2 <= game.opening_plies <= 6 for game in games)

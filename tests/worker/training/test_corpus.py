@@ -15,6 +15,7 @@ from worker.training import corpus as corpus_module
 from worker.training.batches import START, Batch, BatchNumber, cut, training_batches
 from worker.training.corpus import Corpus, CorpusError, Split, shard_files
 from worker.training.features import row_tables
+from worker.training.train_folder import TrainFolder
 
 TABLES = row_tables(K_P)
 
@@ -111,6 +112,16 @@ def test_the_scale_is_that_of_the_tally(tmp_path: Path) -> None:
     for number in range(4):
         tally.add(made(number, games=20))
     assert corpus.scale == pytest.approx(tally.facts()["win_rate_scale"], rel=0.15)
+
+
+def test_a_run_may_be_continued_from_another_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder_of(tmp_path / "games")
+    run = TrainFolder(tmp_path)
+    for place, name in ((tmp_path, "games"), (tmp_path / "games", "../games")):
+        monkeypatch.chdir(place)
+        corpus, notices = run.corpus([Path(name)], Split(0.2, False), lambda _number, _total: None)
+        assert notices == []
+        assert len(first_batches(corpus, 1)) == 1
 
 
 def test_shards_that_cannot_be_used_are_named(tmp_path: Path) -> None:
