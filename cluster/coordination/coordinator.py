@@ -43,6 +43,7 @@ from cluster.coordination.states import COORDINATOR, CoordinatorState
 from cluster.coordination.story import Happened, Key, Story
 from cluster.network.messages import Done, Heartbeat, Report
 from cluster.split.tree import TreeLine
+from worker.shogi.replay import Replay
 from worker.states import States
 
 
@@ -72,6 +73,7 @@ class Coordinator:
         self._last: SearchRun | None = None
         """The last search that was decided: its lines say what the opponent may reply."""
         self._last_search_id = -1
+        self._replay = Replay()
         self._states = States(COORDINATOR, CoordinatorState.IDLE, strict=self.settings.validate)
         self._story = Story()
 
@@ -151,7 +153,7 @@ class Coordinator:
 
     def _start(self, request: SearchRequest, now_ms: int) -> None:
         check_request(request, self._last_search_id)
-        root = Root(request)
+        root = Root(request, self._replay)
         self._decide_what_runs(now_ms)
         self._last_search_id = request.search_id
         pondered = None if self._pondering is None else self._pondering.hit(request, now_ms)
@@ -195,7 +197,7 @@ class Coordinator:
             raise ValueError("pondering has no time limit")
         if request.searchmoves:
             raise ValueError("pondering chooses no move: it takes no searchmoves")
-        root = Root(request)
+        root = Root(request, self._replay)
         if expected and expected not in root.legal:
             raise ValueError(f"expected reply {expected}: it is not legal")
         self._decide_what_runs(now_ms)
@@ -206,7 +208,9 @@ class Coordinator:
             hints = () if before is None else lines_below(before.request, before.lines(), request)
             settings = self._chosen(request)
             self._states.to(CoordinatorState.PONDERING, now_ms)
-            self._pondering = Pondering(request, root, settings, self.roster, self.dispatch, hints, expected)
+            self._pondering = Pondering(
+                request, root, settings, self.roster, self.dispatch, self._replay, hints, expected
+            )
             self._pondering.begin(now_ms)
 
     def _chosen(self, request: SearchRequest) -> Settings:

@@ -33,6 +33,7 @@ from cluster.coordination.settings import Mode, Settings
 from cluster.coordination.states import SearchState
 from cluster.split.dealing import likelihood
 from cluster.split.tree import TreeLine
+from worker.shogi.replay import Replay
 
 _REFRESH_MS: Final = 1000
 """Milliseconds between two publications where only node counts have changed."""
@@ -44,6 +45,7 @@ class Pondering:
     Args:
         request: the position in which the opponent is to move, and the limits that our next search will have.
         root: of ``request``; it has legal moves.
+        replay: for the replies' roots, see `Root`.
         hints: lines of the opponent's position that are known already.
         expected: a reply that is as likely as the likeliest, whatever the lines say; empty: none.
     """
@@ -55,6 +57,7 @@ class Pondering:
         settings: Settings,
         roster: Roster,
         dispatch: Dispatch,
+        replay: Replay,
         hints: Sequence[TreeLine] = (),
         expected: str = "",
     ) -> None:
@@ -66,6 +69,7 @@ class Pondering:
         self._settings = settings
         self._roster = roster
         self._dispatch = dispatch
+        self._replay = replay
         self._hints = tuple(hints)
         self._expected = expected
         self._likely: dict[str, float] = {}
@@ -216,7 +220,7 @@ class Pondering:
         roots: dict[str, tuple[SearchRequest, Root]] = {}
         for reply in sorted(likely, key=lambda reply: -likely[reply]):
             request = replace(self.request, moves=(*self.request.moves, reply))
-            root = Root(request)
+            root = Root(request, self._replay)
             if len(root.legal) > 1 and not root.may_declare:  # else our next search has nothing to search
                 roots[reply] = request, root
             if len(roots) == self._width:

@@ -8,7 +8,8 @@ from cluster.api import SearchRequest
 from cluster.network.messages import LONGEST_GAME, MAX_MULTIPV
 from worker.careful import careful_move
 from worker.score import MAX_EVAL
-from worker.shogi import STARTPOS, MoveError, Position, move_to_usi
+from worker.shogi import STARTPOS, MoveError, move_to_usi
+from worker.shogi.replay import Replay
 
 _CACHE_SIZE = 4096
 
@@ -16,14 +17,16 @@ _CACHE_SIZE = 4096
 class Root:
     """The root of one search, history included.
 
+    Args:
+        replay: of the roots before, from the last of which this one goes on; None: the game is replayed as a whole.
+
     Raises (constructor):
         SfenError, MoveError: the request's position or a move of it is not legal; both are ValueErrors. Of
             ``searchmoves`` likewise.
     """
 
-    def __init__(self, request: SearchRequest) -> None:
-        self._position = Position.from_sfen(request.sfen)
-        self._position.push_all(request.moves)
+    def __init__(self, request: SearchRequest, replay: Replay | None = None) -> None:
+        self._position = (replay or Replay()).position(request.sfen, request.moves)
         legal = [move_to_usi(move) for move in self._position.legal_moves()]
         for move in request.searchmoves:
             self._position.parse_usi(move)

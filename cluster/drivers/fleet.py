@@ -113,7 +113,7 @@ class Fleet:
         return peer in self._superseded
 
     def expire(self, now_ms: int) -> list[Change]:
-        """Nodes that were silent for too long. To be called several times within the timeout.
+        """Nodes that were silent for too long. To be called at the latest when `next_look_ms` is over.
 
         Where this call itself comes very late, the master slept and their messages wait unread: no one is lost then.
         """
@@ -126,6 +126,12 @@ class Fleet:
             if member.live and silent >= self.timeout_ms:
                 changes += self._lose(member, f"not heard of for {silent} ms")
         return changes
+
+    def next_look_ms(self, now_ms: int) -> int:
+        """Milliseconds until `expire` may find a node silent for too long, a quarter of that time at the most."""
+        heard = [member.heard_ms for member in self.members.values() if member.live]
+        first = min(heard, default=now_ms) + self.timeout_ms
+        return max(1, min(first - now_ms, self.timeout_ms // 4))
 
     def _is_older(self, peer: str, member: FleetMember | None) -> bool:
         """Whether that life of a node began before the one that is known: it was cut off meanwhile, and the node began

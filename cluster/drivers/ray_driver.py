@@ -46,8 +46,6 @@ from worker.engine import Engine
 
 _log = logging.getLogger(__name__)
 
-_LOOK_S = 0.05
-"""Seconds between two looks for silent nodes."""
 _PATIENCE_S = 5.0
 """Seconds for which `open` waits for more than the fallback: for this machine's own nodes, which come at the same time,
 or for the first word of a cluster elsewhere, which may refuse us."""
@@ -315,7 +313,7 @@ class RaySearcher(HostedSearcher):
                     self.log("message_refused", why=words)
             except Exception:  # whatever goes wrong with one of them, the next one is looked for too
                 _log.exception("a node's loss could not be handled")
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(self._fleet.next_look_ms(now_ms()) / 1000)
 
     def _receive(self, peer: str, message: Message) -> None:
         """Everything that comes from a node."""

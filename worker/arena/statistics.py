@@ -175,7 +175,7 @@ class Verdict(enum.Enum):
 
 
 _MOST_ELO: Final = 1000.0
-"""Of a hypothesis: far beyond it a score is 0 or 1 to a float's precision."""
+"""The largest difference of a hypothesis: far beyond it a score is 0 or 1 to a float's precision."""
 
 
 @dataclass(frozen=True, slots=True)

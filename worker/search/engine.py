@@ -17,7 +17,6 @@ from typing import Final
 
 import numpy as np
 
-from worker.careful import careful_move
 from worker.clock.outlook import Signs
 from worker.engine import Bound, EngineError, Entries, InfoCallback, Limits, SearchInfo, SearchResult
 from worker.files import described
@@ -397,9 +396,8 @@ class NumbaEngine:
         thread = self._best_thread(task)
         lines = self._or_mate(thread.lines)
         if not lines:
-            # Stopped before the first move was searched: there is no score, and the move is one by material alone.
-            move = careful_move(self._position, [move_to_usi(move) for move in task.root_moves])
-            return SearchResult(move_to_usi(move), None, self.nodes, time_ms)
+            # Stopped before the first move was searched: any move is better than none, but it has no score.
+            return SearchResult(move_to_usi(task.root_moves[0]), None, self.nodes, time_ms)
         best = lines[0].pv
         if len(best) == 1 and (reply := thread.expected_reply(best[0])) is not None:
             # A score beyond the window cuts the line behind its first move.

@@ -51,6 +51,17 @@ def test_silence_is_a_loss_and_a_word_the_way_back() -> None:
     assert fleet.heard("n1/a", 5100) == []
 
 
+def test_the_next_look_is_when_the_first_node_would_be_lost() -> None:
+    fleet = Fleet(timeout_ms=800)
+    assert fleet.next_look_ms(0) == 200
+    fleet.said_hello(hello(), 0)
+    fleet.said_hello(hello("n2"), 300)
+    assert [fleet.next_look_ms(now) for now in (300, 600, 650, 799, 900)] == [200, 200, 150, 1, 1]
+    looking(fleet, 800)
+    assert fleet.live == ("n2",)
+    assert fleet.next_look_ms(1000) == 100, "who is lost is not looked for"
+
+
 def test_heartbeats_keep_a_node() -> None:
     fleet = Fleet(timeout_ms=900)
     fleet.said_hello(hello(), 0)

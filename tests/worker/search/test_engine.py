@@ -260,15 +260,6 @@ def test_a_stop_before_the_search_is_not_lost(engine: NumbaEngine) -> None:
     assert engine.go(Limits(nodes=5_000)).nodes == 5_000
 
 
-def test_a_stop_before_the_first_move_plays_no_blunder(engine: NumbaEngine) -> None:
-    fresh(engine, "4k4/9/4P4/9/9/9/9/r8/R3K4 b - 1")
-    engine.stop()
-    assert engine.go(Limits()).bestmove == "9i9h"
-    engine.set_position("4k4/9/4P4/9/9/9/9/r8/R3K4 b - 1")
-    engine.stop()
-    assert engine.go(Limits(searchmoves=("5i4i", "9i8i"))).bestmove == "9i8i", "the other one loses the rook"
-
-
 def test_a_finished_mate_search_without_limits_waits_for_the_stop(engine: NumbaEngine) -> None:
     fresh(engine, MATE_IN_1)
     done = threading.Event()

@@ -268,7 +268,7 @@ def test_bad_position_leaves_the_old_one(make: Make) -> None:
 
 
 def test_the_program_is_in_our_session_but_not_of_our_group() -> None:
-    """Whoever ends a node's session ends a program that hangs, and Ctrl-C does not reach it."""
+    """The end of a node's session ends a program that hangs, and Ctrl-C does not reach it."""
     process = UsiProcess([sys.executable, "-u", str(SCRIPT)], 10.0)
     try:
         assert (os.getsid(process.pid), os.getpgid(process.pid)) == (os.getsid(0), process.pid)
