@@ -174,7 +174,7 @@ class Verdict(enum.Enum):
     H1 = "H1"
 
 
-_MOST_ELO: Final = 1000.0
+_MOST_ELO: Final = 4000.0
 """The largest difference of a hypothesis: far beyond it a score is 0 or 1 to a float's precision."""
 
 
@@ -187,7 +187,7 @@ class Sprt:
         beta: probability to accept H0 where H1 holds.
 
     Raises:
-        ValueError: ``elo0`` is not below ``elo1``, one of them is beyond 1,000 either way, or an error probability is
+        ValueError: ``elo0`` is not below ``elo1``, one of them is beyond 4,000 either way, or an error probability is
             not within 0 .. 1/2.
     """
 

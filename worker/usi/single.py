@@ -128,11 +128,9 @@ class SingleThinking(Thinking[_SingleSearch]):
         search = self._find(search_id)
         if search is None:
             return
-        best, move = result.lines[0] if result.lines else None, result.bestmove
-        if best is None and move != "resign":  # it was stopped before it had looked at a move
-            move = search.asked.board.careful_move(search.asked.order.searchmoves)
+        best = result.lines[0] if result.lines else None
         last = SearchOutcome(
-            move,
+            result.bestmove,
             result.ponder,
             None if best is None else best.score,
             exact=best is not None and best.bound is Bound.EXACT,

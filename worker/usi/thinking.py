@@ -7,7 +7,6 @@ subclass has the searches themselves, and what is found on the opponent's time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -33,13 +32,9 @@ class Board:
     position: Position
     """Not to be changed."""
 
-    def careful_move(self, only: Sequence[str] = ()) -> str:
-        """A move by material alone, or ``resign`` where there is none: an answer where nothing is known.
-
-        Args:
-            only: USI moves to choose from; empty: all.
-        """
-        return "resign" if self.position.is_mated() else move_to_usi(careful_move(self.position, only))
+    def careful_move(self) -> str:
+        """A move by material alone, or ``resign`` where there is none: an answer where nothing is known."""
+        return "resign" if self.position.is_mated() else move_to_usi(careful_move(self.position))
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,8 @@ def test_choices_and_defaults_are_those_of_the_rooms() -> None:
 
 
 def test_the_home_folder_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/us")
+    home = str(tmp_path)
+    monkeypatch.setenv("HOME", home)
     monkeypatch.setenv("GOUGI_RECORDS_FOLDER", "~/shogi")
     text = """\
 [engine]
@@ -244,10 +245,10 @@ files = ["~/a.db", "b~.db"]
 learn = "~/learn.sqlite"
 """
     config = load_config(file=write(tmp_path / "paths.toml", text))
-    assert (config.records.folder, config.engine.eval_file) == ("/home/us/shogi", "/home/us/nn.bin")
-    assert config.cluster.kinds[0].eval_file == "/home/us/other.bin"
-    assert (config.csa.password_file, config.csa.tls_ca_file) == ("/home/us/secret", "/home/us/ca.pem")
-    assert (config.book.files, config.book.learn) == (("/home/us/a.db", "b~.db"), "/home/us/learn.sqlite")
+    assert (config.records.folder, config.engine.eval_file) == (f"{home}/shogi", f"{home}/nn.bin")
+    assert config.cluster.kinds[0].eval_file == f"{home}/other.bin"
+    assert (config.csa.password_file, config.csa.tls_ca_file) == (f"{home}/secret", f"{home}/ca.pem")
+    assert (config.book.files, config.book.learn) == ((f"{home}/a.db", "b~.db"), f"{home}/learn.sqlite")
 
 
 @pytest.mark.parametrize(

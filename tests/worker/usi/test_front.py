@@ -185,13 +185,6 @@ class TestGo:
         bench.send("go btime 9000 wtime 9000")
         assert bench.moves() == ["bestmove 2g2f"]
 
-    @pytest.mark.parametrize(("only", "move"), [("", "9i9h"), (" searchmoves 5i4i 9i8i", "9i8i")])
-    def test_a_search_that_has_looked_at_no_move_plays_no_blunder(self, only: str, move: str) -> None:
-        """As where a large table is cleared for longer than the move's time."""
-        bench = thinking("go movetime 100" + only, "position sfen 4k4/9/4P4/9/9/9/9/r8/R3K4 b - 1")
-        bench.feed(Searched(bench.search.search_id, SearchResult("5i4i", None, 0, 0)))
-        assert bench.moves() == [f"bestmove {move}"]
-
     def test_an_analysis_does_not_resign(self) -> None:
         for go, answer in (("go depth 3", "bestmove resign"), ("go infinite", "bestmove 7g7f")):
             bench = Bench()
