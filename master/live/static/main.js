@@ -219,7 +219,7 @@ function join() {
     const message = JSON.parse(event.data), sections = message.sections;
     state.link = "up";
     state.offset = message.now - Date.now() / 1000;
-    if (message.head) Object.assign(state, { head: message.head, details: new Map(), fetched: new Set() }); // perhaps another program's
+    if (message.head) Object.assign(state, { head: message.head, details: new Map(), fetched: new Set() }); // a new stream may be another program's
     if (message.key !== state.key) Object.assign(state, { key: message.key, game: null, thoughts: [null, null], ply: null, details: new Map(), fetched: new Set() });
     if (sections.game) state.game = sections.game;
     if (sections.ended) for (const [colour, thought] of sections.ended.ended) keep(thought, colour);
