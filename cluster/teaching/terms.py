@@ -39,6 +39,8 @@ class ShardTerms:
 class Played:
     """Some more games of a shard that is being made."""
 
+    number: int
+    """The shard's."""
     games: int
     positions: int
     cpu_s: float
@@ -109,7 +111,7 @@ def make_shard(net: bytes, terms: ShardTerms, number: int, on_played: Listener =
         positions += length
         now = time.process_time()
         if now - told >= 1:
-            on_played(Played(games, positions, now - told))
+            on_played(Played(number, games, positions, now - told))
             told, games, positions = now, 0, 0
 
     shard = teacher.make_shard(number, on_game)

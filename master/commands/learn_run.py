@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,7 @@ def run(
         ledger = folder.open(first, default)
     else:
         ledger = folder.take_over(history, default if first is None else first, default)
+    recipe = replace(recipe, first_by_hand=ledger.first == hashlib.sha256(default).hexdigest())
     spent = False
     with Stoppable() as block:
         while (step := next_step(ledger, recipe, generations, folder.with_games(), folder.with_nets())) is not None:
@@ -109,7 +111,9 @@ def _take(folder: LearnFolder, recipe: Recipe, ledger: Ledger, step: Step, budge
     from master.learning.recipe import command
     from master.learning.runner import run_command
 
-    ledger = ledger.begun(step.number)
+    if ledger.generation(step.number) is None:
+        ledger = ledger.begun(step.number)
+        folder.keep(ledger)  # a kill does not undo it: its games name their teacher
     one = ledger.generation(step.number)
     assert one is not None
     words = command(recipe, str(folder.path), ledger, one, step.kind, step.name, folder.with_games())

@@ -63,6 +63,7 @@ def info(
       gougi net info runs/net1/nn.bin --data runs/games1
     """
     from worker.nnue.format import NetworkFileError, parse_network
+    from worker.training.features import TRAINABLE
     from worker.training.net_facts import activation_facts, file_facts
 
     with EndsOn(NetworkFileError, OSError):
@@ -70,6 +71,8 @@ def info(
         network = parse_network(content, file=str(file))
     facts = {"file": str(file), **file_facts(network, content)}
     if data:
+        if (features := network.architecture.features.name) not in TRAINABLE:
+            raise CommandError(f"{file}: --data is for networks of inputs {', '.join(TRAINABLE)}, not {features}")
         compile_searcher(training=True)
         records = interruptible(lambda: _records(data, positions))
         facts["activations"] = interruptible(lambda: activation_facts(network, records))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -30,7 +31,9 @@ class Board(Bars):
         self._positions = sum(header["positions"] for header in known)
         self._fresh_games = self._fresh_positions = 0
         self._fresh_cpu_s = 0.0
-        self._running_games = self._running_positions = 0
+        self._under_way = Counter[int]()
+        """Games of each shard that is being made."""
+        self._running_positions = 0
         self._running_cpu_s = 0.0
         self._lost = 0
         self._bar = self.bar("", wanted)
@@ -45,14 +48,16 @@ class Board(Bars):
             waits = "" if event.nodes else ": waiting for a machine that has room"
             self.note(f"a fleet of {event.nodes} nodes{waits}")
         elif isinstance(event, Played):
-            self._running_games += event.games
+            self._under_way[event.number] += event.games
             self._running_positions += event.positions
             self._running_cpu_s += event.cpu_s
         elif isinstance(event, ShardLost):
             self._lost += 1
+            self._under_way.pop(event.number, None)
             self.note(f"shard {event.number} is lost: {event.why}; it is made again")
         else:
             self._shards += 1
+            self._under_way.pop(event.number, None)
             self._fresh_games += event.games
             self._fresh_positions += event.positions
             self._fresh_cpu_s += event.cpu_s
@@ -88,7 +93,7 @@ class Board(Bars):
         return self._running_positions / self._running_cpu_s if self._running_cpu_s else 0.0
 
     def _show(self, *, tell: bool) -> None:
-        done = min(self._wanted, self._games + max(self._running_games, self._fresh_games))
+        done = min(self._wanted, self._games + self._fresh_games + self._under_way.total())
         words = f"{self._positions + self._fresh_positions:,} positions kept"
         if self._rate():
             words += f", {self._rate():,.0f} positions a CPU second"

@@ -79,7 +79,7 @@ def _missing_net(one: Generation, recipe: Recipe) -> Step | None:
     if one.result(Kind.BLEND) is not None:
         return None
     # Nets that begin with random weights have no mean: the order of their units differs.
-    for place in range(len(recipe.train_words) if one.teacher else 1):
+    for place in range(len(recipe.train_words) if recipe.begins_with(one.teacher) else 1):
         if training_name(place) not in one.trainings:
             return Step(one.number, Kind.TRAIN, training_name(place))
     return Step(one.number, Kind.BLEND) if len(one.trainings) > 1 else None

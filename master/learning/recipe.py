@@ -65,6 +65,8 @@ class Recipe:
         epochs: times that each position is learned from.
         window: generations of games that a net learns from, the newest included; those that are at hand.
         fresh: whether each net begins with random weights, not with the best net's.
+        first_by_hand: whether the run's first net is the one made by hand, from which no training can begin: its
+            hidden units are all alike.
         gate_nodes, gate_games, gate_sprt: the gate's match: nodes a move, games at most, ``ELO0,ELO1``.
         match_nodes, match_games: of a match against an opponent.
         seed: of the first generation; each later one has the next number.
@@ -79,6 +81,7 @@ class Recipe:
     epochs: Sequence[float] = (5.0,)
     window: int = 2
     fresh: bool = True
+    first_by_hand: bool = True
     gate_nodes: int = 1000
     gate_games: int = 400
     gate_sprt: str = "0,20"
@@ -91,6 +94,10 @@ class Recipe:
     games_words: str = ""
     train_words: Sequence[str] = ("",)
     gate_words: str = ""
+
+    def begins_with(self, teacher: int) -> bool:
+        """Whether a training begins with the weights of this generation's net."""
+        return not self.fresh and (teacher > 0 or not self.first_by_hand)
 
 
 def net_path(folder: str, number: int) -> str:
@@ -136,16 +143,16 @@ def command(
         case Kind.GAMES:
             return (
                 "selfplay", *out, "--net", net_path(folder, one.teacher), "--games", str(_of(recipe.games, number)),
-                "--nodes", str(_of(recipe.nodes, number)), *_scale(ledger, one.teacher), *seed,
+                "--nodes", str(_of(recipe.nodes, number)), *seed,
                 *(("--address", recipe.address) if recipe.address else ("--processes", str(recipe.processes))),
-                *words("--games-options", recipe.games_words), "--json",
+                *words("--games-options", recipe.games_words), *_scale(ledger, one.teacher), "--json",
             )  # fmt: skip
         case Kind.TRAIN:
             wanted = range(number, max(0, number - recipe.window), -1)
             sources = [source for source in wanted if source in with_games]
             place = int(name or 1) - 1
             own = ("--seed", str(recipe.seed + number - 1 + place * _SEEDS))
-            begin = () if recipe.fresh or not one.teacher else ("--from", net_path(folder, one.teacher))
+            begin = ("--from", net_path(folder, one.teacher)) if recipe.begins_with(one.teacher) else ()
             return (
                 "train", *(word for source in sources for word in ("--data", step_path(folder, source, Kind.GAMES))),
                 *out, *begin, "--epochs", f"{_of(recipe.epochs, number):g}", *own, "--threads", str(recipe.processes),
@@ -163,9 +170,9 @@ def command(
             return (
                 "match", "gougi", "gougi", *_sides(number, f"generation-{one.teacher}"),
                 "-A", f"EvalFile={trained_path(folder, one)}", "-B", f"EvalFile={net_path(folder, one.teacher)}",
-                "--nodes", str(recipe.gate_nodes), "--games", str(recipe.gate_games), "--sprt", recipe.gate_sprt,
+                "--nodes", str(recipe.gate_nodes), "--sprt", recipe.gate_sprt,
                 *seed, "--concurrency", str(recipe.processes), *out,
-                *words("--gate-options", recipe.gate_words), "--json",
+                *words("--gate-options", recipe.gate_words), "--games", str(recipe.gate_games), "--json",
             )  # fmt: skip
         case Kind.MATCH:
             player, option = _player(recipe, folder, name)

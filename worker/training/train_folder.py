@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from worker.files import replace_file
 from worker.run_folder import RunFolder
 from worker.training.corpus import Corpus, Split, shard_files
+
+CHECKPOINT: Final = "checkpoint.pt"
+CHECKPOINT_BEFORE: Final = "checkpoint-before.pt"
 
 
 class TrainFolderError(Exception):
@@ -44,10 +47,16 @@ class TrainFolder(RunFolder):
     def claim(self, wanted: Mapping[str, Any]) -> None:
         """Note the settings in a new folder, or check those of an old one.
 
+        A folder in which nothing was learned yet is a new one: its settings, and its shards, are forgotten.
+
         Raises:
             TrainFolderError: it was begun with others, named; or it cannot be read.
             OSError: it cannot be written.
         """
+        learned = (CHECKPOINT, CHECKPOINT_BEFORE, self.net.name, self.report.name)
+        if not any((self.path / name).exists() for name in learned):
+            self.settings.unlink(missing_ok=True)
+            self.data.unlink(missing_ok=True)
         self.claim_settings(self.settings, wanted)
 
     def corpus(

@@ -200,6 +200,18 @@ def test_net_compare_shows_where_two_networks_differ(games: Path, tmp_path: Path
     assert broken.returncode == 2 and broken.stderr.startswith("gougi: broken.bin")
 
 
+def test_inputs_that_cannot_be_trained_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from benchmarks.random_networks import random_network
+    from worker.nnue.features import HALF_RELATIVE_KP
+    from worker.nnue.format import Architecture, serialise_network
+
+    net = tmp_path / "relative.bin"
+    net.write_bytes(serialise_network(random_network(Architecture(HALF_RELATIVE_KP, 32, 8, 8), 1)))
+    assert run(["net", "info", str(net), "--data", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--data is for networks of inputs" in line and "not HalfRelativeKP" in line
+
+
 def test_net_blend_writes_a_net_that_stands_between_two(tmp_path: Path) -> None:
     from benchmarks.random_networks import random_network
     from worker.nnue.features import K_P

@@ -79,14 +79,17 @@ def test_fewer_generations_than_are_there_leave_the_last_one_no_half_thing() -> 
 
 
 def test_several_trainings_and_their_mean() -> None:
-    _, taken = run_all(EMPTY, Recipe(train_words=("--rate 1", "--rate 2", "--rate 3"), match_games=0), 2, "H1")
+    three = Recipe(train_words=("--rate 1", "--rate 2", "--rate 3"), match_games=0, fresh=False)
+    _, taken = run_all(EMPTY, three, 2, "H1")
     first = ["games", "train", "compare", "gate"]  # from random weights: they have no mean
     second = ["games", "train", "train 2", "train 3", "blend", "compare", "gate"]
     assert taken == [f"generation {number}: {step}" for number, steps in ((1, first), (2, second)) for step in steps]
+    _, taken = run_all(EMPTY, replace(three, first_by_hand=False), 1, "H1")
+    assert taken == [f"generation 1: {step}" for step in second]
 
 
 def test_a_net_that_is_made_stays_as_it_is_if_the_recipe_changes() -> None:
-    three = replace(NO_MATCHES, train_words=("", "", ""))
+    three = replace(NO_MATCHES, train_words=("", "", ""), fresh=False)
     one = with_generation(EMPTY)
     made = with_generation(one, upto=Kind.COMPARE)
     assert next_step(made, three, 2) == Step(2, Kind.GATE)

@@ -33,13 +33,23 @@ def words(
 
 def test_games_are_the_best_nets_at_its_own_scale() -> None:
     assert words(Kind.GAMES) == (
-        "selfplay --out run/generation-3/games --net run/nets/generation-2.bin --games 200 --nodes 400 --scale 1869 "
-        "--seed 3 --processes 2 --plies 4-6 --hash 2 --json"
+        "selfplay --out run/generation-3/games --net run/nets/generation-2.bin --games 200 --nodes 400 --seed 3 "
+        "--processes 2 --plies 4-6 --hash 2 --scale 1869 --json"
     )
     first = words(Kind.GAMES, ledger=Ledger("").begun(1), number=1)
     assert "--net run/nets/generation-0.bin --games 100 --nodes 300 --seed 1" in first and "--scale" not in first
     fleet = words(Kind.GAMES, recipe=replace(RECIPE, address="auto"))
     assert "--address auto" in fleet and "--processes" not in fleet
+
+
+def test_the_scale_that_a_user_gives_is_for_the_first_net() -> None:
+    recipe = replace(RECIPE, games_words="--scale 1000")
+    assert "--scale 1000 --json" in words(Kind.GAMES, recipe=recipe, ledger=Ledger("").begun(1), number=1)
+    assert words(Kind.GAMES, recipe=recipe).endswith("--scale 1869 --json"), "the last one counts"
+
+
+def test_a_gate_plays_no_fewer_games_than_the_loop_waits_for() -> None:
+    assert words(Kind.GATE, recipe=replace(RECIPE, gate_words="--games 20")).endswith("--games 400 --json")
 
 
 def test_training_takes_the_window_of_generations() -> None:
@@ -52,6 +62,9 @@ def test_training_takes_the_window_of_generations() -> None:
     assert words(Kind.TRAIN, present=[3]).count("--data") == 1, "games that another machine made are not here"
     first = words(Kind.TRAIN, recipe=replace(RECIPE, fresh=False), ledger=Ledger("").begun(1), number=1)
     assert "--from" not in first
+    trained = replace(RECIPE, fresh=False, first_by_hand=False)
+    first = words(Kind.TRAIN, recipe=trained, ledger=Ledger("").begun(1), number=1)
+    assert "--from run/nets/generation-0.bin" in first
 
 
 def test_several_trainings_differ_by_seed_and_their_mean_goes_on() -> None:

@@ -15,7 +15,7 @@ from worker.training import corpus as corpus_module
 from worker.training.batches import START, Batch, BatchNumber, cut, training_batches
 from worker.training.corpus import Corpus, CorpusError, Split, shard_files
 from worker.training.features import row_tables
-from worker.training.train_folder import TrainFolder
+from worker.training.train_folder import CHECKPOINT, TrainFolder, TrainFolderError
 
 TABLES = row_tables(K_P)
 
@@ -122,6 +122,19 @@ def test_a_run_may_be_continued_from_another_working_folder(tmp_path: Path, monk
         corpus, notices = run.corpus([Path(name)], Split(0.2, False), lambda _number, _total: None)
         assert notices == []
         assert len(first_batches(corpus, 1)) == 1
+
+
+def test_settings_of_a_folder_in_which_nothing_was_learned_may_change(tmp_path: Path) -> None:
+    folder_of(tmp_path / "games")
+    run = TrainFolder(tmp_path / "run")
+    run.path.mkdir()
+    run.claim({"scale": None})
+    run.corpus([tmp_path / "games"], Split(0.2, False), lambda _number, _total: None)
+    run.claim({"scale": 600.0})
+    assert not run.data.exists(), "more games may have come since"
+    (run.path / CHECKPOINT).write_bytes(b"a checkpoint")
+    with pytest.raises(TrainFolderError, match=r"scale was 600\.0 and is 700\.0"):
+        run.claim({"scale": 700.0})
 
 
 def test_shards_that_cannot_be_used_are_named(tmp_path: Path) -> None:

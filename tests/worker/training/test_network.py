@@ -24,10 +24,11 @@ from worker.training.batches import make_batch
 from worker.training.corpus import Corpus
 from worker.training.exactness import evaluator_raw, float_raw, measure
 from worker.training.features import row_tables
-from worker.training.network.checkpoint import BEFORE, NAME, CheckpointError, read_checkpoint, write_checkpoint
+from worker.training.network.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from worker.training.network.device import find_device
 from worker.training.network.model import FACTOR, Model, SparseSums, bag_sums
 from worker.training.network.trainer import Outcome, Row, Trainer, TrainingError, loss_of
+from worker.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
 from worker.training.train_settings import TrainSettings
 from worker.training.weights import LAYER_LIMIT, LAYERS, OUTPUT_ONE, FloatNet, from_file, random_net, snapped, to_file
 
@@ -207,15 +208,16 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_serves(tmp_path: Pa
     state, notices = read_checkpoint(tmp_path)
     assert state is not None and state["positions"] == 2 and not notices
 
-    path = tmp_path / NAME
+    path = tmp_path / CHECKPOINT
     data = path.read_bytes()
     for broken in (data[: len(data) // 2], data[:60] + b"\x55" + data[61:], b""):
-        path.unlink()
         path.write_bytes(broken)
         state, (notice,) = read_checkpoint(tmp_path)
         assert state is not None and state["positions"] == 1
         assert "checkpoint.pt: its checksum is wrong" in notice
-    (tmp_path / BEFORE).unlink()
+        assert not path.exists(), "the next one would put it in the place of the good one"
+    (tmp_path / CHECKPOINT_BEFORE).unlink()
+    path.write_bytes(data[:60])
     with pytest.raises(CheckpointError, match=r"checkpoint\.pt: its checksum is wrong.*remove it"):
         read_checkpoint(tmp_path)
 
@@ -233,7 +235,7 @@ def test_a_full_disk_leaves_the_checkpoint_that_was_there(tmp_path: Path, monkey
     assert read_checkpoint(tmp_path) == ({"positions": 1}, [])
     write_checkpoint(tmp_path, {"positions": 3})
     assert read_checkpoint(tmp_path) == ({"positions": 3}, [])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [BEFORE, NAME]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CHECKPOINT_BEFORE, CHECKPOINT]
 
 
 def test_devices_that_are_not_here_are_named() -> None:

@@ -11,11 +11,10 @@ from typing import Any, Final
 import torch
 
 from worker.files import replace_file
+from worker.training.train_folder import CHECKPOINT, CHECKPOINT_BEFORE
 
 _MAGIC: Final = b"GOUGITR1"
 _DIGEST: Final = 32
-NAME: Final = "checkpoint.pt"
-BEFORE: Final = "checkpoint-before.pt"
 
 
 class CheckpointError(Exception):
@@ -31,9 +30,9 @@ def write_checkpoint(folder: Path, state: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save(state, buffer)
     data = buffer.getvalue()
-    path = folder / NAME
+    path = folder / CHECKPOINT
     if path.exists():
-        path.replace(folder / BEFORE)
+        path.replace(folder / CHECKPOINT_BEFORE)
     replace_file(path, _MAGIC + hashlib.sha256(data).digest() + data, to_disk=True)
 
 
@@ -49,7 +48,8 @@ def _read(path: Path) -> dict[str, Any]:
 def read_checkpoint(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """The last checkpoint of a folder, None where there is none, and what the user should know of it.
 
-    Where it is damaged, the one before counts: the run goes on from there and comes to the same end.
+    Where it is damaged, the one before counts: the run goes on from there and comes to the same end. The damaged one
+    is removed then, so that the next one to be written does not put it in the good one's place.
 
     Raises:
         CheckpointError: all that are there are damaged.
@@ -57,7 +57,7 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """
     notices: list[str] = []
     damage: CheckpointError | None = None
-    for name in (NAME, BEFORE):
+    for name in (CHECKPOINT, CHECKPOINT_BEFORE):
         with contextlib.suppress(FileNotFoundError):
             try:
                 found = _read(folder / name)
@@ -65,6 +65,7 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
                 damage = damage or error
                 continue
             if damage is not None:
+                (folder / CHECKPOINT).unlink()
                 notices.append(f"{damage}; the run goes on from the checkpoint before it")
             return found, notices
     if damage is not None:
