@@ -15,7 +15,7 @@ done
 for _ in {1..50}; do
   left=0
   for pid in "${pids[@]}"; do
-    if [ -d "/proc/$pid" ] && ! grep -qs '"state": "dismissed"' "$run/node-$pid.json"; then left=$((left + 1)); fi
+    if [ -d "/proc/$pid" ] && ! grep -qsE '"state": ?"dismissed"' "$run/node-$pid.json"; then left=$((left + 1)); fi
   done
   [ "$left" = 0 ] && exit 0
   sleep 0.1

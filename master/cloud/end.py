@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +35,8 @@ def bucket_is_in_the_way(terraform: Terraform) -> bool:
 def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], None]) -> int:
     """Copy games, logs and books of the fleet's own bucket to ``folder``. Returns how many.
 
-    A key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
+    What another fleet left there under the same name, which may be its only copy, is kept under a name of its own. A
+    key that would lie outside the folder is none of the fleet's; it is told and left, and holds up no end.
 
     Raises:
         ArchiveError: a copy failed.
@@ -42,7 +44,12 @@ def copy_records(location: FleetLocation, folder: Path, tell: Callable[[str], No
     bucket, copies = open_archive(f"s3://{location.bucket}", location.region), FolderArchive(folder)
     kept = [key for key in bucket.keys("") if key.startswith(_WORTH)]
     for key in filter(in_folder, kept):
-        copies.put(key, bucket.get(key) or b"")
+        data, before = bucket.get(key) or b"", copies.get(key)
+        if before not in (None, data):
+            aside = next(name for number in count(1) if copies.get(name := f"{key}.{number}") is None)
+            copies.put(aside, before)
+            tell(f"{folder / key} was there with other contents: it is {aside} now")
+        copies.put(key, data)
     refused = [key for key in kept if not in_folder(key)]
     for key in refused:
         tell(f"not copied: {key!r} in the bucket {location.bucket} is no path inside a folder")

@@ -36,6 +36,8 @@ _PRICES: Final = "prices.json"
 _PLAN: Final = ("plan-", ".tfplan")
 """Begin and end of the name of a plan's file."""
 _RELEASE: Final = "release.tar"
+_RELEASE_BEFORE: Final = "release.before.tar"
+"""The one that the fleet was made with, while a plan with a newer one is not applied."""
 _FIRST_CONFIG: Final = "deploy/gougi.toml"
 _CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -262,8 +264,26 @@ class FleetFolder:
                 made.unlink(missing_ok=True)
                 words = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
                 raise FolderError(f"{script}: the release cannot be made: {words[-1]}")
+            before = self.path / _RELEASE_BEFORE
+            if release.exists() and not before.exists():
+                release.replace(before)
             made.replace(release)
         return release.absolute()
+
+    def keep_release(self) -> None:
+        """The release as the last plan made it is that of the fleet: the plan is applied."""
+        self._settle_release(lambda before: before.unlink(missing_ok=True))
+
+    def restore_release(self) -> None:
+        """The release is again that of the last plan that was applied: the next one must not bring another."""
+        self._settle_release(lambda before: before.replace(self.path / _RELEASE) if before.exists() else None)
+
+    def _settle_release(self, settle: Callable[[Path], object]) -> None:
+        before = self.path / _RELEASE_BEFORE
+        try:
+            settle(before)
+        except OSError as error:
+            raise FolderError(f"{before}: {error.strerror or error}") from error
 
 
 def _check_variables(given: Iterable[str], declared_in: Path, config_file: Path | None) -> None:

@@ -18,7 +18,7 @@ from master.cloud.facts import Facts, read_facts
 from master.cloud.folder import FleetFolder, FolderError
 from master.cloud.lock import locked
 from master.cloud.plan import FleetLocation, FleetPlan, read_plan
-from master.cloud.player import check_player
+from master.cloud.player import check_player, price_cap_usd
 from master.cloud.prices import PriceBook, table_regions, types_of
 from master.cloud.reports import MachineReport, ReportError
 from master.cloud.terraform import Step, Terraform, find
@@ -97,6 +97,8 @@ class Operator:
             except OSError as error:
                 raise FolderError(f"{error.filename or self.folder.path}: {error.strerror or error}") from error
             self.folder.drop_plans()  # of commands that were killed
+            self.folder.restore_release()
+            stack.callback(self.folder.restore_release)
             stack.callback(self.forget_plan)
             yield
 
@@ -117,6 +119,7 @@ class Operator:
             warnings = self._check_player(self.cloud().secret(secret))
         for warning in warnings:
             tell(f"warning: {warning}")
+        self._check_cap()
         prices = {} if self.folder.root_is_given else self._listed(tell)
         with self.folder.root_module_of_success():
             self.folder.prepare(self._settings, self._config_file, rebuild=rebuild, prices=prices)
@@ -136,6 +139,16 @@ class Operator:
         """The parameter with the player's password; empty: nobody plays on the head, or not as the settings say."""
         given = self._settings.variables.get("csa_password_parameter", self._settings.csa_password_parameter)
         return "" if self.folder.root_is_given else str(given)
+
+    def _check_cap(self) -> None:
+        """Raises PriceUnknown: the head, which ends the fleet by its own file alone, would heed another price cap."""
+        if self.folder.root_is_given:
+            return
+        file, wanted = self.folder.config_file(self._settings, self._config_file), self._settings.price_cap_usd
+        if (there := price_cap_usd(file)) != wanted:
+            raise PriceUnknown(
+                f"{file}: [fleet] price_cap_usd is {there:g} there, and not {wanted:g}: the head knows no other file"
+            )
 
     def _check_player(self, password: str | None) -> list[str]:
         if not self._password_parameter:
@@ -207,6 +220,7 @@ class Operator:
         if self._shown is None or self._shown[0] is not planned:
             raise ValueError("not the plan that was made last")
         _, file, nodes = self._shown
+        self.folder.keep_release()
         # First: it may fail half-way. Then there are no outputs, and the next `up` goes on with what was agreed to.
         if planned.location is not None:
             self.folder.set_location(planned.location)

@@ -52,6 +52,15 @@ def csa_port(config_file: Path) -> int | None:
         return None
 
 
+def price_cap_usd(config_file: Path) -> float:
+    """The price cap by which the head ends the fleet, in US dollars; 0: none, or the file cannot be read."""
+    try:
+        fleet = tomllib.loads(config_file.read_text(encoding="utf-8")).get("fleet", {})
+        return float(fleet.get("price_cap_usd", 0)) if isinstance(fleet, dict) else 0.0
+    except (OSError, ValueError, TypeError, RecursionError):
+        return 0.0
+
+
 def _head(config_file: Path) -> tuple[CsaConfig, object]:
     """``[csa]`` and the archive of the head, without this machine's environment, which does not count there."""
     try:

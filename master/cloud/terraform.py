@@ -190,7 +190,11 @@ class Terraform:
         tell: Callable[[Step], None] = lambda _step: None,
         allow: tuple[str, ...] = (),
     ) -> str:
-        """Run it in the folder; returns its standard output. Ctrl-C is left to terraform, which then ends in order."""
+        """Run it in the folder; returns its standard output.
+
+        It is waited for whatever happens here: what it makes and does not note would cost money, and no command would
+        find it. Ctrl-C is passed on once, and it ends in order then; at a second signal it would end without its state.
+        """
         errors: list[Diagnostic] = []
         output: list[str] = []
         complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed with its last reference
@@ -204,27 +208,33 @@ class Terraform:
                 stderr=complaints,
                 text=True,
                 errors="replace",
+                process_group=0,  # a terminal would tell it of Ctrl-C too, and of its own end
             )
         except OSError as error:
             raise TerraformError(f"{self._program}: {error.strerror or error}") from error
         assert process.stdout is not None
         interrupted = False
+        unheard: BaseException | None = None
         while True:
             try:
                 for line in process.stdout:
                     output.append(line)
                     said = parse_line(line) if "-json" in arguments else None
-                    if isinstance(said, Step):
-                        tell(said)
+                    if isinstance(said, Step) and unheard is None:
+                        try:
+                            tell(said)
+                        except (Exception, SystemExit) as error:
+                            unheard = error  # nobody reads our output any more
                     elif isinstance(said, Diagnostic) and said.severity == "error":
                         errors.append(said)
                 code = process.wait()
                 break
             except KeyboardInterrupt:
-                # The terminal has told the child too; where only we were told, it is told now. It saves its state.
                 if not interrupted:
                     process.send_signal(signal.SIGINT)
                 interrupted = True
+        if unheard is not None:
+            raise unheard
         if interrupted:
             raise KeyboardInterrupt
         text = "".join(output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -98,11 +99,17 @@ def show_cost(usd: Mapping[str, float | None], unpriced: Sequence[str], cap_usd:
 
 
 def apply(operator: Operator, wanted: FleetPlan) -> None:
-    """Do what was shown, with its progress."""
+    """Do what was shown, with its progress. Where we are to end, terraform still ends in order."""
     from master.cloud.display import Progress
 
-    with Progress(console(), len(wanted.changes)) as progress:
-        operator.apply(wanted, progress.step)
+    ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ends}
+    try:
+        with Progress(console(), len(wanted.changes)) as progress:
+            operator.apply(wanted, progress.step)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def can_agree(yes: bool) -> None:

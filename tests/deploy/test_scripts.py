@@ -18,25 +18,28 @@ import pytest
 
 from tests.deploy.agreement.table import GCS_PORT, RAY_PORTS
 from tests.deploy.machine import SCRIPTS, script_at, stand_in
+from tests.master.command import ROOT
 
-# As cluster/machine/presence.py writes it: dismissed 0.3 s after SIGTERM.
+# Dismissed 0.3 s after SIGTERM.
 NODE = """
-import json, os, pathlib, signal, sys, time
-path = pathlib.Path(sys.argv[1]) / f"node-{os.getpid()}.json"
-say = lambda state: path.write_text(json.dumps({"pid": os.getpid(), "state": state}))
+import signal, sys, time
+from cluster.machine.presence import NodeState, Presence
 def leave(*_):
     time.sleep(0.3)
     if sys.argv[2] == "heeds":
-        say("dismissed")
+        presence.now(NodeState.DISMISSED)
 signal.signal(signal.SIGTERM, leave)
-say("serving")
+presence = Presence.enter("a-node", 1)
 while True:
     time.sleep(60)
 """
 
 
 def _start_node(run: Path, manner: str) -> subprocess.Popen[bytes]:
-    node = subprocess.Popen([sys.executable, "-c", NODE, str(run), manner])
+    run.chmod(0o700)
+    node = subprocess.Popen(
+        [sys.executable, "-c", NODE, str(run), manner], cwd=ROOT, env={**os.environ, "GOUGI_RUN_DIR": str(run)}
+    )
     while not (run / f"node-{node.pid}.json").exists():
         time.sleep(0.02)
     return node

@@ -120,6 +120,35 @@ def game(played: Played) -> bytes:
     return (played.folder / "bucket" / "records" / "game.csa").read_bytes()
 
 
+@pytest.mark.parametrize("agreed", [False, True])
+def test_a_plan_that_is_not_agreed_to_brings_no_release(played: Played, agreed: bool) -> None:
+    operator = owner(played)
+    release, before = played.folder / "release.tar", played.folder / "release.before.tar"
+    with operator.alone("a test", 0, lambda _text: None):
+        planned = operator.plan(1, tell=lambda _text: None)
+        release.write_bytes(b"new")
+        before.write_bytes(b"old")
+        if agreed:
+            played.fails = "half-way"
+            with pytest.raises(TerraformError):
+                operator.apply(planned, lambda _step: None)
+    assert release.read_bytes() == (b"new" if agreed else b"old")
+    assert not before.exists()
+
+
+def test_a_book_of_the_fleet_before_stays_beside_the_new_one(played: Played) -> None:
+    books = played.folder / "bucket" / "books"
+    books.mkdir(parents=True)
+    (books / "learned.sqlite").write_bytes(b"weeks")
+    (books / "learned.sqlite.1").write_bytes(b"years")
+    played.s3.put_object(Bucket=BUCKET, Key="books/learned.sqlite", Body=b"a day")
+    owner(played).folder.set_location(LOCATION)
+    played.state = [BUCKET_ADDRESS]
+    assert down(played) == 0
+    found = {path.name: path.read_bytes() for path in books.iterdir()}
+    assert found == {"learned.sqlite": b"a day", "learned.sqlite.1": b"years", "learned.sqlite.2": b"weeks"}
+
+
 def test_where_the_fleet_is_stands_in_the_folder_from_the_first_change_on(played: Played) -> None:
     operator = owner(played)
     planned = operator.plan(1, tell=lambda _text: None)

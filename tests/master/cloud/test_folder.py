@@ -122,6 +122,26 @@ def test_a_release_is_made_once_or_when_asked_for(tmp_path: Path, module: Path) 
     assert not list(folder.path.glob("*.new.tar"))
 
 
+def test_a_new_release_counts_once_its_plan_is_applied(tmp_path: Path, module: Path) -> None:
+    folder = FleetFolder(tmp_path / "fleet")
+    release = folder.path / "release.tar"
+    folder.prepare(settings(module), None, rebuild=False)
+    folder.restore_release()
+    assert release.read_text() == "made\n"
+    for settle in (folder.restore_release, folder.keep_release):
+        for _ in range(2):
+            release.write_text("that of the fleet")
+            (module.parent / "deploy" / "scripts" / "bundle.sh").write_text("echo new >$1\n")
+            folder.prepare(settings(module), None, rebuild=True)
+            folder.prepare(settings(module), None, rebuild=True)
+            assert release.read_text() == "new\n"
+            settle()
+            folder.restore_release()
+            wanted = "new\n" if settle == folder.keep_release else "that of the fleet"
+            assert release.read_text() == wanted
+    assert [path.name for path in folder.path.glob("release*")] == ["release.tar"]
+
+
 def prepared(folder: FleetFolder, wanted: FleetConfig) -> None:
     folder.prepare(wanted, None, rebuild=False)
     assert wanted.name in (folder.path / "gougi.tf.json").read_text()

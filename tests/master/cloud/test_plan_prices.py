@@ -12,7 +12,7 @@ import pytest
 from master.cloud.aws import AwsError
 from master.cloud.cloud import Cloud
 from master.cloud.folder import ROOT_MODULE
-from master.cloud.operator import Operator
+from master.cloud.operator import Operator, PriceUnknown
 from master.commands import fleet as command
 from master.commands.common import CommandError
 from master.config import FleetConfig
@@ -107,6 +107,18 @@ def test_a_list_that_never_answered_is_told_too(tmp_path: Path, monkeypatch: pyt
     owner = Owner(tmp_path)
     assert owner.priced() is None
     assert owner.told[0] == "AWS's price list: AWS wants fewer requests; terraform/prices.json for the rest"
+
+
+def test_a_price_cap_that_the_head_would_not_heed_is_refused(tmp_path: Path) -> None:
+    owner = Owner(tmp_path)
+    owner._settings = owner._settings.model_copy(update={"price_cap_usd": 20.0})
+    with pytest.raises(PriceUnknown, match=r"gougi\.toml: \[fleet\] price_cap_usd is 0 there, and not 20"):
+        owner.plan(1, tell=owner.told.append)
+    (tmp_path / "head.toml").write_text("[fleet]\nprice_cap_usd = 5\n")
+    owner._settings.variables["config_file"] = str(tmp_path / "head.toml")
+    with pytest.raises(PriceUnknown, match=r"head\.toml: \[fleet\] price_cap_usd is 5 there, and not 20"):
+        owner.plan(1, tell=owner.told.append)
+    assert not owner.played.asked
 
 
 def test_a_root_module_of_ones_own_gets_no_prices_and_needs_no_region(tmp_path: Path) -> None:

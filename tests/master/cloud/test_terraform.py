@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ import pytest
 from master.cloud.aws import advice
 from master.cloud.plan import Change, read_plan
 from master.cloud.terraform import Diagnostic, Step, Terraform, TerraformError, explain, find, parse_line
+from tests.master.command import ROOT
 
 
 def program(folder: Path, *lines: str, code: int = 0, error: str = "") -> Terraform:
@@ -53,6 +59,52 @@ def test_progress_is_told_and_a_plan_serves_once(tmp_path: Path) -> None:
     assert steps == [Step("aws_vpc.this", "create", "begins", 0)]
     assert not (tmp_path / "the.plan").exists()
     assert (tmp_path / "calls").read_text().split() == ["apply", "-input=false", "-json", "the.plan"]
+
+
+_APPLIES = """
+import signal, sys
+from pathlib import Path
+from master.cloud.terraform import Terraform
+signal.signal(signal.SIGINT, signal.default_int_handler)
+folder = Path(sys.argv[1])
+Terraform(str(folder / "terraform"), folder).apply("the.plan")
+"""
+
+
+def script(folder: Path, text: str) -> Path:
+    path = folder / "terraform"
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_ctrl_c_at_a_terminal_reaches_terraform_once(tmp_path: Path) -> None:
+    script(tmp_path, "trap 'echo told >> told' INT; touch begun; for _ in {1..10}; do sleep 0.1; done; touch ended")
+    command = [sys.executable, "-c", _APPLIES, str(tmp_path)]
+    gougi = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not (tmp_path / "begun").exists():
+        assert gougi.poll() is None
+        time.sleep(0.02)
+    os.killpg(gougi.pid, signal.SIGINT)  # as a terminal does: all of its foreground
+    assert "KeyboardInterrupt" in gougi.communicate(timeout=60)[1]
+    assert (tmp_path / "told").read_text() == "told\n"
+    assert (tmp_path / "ended").exists()
+
+
+def test_terraform_is_waited_for_where_nobody_reads_the_progress_any_more(tmp_path: Path) -> None:
+    hook = {"resource": {"addr": "aws_vpc.this"}, "action": "create"}
+    line = json.dumps({"type": "apply_start", "hook": hook})
+    path = script(tmp_path, f"echo '{line}'; echo '{line}'; sleep 0.3; touch ended")
+    told = 0
+
+    def gone(_step: Step) -> None:
+        nonlocal told
+        told += 1
+        raise SystemExit(1)
+
+    with pytest.raises(SystemExit):
+        Terraform(str(path), tmp_path).apply("the.plan", gone)
+    assert (tmp_path / "ended").exists() and told == 1
 
 
 @pytest.mark.parametrize(
