@@ -14,7 +14,7 @@ from typing import Any, Final
 from master.game.journal import BEGIN, ENTRY, read
 from master.game.replay import LoggedGame, Replay
 from master.live.facts import Fact, Teller, fleet_fact
-from master.logs.files import read_lines
+from master.logs.files import Place, read_lines
 from master.player.instructions import Emit
 
 MOST_LINES: Final = 300
@@ -26,6 +26,7 @@ class _Player:
     """One player of the log, played again as its inputs come."""
 
     def __init__(self, game: LoggedGame, teller: Teller) -> None:
+        self.name = game.name
         self._game = game
         self._teller = teller
         self._steps = Replay(game).steps()
@@ -49,7 +50,7 @@ class LogReader:
         self.trouble = ""
         """The first line that could not be read, and why; it and what hangs on it is left out."""
         self.more = False
-        self._read = 0
+        self._place = Place()
         self._players: dict[int, _Player] = {}
         self._main = ""
         """The name of the player whose games are shown: the first. Another one of the log is its opponent."""
@@ -61,19 +62,15 @@ class LogReader:
             OSError, UnicodeDecodeError: the log cannot be read.
         """
         facts: list[Fact] = []
-        count = 0
-        for file, number, line in read_lines(self.path, lambda _where: None):
-            count += 1
-            if count <= self._read:
-                continue
-            if count > self._read + MOST_LINES:
-                self._read, self.more = count - 1, True
-                return facts
+        self.more = False
+        for count, (file, number, line) in enumerate(read_lines(self.path, lambda _where: None, self._place), 1):
             try:
                 facts += self._take(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
                 self.trouble = self.trouble or f"{file}, line {number}: {str(error) or type(error).__name__}"
-        self._read, self.more = max(self._read, count), False
+            if count == MOST_LINES:
+                self.more = True
+                break
         return facts
 
     def _take(self, fields: dict[str, Any]) -> list[Fact]:
@@ -82,6 +79,8 @@ class LogReader:
         if event == BEGIN:
             game = LoggedGame.begun(fields)
             self._main = self._main or game.name
+            # A name has one connection at a time: its earlier ones say no more.
+            self._players = {number: one for number, one in self._players.items() if one.name != game.name}
             self._players[game.number] = _Player(game, Teller(thoughts_only=game.name != self._main))
         elif event == ENTRY and int(fields["game"]) in self._players:
             return self._players[int(fields["game"])].give(fields, at)

@@ -97,6 +97,7 @@ class GamePage:
                 return
             case "clocks":
                 self._clocks = {**fact["clocks"], "at": fact["at"]}
+                self._head["mine"] = fact.get("mine", self._head["mine"])  # an analysis searches for both sides in turn
                 self.versions["game"] += 1
             case "ended":
                 self._result = {name: fact[name] for name in ("conclusion", "reason", "winner", "plies", "record")}

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, ClassVar, Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, unquote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -44,7 +44,8 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_COOKIE: Final = "gougi_page"
+_COOKIE: Final = "gougi_page_{port}"
+"""Browsers keep cookies by host alone; several pages may be on one."""
 
 MOST_VIEWERS: Final = 100
 MOST_CONNECTIONS: Final = 400
@@ -228,7 +229,9 @@ class _Door:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             cookies = SimpleCookie()
-        kept = cookies[_COOKIE].value if _COOKIE in cookies else ""
+        port = headers.get("host", "").rpartition(":")[2]
+        cookie = _COOKIE.format(port=port if port.isdigit() else 80)
+        kept = unquote(cookies[cookie].value) if cookie in cookies else ""
         shown = (parse_qs(scope["query_string"].decode("latin-1")).get("token") or [""])[0]
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if self._is(kept) or self._is(bearer):
@@ -236,7 +239,7 @@ class _Door:
         if not self._is(shown):
             return PlainTextResponse("a token is needed: open the address that gougi printed", 401)
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
+        answer.set_cookie(cookie, quote(self._token, safe=""), httponly=True, samesite="strict")
         return answer
 
     def _is(self, said: str) -> bool:
@@ -306,7 +309,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def address_of(sock: socket.socket, host: str, token: str) -> str:
     """The address to open, the token in it."""
-    name = f"[{host}]" if ":" in host else socket.gethostname() if host == "0.0.0.0" else host
+    name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
 
 
@@ -320,6 +323,7 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # a client would choose under which address it is known, and could not be cut off
         timeout_keep_alive=15,
         timeout_graceful_shutdown=1,
     )

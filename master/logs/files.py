@@ -23,6 +23,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from logging.handlers import BaseRotatingHandler
 from pathlib import Path
 from typing import Final
@@ -60,7 +61,20 @@ def run_of(path: Path) -> str:
     return _order(path)[0]
 
 
-def read_lines(path: Path, gap: Callable[[str], None]) -> Iterator[tuple[Path, int, str]]:
+@dataclass(slots=True)
+class Place:
+    """The place up to which a log is read.
+
+    Attributes:
+        part: number of the last part that is read, 0: none.
+        lines: lines of what follows it that are read: of the next part, while it was the file being written.
+    """
+
+    part: int = 0
+    lines: int = 0
+
+
+def read_lines(path: Path, gap: Callable[[str], None], place: Place | None = None) -> Iterator[tuple[Path, int, str]]:
     """The lines of a log in the order in which they were written: file, number in the file from 1, text.
 
     The log may be written and cut meanwhile. A last line that is not whole is left out.
@@ -68,35 +82,38 @@ def read_lines(path: Path, gap: Callable[[str], None]) -> Iterator[tuple[Path, i
     Args:
         path: any of its files, there or not: the parts that were set aside count.
         gap: hears, in its turn, where lines are missing between those before and those behind: the file and why.
+        place: where to begin, for one who comes again when the log has grown; it is moved to behind each line that is
+            given. None: the beginning.
 
     Raises:
         OSError: a file cannot be read, or there is none.
         UnicodeDecodeError: it is no text.
     """
-    done, seen = 0, 0  # the last part that is read; the lines of the next one that were, while it was being written
-    while (opened := _open_next(path, done)) is not None:
+    at = Place() if place is None else place
+    while (opened := _open_next(path, at.part)) is not None:
         number, file, lines = opened
-        if number not in (done + 1, _LAST) and (done or seen):
+        if number not in (at.part + 1, _LAST) and (at.part or at.lines):
             gap(f"{file}: the parts before it are missing")
-            seen = 0
+            at.lines = 0
         count, whole, damaged = 0, False, False
         with lines:
             try:
                 for line in lines:
                     whole = line.endswith(b"\n")
                     count += whole
-                    if whole and count > seen:
-                        yield file, count, line.decode()
+                    if whole and count > at.lines:
+                        text = line.decode()
+                        at.lines = count
+                        yield file, count, text
             except (EOFError, zlib.error, gzip.BadGzipFile):
                 damaged = True
         if damaged or (number < _LAST and not whole):
             gap(f"{file}: damaged or cut short behind line {count}")
         if number < _LAST:
-            done, seen = number, 0
-        elif (behind := _next(path, done)) is None or behind[0] == _LAST:
+            at.part, at.lines = number, 0
+        elif (behind := _next(path, at.part)) is None or behind[0] == _LAST:
             return
-        else:
-            seen = count  # it has been set aside, perhaps with more lines than there were
+        # Else it has been set aside, perhaps with more lines than there were.
 
 
 def _open_next(path: Path, done: int) -> tuple[int, Path, io.BufferedIOBase] | None:

@@ -34,7 +34,7 @@ function boards() {
 
 const first = () => state.game.first;
 const last = () => state.game.first + state.game.moves.length;
-const shown = () => (state.ply === null ? last() : state.ply);
+const shown = () => (state.ply === null ? last() : Math.min(state.ply, last())); // another game may be shorter
 const live = () => state.ply === null;
 
 function go(ply) {
@@ -98,7 +98,7 @@ function paint() {
   $("where").dataset.ply = ply;
   $("search").replaceChildren(...searchPanel(about.thought, about.colour, before, live()));
   $("votes").replaceChildren(...votesPanel(about.thought, before));
-  $("tree").replaceChildren(...treePanel(about.thought, about.colour, before, now()));
+  fill($("tree"), ...treePanel(about.thought, about.colour, before, now()));
   paintMoves(all, ply);
   paintGraph(ply);
   paintClocks();
@@ -179,14 +179,24 @@ function paintClocks() {
   }
 }
 
+// New content for a panel; what a reader has scrolled there stays where it is.
+function fill(panel, ...content) {
+  const places = [...panel.querySelectorAll(".scroll, ul")].map((box) => [box.scrollLeft, box.scrollTop]);
+  panel.replaceChildren(...content);
+  panel.querySelectorAll(".scroll, ul").forEach((box, index) => {
+    const [left, top] = places[index] || [0, 0];
+    if (left || top) Object.assign(box, { scrollLeft: left, scrollTop: top });
+  });
+}
+
 function paintFleet() {
   const fleet = state.fleet;
   if (fleet) {
-    $("nodes").replaceChildren(...nodesPanel(fleet, now()));
+    fill($("nodes"), ...nodesPanel(fleet, now()));
     $("figures").replaceChildren(...figuresPanel(fleet, state.game));
   }
   const filter = el("button", { type: "button", id: "grave", "aria-pressed": String(state.grave), onclick: () => { state.grave = !state.grave; stored("grave", state.grave ? "1" : "0"); paintFleet(); } }, say("only what matters"));
-  $("log").replaceChildren(el("h2", {}, say("events"), filter), logPanel(state.log, state.grave));
+  fill($("log"), el("h2", {}, say("events"), filter), logPanel(state.log, state.grave));
   const choice = $("games");
   choice.hidden = state.games.length < 2;
   choice.replaceChildren(el("option", { value: "latest" }, say("the running game")), ...state.games.slice().reverse().map((game) => el("option", { value: game.key }, `${game.id || game.key}  ${game.names.join(" – ")}`)));
@@ -237,9 +247,14 @@ function join() {
   events.onerror = () => { state.link = "lost"; paintState(); };
 }
 
+// What is pressed has to be there until it is let go: else there is no click. A lost release holds up a second.
+let pressedUntil = 0;
+addEventListener("pointerdown", () => { pressedUntil = performance.now() + 1000; });
+for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => { pressedUntil = 0; });
+
 let due = 0;
 function soon() {
-  if (!due) due = requestAnimationFrame(() => { due = 0; paint(); });
+  if (!due) due = requestAnimationFrame(() => { due = 0; performance.now() < pressedUntil ? soon() : paint(); });
 }
 
 // --- what a reader does ---

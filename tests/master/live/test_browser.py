@@ -113,6 +113,37 @@ def test_a_game_from_its_beginning_to_its_end(tmp_path: Path) -> None:
         assert browser.complaints() == []
 
 
+PRESSED = """
+const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+const row = document.querySelector("#moves .row");
+return (async () => {
+  row.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  dispatchEvent(new Event("resize"));
+  await frames();
+  const there = [row.isConnected];
+  row.dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+  await frames();
+  return [...there, row.isConnected];
+})();
+"""
+
+
+def test_what_is_scrolled_or_pressed_stays_while_the_page_changes(tmp_path: Path) -> None:
+    with Served() as served, Browser(tmp_path / "profile") as browser:
+        told = Told(served)
+        browser.open(f"http://127.0.0.1:{served.port}/")
+        told(*GAME[1:3])
+        for number in range(60):
+            told.fleet("node_lost", node=f"node-{number}", reason="a test")
+        wait_for(lambda: count(browser, "#log li") == 60)
+        browser.run("document.querySelector('#log ul').scrollTop = 100")
+        told(GAME[3])
+        wait_for(lambda: count(browser, "[data-leaf]") == 2)
+        assert browser.run("return document.querySelector('#log ul').scrollTop") == 100
+        assert browser.run(PRESSED) == [True, False]
+        assert browser.complaints() == []
+
+
 def test_a_page_whose_server_ends_stays(tmp_path: Path) -> None:
     with Browser(tmp_path / "profile") as browser:
         with Served() as served:

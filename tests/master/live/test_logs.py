@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,15 @@ def test_a_log_that_grows_is_followed(log: Path, tmp_path: Path, monkeypatch: py
         for fact in reader.poll():
             site.take(fact)
     assert site.section("game", "1") == shown(log).section("game", "1")
+
+
+def test_connections_that_are_over_are_let_go(log: Path, tmp_path: Path) -> None:
+    begun = next(line for line in log.read_text().splitlines() if '"player_begins"' in line)
+    copy = tmp_path / log.name
+    copy.write_text("".join(f"{json.dumps({**json.loads(begun), 'game': number})}\n" for number in range(5)))
+    reader = LogReader(copy)
+    reader.poll()
+    assert reader.trouble == "" and list(reader._players) == [4]
 
 
 def test_what_cannot_be_read_is_named_and_left_out(log: Path, tmp_path: Path) -> None:

@@ -120,8 +120,8 @@ def test_without_a_token_only_this_machines_names_are_answered(host: str, status
         assert served.get("/", Host=host).status == status
 
 
-def test_the_printed_address_opens_the_page_whatever_the_token() -> None:
-    token = "a+b/c==&d#e%20f-of-24-chars"
+@pytest.mark.parametrize("token", ["a+b/c==&d#e%20f-of-24-chars", "合議" * 8])
+def test_the_printed_address_opens_the_page_whatever_the_token(token: str) -> None:
     with Served(token=token) as served:
         address = server.address_of(served.sock, "127.0.0.1", token)
         assert address.startswith(f"http://127.0.0.1:{served.port}/?token=")
@@ -152,7 +152,10 @@ def test_a_token_opens_the_page() -> None:
         cookie = answer.getheader("Set-Cookie") or ""
         assert "HttpOnly" in cookie and "SameSite=strict" in cookie
         assert served.get("/", Cookie=cookie.partition(";")[0]).status == 200
-        assert served.get("/", Cookie="gougi_page=wrong").status == 401
+        name, _, value = cookie.partition(";")[0].partition("=")
+        assert served.get("/", Cookie=f"{name}=wrong").status == 401
+        both = f"{name}={value}; gougi_page_4083=of-another-page-on-this-host"
+        assert served.get("/", Cookie=both).status == 200
         assert served.get("/", Authorization=f"Bearer {TOKEN}").status == 200
 
 
@@ -195,6 +198,8 @@ def test_more_viewers_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_port_that_is_taken() -> None:
     with server.listen("127.0.0.1", 0) as taken, server.listen("127.0.0.1", taken.getsockname()[1]) as other:
         assert other.getsockname()[1] != taken.getsockname()[1]
+    with server.listen("::", 0) as everywhere:
+        assert server.address_of(everywhere, "::", "").startswith(f"http://{socket.gethostname()}:")
     with pytest.raises(OSError, match="assign"):
         server.listen("192.0.2.1", 0)
 

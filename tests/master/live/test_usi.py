@@ -56,6 +56,15 @@ def test_as_white() -> None:
     assert (game["mine"], game["names"]) == (1, ["", "Gougi"])
 
 
+def test_an_analysis_move_by_move_shows_the_search_that_runs() -> None:
+    site = shown(start(1), PROGRESS, DECISION, start(2, "7g7f"), replace(PROGRESS, search_id=2, nodes=4321))
+    assert len(site.games) == 1
+    assert site.section("game", "1")["mine"] == 1
+    running = site.section("thoughts", "1")["thoughts"][1]
+    assert running is not None and not running["done"]
+    assert site.fleet.section()["searching"]
+
+
 def test_another_position_is_another_game() -> None:
     white = STARTPOS.replace(" b ", " w ")
     site = shown(start(1, "7g7f"), start(2, "2g2f"), start(3, "2g2f", "8c8d"), start(4, sfen=white))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from master.logs.files import read_lines
+from master.logs.files import Place, read_lines
 from tests.master.logs.written import NAME, Written, names, no_gap, numbers
 
 
@@ -23,6 +23,18 @@ def test_it_is_read_while_it_is_cut(tmp_path: Path, at_once: int) -> None:
         if len(read) <= 120 // at_once:
             log.lines(range(5 + at_once * (len(read) - 1), 5 + at_once * len(read)))
     assert read == list(range(5 + 120 // at_once * at_once))
+
+
+def test_a_reader_that_comes_again_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, place, read = Written(tmp_path, part_bytes=2_000), Place(), list[str]()
+    for number in range(0, 120, 8):
+        log.lines(range(number, number + 8))
+        read.append(next(read_lines(log.path, no_gap, place))[2])  # and stops in the middle
+        read += [line for _, _, line in read_lines(log.path, no_gap, place)]
+    assert [json.loads(line)["number"] for line in read] == list(range(120))
+    log.lines(range(120, 122))
+    monkeypatch.setattr(gzip, "GzipFile", lambda file: pytest.fail(f"{file} was read before"))
+    assert [json.loads(line)["number"] for _, _, line in read_lines(log.path, no_gap, place)] == [120, 121]
 
 
 @pytest.mark.parametrize("moment", ["before the open", "behind the open"])
